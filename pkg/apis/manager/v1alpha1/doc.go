@@ -1,0 +1,7 @@
+// Package v1alpha1 is the manager's own API: what it says about the webhooks of
+// a ClusterServiceVersion.
+//
+// +k8s:deepcopy-gen=package
+// +groupName=olm-webhook-manager.io
+// +groupGoName=Manager
+package v1alpha1

@@ -1,0 +1,232 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:resource:shortName=wr;rollout,categories=olm
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.ready`,description="Webhooks that are registered and reachable, of all the CSV declares"
+// +kubebuilder:printcolumn:name="Cert-Expires",type=date,JSONPath=`.status.certificatesExpire`,description="When the first of the serving certificates ends"
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,description="Who issues the serving certificates"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+
+// WebhookRollout says how far the webhooks of one ClusterServiceVersion are, and
+// what each of them waits for. The manager writes it and owns it: there is one
+// for each ClusterServiceVersion it manages, of the same name and namespace.
+type WebhookRollout struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// status is what the manager last saw and decided.
+	// +optional
+	Status WebhookRolloutStatus `json:"status,omitempty"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// WebhookRolloutList is a list of WebhookRollouts.
+type WebhookRolloutList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []WebhookRollout `json:"items"`
+}
+
+// WebhookRolloutStatus is the whole answer to "are my webhooks live, and if not, why".
+type WebhookRolloutStatus struct {
+	// observedGeneration is the metadata.generation of the ClusterServiceVersion
+	// that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// ready is "live/declared": how many of the declared webhooks are registered
+	// and reachable.
+	// +optional
+	Ready string `json:"ready,omitempty"`
+
+	// certificatesExpire is the earliest end of a serving certificate in use.
+	// +optional
+	CertificatesExpire *metav1.Time `json:"certificatesExpire,omitempty"`
+
+	// provider is who issues the serving certificates.
+	// +optional
+	Provider CertificateProvider `json:"provider,omitempty"`
+
+	// conditions are Ready, OrderRelaxed and Contested.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// deployments are those of the ClusterServiceVersion, in the order in which
+	// it lists them, which is the order of their rollout.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Deployments []DeploymentStatus `json:"deployments,omitempty"`
+}
+
+// Condition types of a WebhookRollout.
+const (
+	// ConditionReady is True while every declared webhook is registered and reachable.
+	ConditionReady = "Ready"
+	// ConditionOrderRelaxed is True once a Deployment was started although an earlier
+	// one was not available.
+	ConditionOrderRelaxed = "OrderRelaxed"
+	// ConditionContested is True while another client keeps reverting a field of an
+	// object that the manager owns.
+	ConditionContested = "Contested"
+)
+
+// DeploymentState says where a Deployment stands in the rollout.
+// +kubebuilder:validation:Enum=Pending;Progressing;Available
+type DeploymentState string
+
+// The states of a Deployment.
+const (
+	// DeploymentPending waits for an earlier Deployment, or for a mistake to be mended.
+	DeploymentPending DeploymentState = "Pending"
+	// DeploymentProgressing exists and is not available yet, or not any more.
+	DeploymentProgressing DeploymentState = "Progressing"
+	// DeploymentAvailable has its replicas updated and available.
+	DeploymentAvailable DeploymentState = "Available"
+)
+
+// DeploymentStatus is one Deployment of the ClusterServiceVersion with the
+// certificate that it serves and the webhooks that it backs.
+type DeploymentStatus struct {
+	// name is the Deployment's.
+	Name string `json:"name"`
+
+	// state says where the Deployment stands in the rollout.
+	State DeploymentState `json:"state"`
+
+	// reason is one CamelCase word for the state.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// message says what the Deployment waits for, and what to do about it.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// certificate is the serving certificate of the Deployment's webhooks. Absent
+	// while none was issued, or when the Deployment backs no webhook.
+	// +optional
+	Certificate *CertificateStatus `json:"certificate,omitempty"`
+
+	// webhooks are those that name this Deployment, in the order of the
+	// ClusterServiceVersion.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +listMapKey=generateName
+	Webhooks []WebhookStatus `json:"webhooks,omitempty"`
+}
+
+// CertificateProvider names who issues serving certificates.
+type CertificateProvider string
+
+// ProviderManager is the manager itself, which signs each generation with a CA of
+// its own whose key it forgets.
+const ProviderManager CertificateProvider = "manager"
+
+// CertificatePhase is a step in the life of a serving certificate.
+// +kubebuilder:validation:Enum=Bootstrap;Stable;Recovering
+type CertificatePhase string
+
+// The phases of a certificate.
+const (
+	// CertificateBootstrap has no usable certificate and nothing that would trust one.
+	CertificateBootstrap CertificatePhase = "Bootstrap"
+	// CertificateStable serves one generation that is not due.
+	CertificateStable CertificatePhase = "Stable"
+	// CertificateRecovering replaces a certificate that is due, lost or spoiled while
+	// webhooks are registered with it: trust in the next generation goes first.
+	CertificateRecovering CertificatePhase = "Recovering"
+)
+
+// CertificateStatus are the facts about a serving certificate; never its key.
+type CertificateStatus struct {
+	// provider is who issued it.
+	Provider CertificateProvider `json:"provider"`
+
+	// phase is where it stands in its life.
+	Phase CertificatePhase `json:"phase"`
+
+	// secret is the name of the Secret that holds it, in the namespace of this object.
+	// +optional
+	Secret string `json:"secret,omitempty"`
+
+	// caFingerprint is the hex SHA-256 of the DER form of the CA that signed it.
+	// +optional
+	CAFingerprint string `json:"caFingerprint,omitempty"`
+
+	// notAfter is when it ends.
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+
+	// nextLook is when the manager looks at it again of its own accord.
+	// +optional
+	NextLook *metav1.Time `json:"nextLook,omitempty"`
+
+	// message says what is wrong with it, and what to do about it. Empty when nothing is.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// WebhookState says whether API requests reach a webhook.
+// +kubebuilder:validation:Enum=Waiting;Registered;Unreachable;Blocked
+type WebhookState string
+
+// The states of a webhook.
+const (
+	// WebhookWaiting is not registered yet; reason and message say what it waits for.
+	WebhookWaiting WebhookState = "Waiting"
+	// WebhookRegistered is called by the API server.
+	WebhookRegistered WebhookState = "Registered"
+	// WebhookUnreachable is registered and has no endpoint that could answer.
+	WebhookUnreachable WebhookState = "Unreachable"
+	// WebhookBlocked is not registered and will not be until somebody changes something.
+	WebhookBlocked WebhookState = "Blocked"
+)
+
+// WebhookStatus is one entry of spec.webhookdefinitions.
+type WebhookStatus struct {
+	// type is the description's.
+	Type operatorsv1alpha1.WebhookAdmissionType `json:"type"`
+
+	// generateName is the description's.
+	GenerateName string `json:"generateName"`
+
+	// configuration is the name of the ValidatingWebhookConfiguration or
+	// MutatingWebhookConfiguration that registers the webhook. Absent until it does.
+	// +optional
+	Configuration string `json:"configuration,omitempty"`
+
+	// crds are the CustomResourceDefinitions that a conversion webhook converts.
+	// +optional
+	// +listType=set
+	CRDs []string `json:"crds,omitempty"`
+
+	// state says whether API requests reach the webhook.
+	State WebhookState `json:"state"`
+
+	// reason is one CamelCase word for the state.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// message says what the webhook waits for, and what to do about it.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// since is when the state was first seen.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}

@@ -1,0 +1,77 @@
+// Package names derives every name and label value that the manager gives to an
+// object of its own.
+//
+// A name that its source fits into verbatim is used verbatim: those are the names
+// that OLM v0 gives, and scripts rely on them. Any other source is made to fit:
+// characters that the kind of name does not allow become "-", the end is cut, and
+// a hash of the source is put behind, so that two sources never share a name.
+//
+//	derived                 source                      limit                 pattern
+//	Service                 Deployment name D           63, DNS-1035 label    D-service
+//	Secret                  Service name                253, DNS subdomain    D-service-cert
+//	Role, RoleBinding       Service name                253, path segment     D-service-cert
+//	webhook configuration   generateName and identity   253, DNS subdomain    generateName-<hash>
+//	label value             any name                    63                    verbatim
+package names
+
+import (
+	"crypto/sha256"
+	"math/big"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	serviceSuffix = "-service"
+	secretSuffix  = "-cert"
+	hashLength    = 10
+)
+
+// Service is the name of the Service in front of a Deployment's webhooks.
+func Service(deployment string) string {
+	verbatim := deployment + serviceSuffix
+	if len(validation.IsDNS1035Label(verbatim)) == 0 {
+		return verbatim
+	}
+	label := strings.ReplaceAll(deployment, ".", "-")
+	if label[0] < 'a' {
+		label = "d-" + label
+	}
+	return fit(label, deployment, serviceSuffix, validation.DNS1035LabelMaxLength)
+}
+
+// Secret is the name of the Secret that holds a Deployment's serving certificate,
+// and of the Role and the RoleBinding that let the Deployment read it.
+func Secret(deployment string) string { return Service(deployment) + secretSuffix }
+
+// WebhookConfiguration is the name under which a webhook is first registered.
+// The identity tells apart webhooks of the same generateName: the namespace and
+// name of the ClusterServiceVersion and the webhook's type.
+func WebhookConfiguration(generateName string, identity ...string) string {
+	source := strings.Join(append([]string{generateName}, identity...), "/")
+	return fit(generateName, source, "", validation.DNS1123SubdomainMaxLength)
+}
+
+// LabelValue is a name as the value of a label.
+func LabelValue(name string) string {
+	if len(name) <= validation.LabelValueMaxLength {
+		return name
+	}
+	return fit(name, name, "", validation.LabelValueMaxLength)
+}
+
+// Hash is a short fingerprint of some text, of lower-case letters and digits.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return new(big.Int).SetBytes(sum[:]).Text(36)[:hashLength]
+}
+
+// fit cuts prefix so that "prefix-<hash of source><suffix>" is at most limit long.
+func fit(prefix, source, suffix string, limit int) string {
+	room := limit - len("-") - hashLength - len(suffix)
+	if len(prefix) > room {
+		prefix = prefix[:room]
+	}
+	return strings.TrimRight(prefix, "-._") + "-" + Hash(source) + suffix
+}

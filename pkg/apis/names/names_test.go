@@ -1,0 +1,76 @@
+package names
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func TestNamesThatOLMGivesStayVerbatim(t *testing.T) {
+	for _, d := range []string{"manager", "a-b", "x", strings.Repeat("a", 55)} {
+		if got, want := Service(d), d+"-service"; got != want {
+			t.Errorf("Service(%q) = %q, want %q", d, got, want)
+		}
+		if got, want := Secret(d), d+"-service-cert"; got != want {
+			t.Errorf("Secret(%q) = %q, want %q", d, got, want)
+		}
+	}
+	if got := LabelValue("tempo-operator.v0.22.0"); got != "tempo-operator.v0.22.0" {
+		t.Errorf("LabelValue changed a name that fits: %q", got)
+	}
+}
+
+func TestEverySourceGetsAValidName(t *testing.T) {
+	sources := []string{
+		"a.b", "1st", "9.a", strings.Repeat("a", 56), strings.Repeat("a.", 100) + "b", strings.Repeat("9", 253),
+		strings.Repeat("a", 51) + "-" + strings.Repeat("b", 60), strings.Repeat("a", 43) + "." + strings.Repeat("b", 60),
+	}
+	for _, s := range sources {
+		if problems := validation.IsDNS1035Label(Service(s)); len(problems) > 0 {
+			t.Errorf("Service(%q) = %q: %v", s, Service(s), problems)
+		}
+		if problems := validation.IsDNS1123Subdomain(Secret(s)); len(problems) > 0 {
+			t.Errorf("Secret(%q) = %q: %v", s, Secret(s), problems)
+		}
+		if problems := validation.IsValidLabelValue(LabelValue(s)); len(problems) > 0 {
+			t.Errorf("LabelValue(%q) = %q: %v", s, LabelValue(s), problems)
+		}
+		name := WebhookConfiguration(s, "namespace", "csv")
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			t.Errorf("WebhookConfiguration(%q) = %q: %v", s, name, problems)
+		}
+	}
+}
+
+func TestTwoSourcesNeverShareAName(t *testing.T) {
+	long := strings.Repeat("a", 60)
+	sources := []string{
+		"a.b", "a-b", "a.b.c", "a-b.c", "a.b-c", "1a", "d-1a", "1.a", "d-1-a",
+		long, long + "b", long + "c", long + ".b", long + "-b",
+	}
+	for name, derive := range map[string]func(string) string{
+		"Service": Service, "Secret": Secret,
+		"LabelValue":           LabelValue,
+		"WebhookConfiguration": func(s string) string { return WebhookConfiguration(s, "ns", "csv") },
+	} {
+		seen := map[string]string{}
+		for _, s := range sources {
+			if other, taken := seen[derive(s)]; taken {
+				t.Errorf("%s(%q) and %s(%q) are both %q", name, s, name, other, derive(s))
+			}
+			seen[derive(s)] = s
+		}
+	}
+}
+
+func TestWebhookConfigurationTellsIdentitiesApart(t *testing.T) {
+	a := WebhookConfiguration("v.example.com", "one", "csv", "ValidatingAdmissionWebhook")
+	b := WebhookConfiguration("v.example.com", "two", "csv", "ValidatingAdmissionWebhook")
+	if a == b {
+		t.Errorf("webhooks of two namespaces share the name %q", a)
+	}
+	if !strings.HasPrefix(a, "v.example.com-") {
+		t.Errorf("%q does not begin with its generateName", a)
+	}
+}
