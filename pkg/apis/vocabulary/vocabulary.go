@@ -25,9 +25,9 @@ const (
 	LabelWebhookHash = "olm.webhook-description-hash"
 )
 
-// LabelPod marks the pods of managed Deployments, so that the manager watches
-// those and no others.
-const LabelPod = "olm-webhook-manager.io/managed"
+// LabelPod marks the pods of managed Deployments with their ClusterServiceVersion, so that
+// the manager watches those pods and no others.
+const LabelPod = "olm-webhook-manager.io/csv"
 
 // Annotations on ClusterServiceVersions that tell the scope of their OperatorGroup.
 const (

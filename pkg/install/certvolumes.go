@@ -1,0 +1,84 @@
+package install
+
+import (
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// mountCertificate gives every container the serving certificate in both places
+// where server libraries look for it. An author's mount in one of those places
+// makes way, and so does the author's volume when nothing else mounts it: it
+// names the Secret of another certificate tool, which does not exist here, and
+// the pod would wait for it for ever.
+func mountCertificate(pod *corev1.PodSpec, secretName string) {
+	for _, v := range certificateVolumes(secretName) {
+		displaced := mountEverywhere(pod, v)
+		pod.Volumes = slices.DeleteFunc(pod.Volumes, func(author corev1.Volume) bool {
+			return displaced[author.Name] && author.Name != v.volume.Name && !mounts(pod, author.Name)
+		})
+		pod.Volumes = replaceOrAppend(pod.Volumes, v.volume, func(other corev1.Volume) bool { return other.Name == v.volume.Name })
+	}
+}
+
+type certificateVolume struct {
+	volume corev1.Volume
+	path   string
+}
+
+func certificateVolumes(secretName string) []certificateVolume {
+	return []certificateVolume{
+		{secretVolume(vocabulary.VolumeAPIServiceCert, secretName, "apiserver.crt", "apiserver.key"), vocabulary.MountAPIServiceCert},
+		{secretVolume(vocabulary.VolumeWebhookCert, secretName, corev1.TLSCertKey, corev1.TLSPrivateKeyKey), vocabulary.MountWebhookCert},
+	}
+}
+
+// secretVolume shows a pod what it serves with and the CA that signed it, and
+// nothing else of the Secret.
+func secretVolume(name, secretName, certificate, key string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: secretName,
+		Items: []corev1.KeyToPath{
+			{Key: corev1.TLSCertKey, Path: certificate},
+			{Key: corev1.TLSPrivateKeyKey, Path: key},
+			{Key: vocabulary.KeyCA, Path: vocabulary.KeyCA},
+		},
+	}}}
+}
+
+// mountEverywhere mounts the volume in every container, and in those init
+// containers that mount something in its place. It tells which volumes had to
+// make way.
+func mountEverywhere(pod *corev1.PodSpec, v certificateVolume) (displaced map[string]bool) {
+	displaced = map[string]bool{}
+	mount := corev1.VolumeMount{Name: v.volume.Name, MountPath: v.path}
+	inPlace := func(m corev1.VolumeMount) bool {
+		if path.Clean(m.MountPath) != v.path {
+			return false
+		}
+		displaced[m.Name] = true
+		return true
+	}
+	for i := range pod.InitContainers {
+		container := &pod.InitContainers[i]
+		if slices.ContainsFunc(container.VolumeMounts, inPlace) {
+			container.VolumeMounts = replaceOrAppend(container.VolumeMounts, mount, inPlace)
+		}
+	}
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		container.VolumeMounts = replaceOrAppend(container.VolumeMounts, mount, inPlace)
+	}
+	return displaced
+}
+
+func mounts(pod *corev1.PodSpec, volume string) bool {
+	uses := func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume }) ||
+			slices.ContainsFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return d.Name == volume })
+	}
+	return slices.ContainsFunc(pod.Containers, uses) || slices.ContainsFunc(pod.InitContainers, uses)
+}

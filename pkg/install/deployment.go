@@ -1,0 +1,117 @@
+package install
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// deployment is the author's Deployment with what the manager adds to it: owner,
+// scope, and the serving certificate where secretName is not empty.
+func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretName string) *appsv1.Deployment {
+	d := &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: ownedMeta(in.CSV, spec.Name),
+		Spec:       *spec.Spec.DeepCopy(),
+	}
+	d.Labels = merged(spec.Label, d.Labels)
+	keepOneRevision(&d.Spec)
+	writeOutListDefaults(&d.Spec.Template.Spec)
+	annotatePods(&d.Spec.Template, in)
+	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
+	if secretName != "" {
+		mountCertificate(&d.Spec.Template.Spec, secretName)
+	}
+	if trust, ok := in.Trust[spec.Name]; ok {
+		d.Spec.Template.Annotations[vocabulary.AnnotationCAHash] = trust.CAHash
+	}
+	d.Labels[vocabulary.LabelDeploymentHash] = hashOf(d.Spec)
+	return d
+}
+
+// keepOneRevision spares the cluster ten old ReplicaSets: an operator is rolled
+// back by its ClusterServiceVersion, never by its Deployment.
+func keepOneRevision(spec *appsv1.DeploymentSpec) {
+	one := int32(1)
+	spec.RevisionHistoryLimit = &one
+}
+
+// writeOutListDefaults sets what the API server sets in the items of keyed lists.
+// Bundles exist that name one port or one variable twice; the API server accepts
+// that, but two items of one key can only be compared as wholes.
+func writeOutListDefaults(pod *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			for j := range containers[i].Ports {
+				port := &containers[i].Ports[j]
+				port.Protocol = cmp.Or(port.Protocol, corev1.ProtocolTCP)
+			}
+			for j := range containers[i].Env {
+				if source := containers[i].Env[j].ValueFrom; source != nil && source.FieldRef != nil {
+					source.FieldRef.APIVersion = cmp.Or(source.FieldRef.APIVersion, "v1")
+				}
+			}
+		}
+	}
+}
+
+// annotatePods copies the annotations of the ClusterServiceVersion to its pods,
+// where operators read their scope through the downward API. The scope is taken
+// from its source, because the ClusterServiceVersion may not carry it yet.
+// Instructions to the manager, and what kubectl remembers of its own, stay where
+// they are: a pod has no use for them and would restart with each change.
+func annotatePods(pods *corev1.PodTemplateSpec, in Input) {
+	annotations := merged(in.CSV.Annotations, in.Scope.Annotations())
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == corev1.LastAppliedConfigAnnotation
+	})
+	pods.Annotations = merged(pods.Annotations, annotations)
+	pods.Labels = merged(pods.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)})
+}
+
+func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		variable := corev1.EnvVar{Name: vocabulary.EnvOperatorConditionName, Value: csv}
+		container.Env = replaceOrAppend(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
+	}
+}
+
+// merged is a new map of both; over wins.
+func merged(under, over map[string]string) map[string]string {
+	both := make(map[string]string, len(under)+len(over))
+	maps.Copy(both, under)
+	maps.Copy(both, over)
+	return both
+}
+
+// replaceOrAppend puts item in place of the first element that is the same thing,
+// or behind all others.
+func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
+	for i := range items {
+		if same(items[i]) {
+			items[i] = item
+			return items
+		}
+	}
+	return append(items, item)
+}
+
+// hashOf fingerprints any value that has a JSON form.
+func hashOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // API types always marshal
+	}
+	return names.Hash(string(text))
+}

@@ -1,0 +1,118 @@
+// Package install turns a ClusterServiceVersion into the objects that its
+// webhooks need, as plain data, and judges whether it may be installed at all.
+//
+// It is pure: values in, values out. Given the same input it renders the same
+// objects, in the order in which they are to be rolled out.
+package install
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// Input is all that the objects of a ClusterServiceVersion depend on.
+type Input struct {
+	CSV   *operatorsv1alpha1.ClusterServiceVersion
+	Scope scope.Scope
+
+	// Services are the names of the Services, by Deployment (see ServiceName).
+	Services map[string]string
+	// Configurations are the names of the registrations that exist already. A
+	// registration keeps the name that it was first created with.
+	Configurations map[Identity]string
+	// Trust is what to trust and to mount, by Deployment. A Deployment without an
+	// entry has no certificate yet: its webhooks are rendered without a caBundle.
+	Trust map[string]Trust
+}
+
+// Trust is what the clients and the pods of a Deployment need to know of its
+// serving certificate.
+type Trust struct {
+	// CABundle is the PEM form of every CA that a pod may serve under.
+	CABundle []byte
+	// CAHash is the hex SHA-256 of the PEM form of the CA of the current generation.
+	CAHash string
+	// Generation is the number of the current generation, counted from 1.
+	Generation int64
+}
+
+// Identity tells the registrations of one ClusterServiceVersion apart.
+type Identity struct {
+	Type         operatorsv1alpha1.WebhookAdmissionType
+	GenerateName string
+}
+
+// IdentityOf is the identity of a description.
+func IdentityOf(d operatorsv1alpha1.WebhookDescription) Identity {
+	return Identity{Type: d.Type, GenerateName: d.GenerateName}
+}
+
+// Desired is what a ClusterServiceVersion wants to have in the cluster.
+type Desired struct {
+	// Deployments are in the order of the ClusterServiceVersion.
+	Deployments []Deployment
+}
+
+// Deployment is one Deployment and all that its webhooks need. Service, Role and
+// RoleBinding are nil when it backs no webhook.
+type Deployment struct {
+	Object      *appsv1.Deployment
+	Service     *corev1.Service
+	SecretName  string
+	Role        *rbacv1.Role
+	RoleBinding *rbacv1.RoleBinding
+	Webhooks    []Webhook
+}
+
+// Webhook is one description and what registers it: Validating or Mutating, or
+// neither for a conversion webhook.
+type Webhook struct {
+	Description operatorsv1alpha1.WebhookDescription
+	// Port is the Service's port that the webhook is called on.
+	Port       int32
+	Validating *admissionv1.ValidatingWebhookConfiguration
+	Mutating   *admissionv1.MutatingWebhookConfiguration
+}
+
+// Render is the whole of what the input asks for.
+func Render(in Input) Desired {
+	var desired Desired
+	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
+	}
+	return desired
+}
+
+func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) Deployment {
+	descriptions := DescriptionsOf(in.CSV, spec.Name)
+	if len(descriptions) == 0 {
+		return Deployment{Object: deployment(in, spec, "")}
+	}
+	d := Deployment{SecretName: in.Services[spec.Name] + secretSuffix}
+	ports := allocatePorts(descriptions)
+	d.Object = deployment(in, spec, d.SecretName)
+	d.Service = service(in, spec, ports)
+	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec.ServiceAccountName)
+	for i, description := range descriptions {
+		d.Webhooks = append(d.Webhooks, webhook(in, description, ports.of[i]))
+	}
+	return d
+}
+
+// DescriptionsOf are the webhooks that name the given Deployment, in the order of
+// the ClusterServiceVersion.
+func DescriptionsOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+	var of []operatorsv1alpha1.WebhookDescription
+	for _, d := range csv.Spec.WebhookDefinitions {
+		if d.DeploymentName == deployment {
+			of = append(of, d)
+		}
+	}
+	return of
+}

@@ -1,0 +1,57 @@
+package install
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// OwnerLabels tell which ClusterServiceVersion a derived object belongs to. For
+// cluster-scoped objects, which cannot have a namespaced owner, they are the only tie.
+func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+	return map[string]string{
+		vocabulary.LabelManaged:        "true",
+		vocabulary.LabelOwner:          names.LabelValue(csv.Name),
+		vocabulary.LabelOwnerNamespace: csv.Namespace,
+		vocabulary.LabelOwnerKind:      operatorsv1alpha1.ClusterServiceVersionKind,
+	}
+}
+
+// ownerReference lets garbage collection remove a namespaced object after its
+// ClusterServiceVersion. It does not block the deletion of the owner: the
+// finalizer takes the webhooks out first, nothing else needs to wait.
+func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerReference {
+	no := false
+	return metav1.OwnerReference{
+		APIVersion:         operatorsv1alpha1.ClusterServiceVersionAPIVersion,
+		Kind:               operatorsv1alpha1.ClusterServiceVersionKind,
+		Name:               csv.Name,
+		UID:                csv.UID,
+		Controller:         &no,
+		BlockOwnerDeletion: &no,
+	}
+}
+
+// OwnedBy tells whether an object of the csv's namespace is the csv's.
+func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.UID == csv.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// ownedMeta is the metadata of every namespaced object that is derived from a
+// ClusterServiceVersion.
+func ownedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:            name,
+		Namespace:       csv.Namespace,
+		Labels:          OwnerLabels(csv),
+		OwnerReferences: []metav1.OwnerReference{ownerReference(csv)},
+	}
+}

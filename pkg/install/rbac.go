@@ -1,0 +1,31 @@
+package install
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// secretAccess lets a Deployment's ServiceAccount read the Secret with its serving
+// certificate, for servers that fetch it through the API instead of the volume.
+func secretAccess(in Input, secretName, serviceAccount string) (*rbacv1.Role, *rbacv1.RoleBinding) {
+	if serviceAccount == "" {
+		serviceAccount = "default"
+	}
+	role := &rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+		ObjectMeta: ownedMeta(in.CSV, secretName),
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups:     []string{""},
+			Resources:     []string{"secrets"},
+			ResourceNames: []string{secretName},
+			Verbs:         []string{"get"},
+		}},
+	}
+	binding := &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		ObjectMeta: ownedMeta(in.CSV, secretName),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: serviceAccount, Namespace: in.CSV.Namespace}},
+	}
+	return role, binding
+}

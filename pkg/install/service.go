@@ -1,0 +1,110 @@
+package install
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+const (
+	secretSuffix = "-cert"
+	defaultPort  = 443
+)
+
+// ServiceName is the name of the Service in front of a Deployment. It is the one
+// that OLM v0 gives, unless an object that is not the ClusterServiceVersion's has
+// that name already (authors ship Services of their own): then another, and it
+// stays the other as long as that one exists, because the serving certificate
+// bears it.
+func ServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, primaryTaken bool, alternateExists bool) string {
+	if primaryTaken || alternateExists {
+		return AlternateServiceName(csv, deployment)
+	}
+	return names.Service(deployment)
+}
+
+// AlternateServiceName is the name that ServiceName falls back to.
+func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) string {
+	return names.Service(deployment + "." + csv.Name)
+}
+
+func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports portTable) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: ownedMeta(in.CSV, in.Services[spec.Name]),
+		Spec: corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeClusterIP,
+			Selector: podLabels(spec),
+			Ports:    ports.service,
+		},
+	}
+}
+
+// podLabels select the pods of a Deployment. A Service knows equality alone: where
+// the Deployment selects by expressions only, the labels of its pods stand in.
+func podLabels(spec operatorsv1alpha1.StrategyDeploymentSpec) map[string]string {
+	if spec.Spec.Selector != nil && len(spec.Spec.Selector.MatchLabels) > 0 {
+		return spec.Spec.Selector.MatchLabels
+	}
+	return spec.Spec.Template.Labels
+}
+
+// portTable is how the descriptions of one Deployment share its Service.
+type portTable struct {
+	service []corev1.ServicePort
+	of      []int32 // the Service's port, by index of the description
+}
+
+// allocatePorts gives every pair of containerPort and targetPort a port of the
+// Service: the containerPort itself for the first pair that has it. Two pairs with
+// one containerPort cannot both have that number, so the later one takes the
+// next number that no description asks for.
+func allocatePorts(descriptions []operatorsv1alpha1.WebhookDescription) portTable {
+	type pair struct {
+		port   int32
+		target intstr.IntOrString
+	}
+	pairOf := func(d operatorsv1alpha1.WebhookDescription) pair {
+		p := pair{port: d.ContainerPort}
+		if p.port == 0 {
+			p.port = defaultPort
+		}
+		p.target = intstr.FromInt32(p.port)
+		if d.TargetPort != nil {
+			p.target = *d.TargetPort
+		}
+		return p
+	}
+
+	taken := map[int32]bool{}
+	for _, d := range descriptions {
+		taken[pairOf(d).port] = true
+	}
+	var table portTable
+	given, first := map[pair]int32{}, map[int32]bool{}
+	for _, d := range descriptions {
+		p := pairOf(d)
+		port, known := given[p]
+		if !known {
+			port = p.port
+			for first[p.port] && taken[port] {
+				port = port%65535 + 1
+			}
+			given[p], first[p.port], taken[port] = port, true, true
+			table.service = append(table.service, corev1.ServicePort{
+				Name:       strconv.Itoa(int(port)),
+				Protocol:   corev1.ProtocolTCP,
+				Port:       port,
+				TargetPort: p.target,
+			})
+		}
+		table.of = append(table.of, port)
+	}
+	return table
+}

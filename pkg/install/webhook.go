@@ -1,0 +1,113 @@
+package install
+
+import (
+	"strconv"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// webhook is the registration of one description: an object of its own, with every
+// default that the API server would set written out, so that whatever else the
+// live object shows was put there by somebody else.
+func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
+	w := Webhook{Description: d, Port: port}
+	switch d.Type {
+	case operatorsv1alpha1.ValidatingAdmissionWebhook:
+		w.Validating = &admissionv1.ValidatingWebhookConfiguration{
+			TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
+			ObjectMeta: configurationMeta(in, d),
+			Webhooks: []admissionv1.ValidatingWebhook{{
+				Name:                    d.GenerateName,
+				ClientConfig:            clientConfig(in, d, port),
+				Rules:                   rules(d),
+				FailurePolicy:           defaulted(d.FailurePolicy, admissionv1.Fail),
+				MatchPolicy:             defaulted(d.MatchPolicy, admissionv1.Equivalent),
+				NamespaceSelector:       in.Scope.WebhookSelector(),
+				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
+				SideEffects:             d.SideEffects,
+				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
+				AdmissionReviewVersions: d.AdmissionReviewVersions,
+			}},
+		}
+	case operatorsv1alpha1.MutatingAdmissionWebhook:
+		w.Mutating = &admissionv1.MutatingWebhookConfiguration{
+			TypeMeta:   configurationType("MutatingWebhookConfiguration"),
+			ObjectMeta: configurationMeta(in, d),
+			Webhooks: []admissionv1.MutatingWebhook{{
+				Name:                    d.GenerateName,
+				ClientConfig:            clientConfig(in, d, port),
+				Rules:                   rules(d),
+				FailurePolicy:           defaulted(d.FailurePolicy, admissionv1.Fail),
+				MatchPolicy:             defaulted(d.MatchPolicy, admissionv1.Equivalent),
+				NamespaceSelector:       in.Scope.WebhookSelector(),
+				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
+				SideEffects:             d.SideEffects,
+				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
+				AdmissionReviewVersions: d.AdmissionReviewVersions,
+				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy),
+			}},
+		}
+	}
+	return w
+}
+
+func configurationType(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// configurationMeta carries the labels by which OLM's users find a registration,
+// and its generateName. Unlike OLM's, the name is derived, never random, so that a
+// manager that dies between creating and remembering finds it again.
+func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.ObjectMeta {
+	name, exists := in.Configurations[IdentityOf(d)]
+	if !exists {
+		name = names.WebhookConfiguration(d.GenerateName, in.CSV.Namespace, in.CSV.Name, string(d.Type))
+	}
+	return metav1.ObjectMeta{
+		Name:         name,
+		GenerateName: d.GenerateName + "-",
+		Labels: merged(OwnerLabels(in.CSV), map[string]string{
+			vocabulary.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
+			vocabulary.LabelWebhookHash:         hashOf(d),
+		}),
+		Annotations: map[string]string{
+			vocabulary.AnnotationGeneration: strconv.FormatInt(in.Trust[d.DeploymentName].Generation, 10),
+		},
+	}
+}
+
+func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionv1.WebhookClientConfig {
+	return admissionv1.WebhookClientConfig{
+		Service: &admissionv1.ServiceReference{
+			Namespace: in.CSV.Namespace,
+			Name:      in.Services[d.DeploymentName],
+			Path:      d.WebhookPath,
+			Port:      &port,
+		},
+		CABundle: in.Trust[d.DeploymentName].CABundle,
+	}
+}
+
+func rules(d operatorsv1alpha1.WebhookDescription) []admissionv1.RuleWithOperations {
+	var withDefaults []admissionv1.RuleWithOperations
+	for _, r := range d.Rules {
+		rule := *r.DeepCopy()
+		rule.Scope = defaulted(rule.Scope, admissionv1.AllScopes)
+		withDefaults = append(withDefaults, rule)
+	}
+	return withDefaults
+}
+
+// defaulted is value, or a pointer to otherwise where value is nil.
+func defaulted[T any](value *T, otherwise T) *T {
+	if value != nil {
+		return value
+	}
+	return &otherwise
+}

@@ -1,0 +1,149 @@
+package rollout
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Object is any API object.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Drift is where a live object is not what it is desired to be.
+type Drift struct {
+	// Fields are the paths that differ, in order.
+	Fields []string
+	// Strays are those of Fields that the desired object does not have at all: an
+	// apply leaves them, only an update takes them away.
+	Strays []string
+	// By is the other field manager that last wrote one of Fields. Empty when none did:
+	// then the manager itself wants something new.
+	By string
+}
+
+// None tells whether the live object is as desired.
+func (d Drift) None() bool { return len(d.Fields) == 0 }
+
+// typeConverter knows which lists are maps by key and which are atomic, for every
+// built-in kind: the same knowledge with which the API server merges.
+var typeConverter = applyconfigurations.NewTypeConverter(scheme.Scheme)
+
+// DriftOf compares two objects of one kind, field by field. What only the live
+// object has is not drift (defaults, other clients' own fields), with two
+// exceptions: a field that the manager applied before and wants no more, and
+// anything below the paths given as exclusive.
+func DriftOf(desired, live Object, exclusive ...string) Drift {
+	want, have := typedForm(desired, desired), typedForm(live, desired)
+	comparison, err := have.Compare(want)
+	if err != nil {
+		panic(err) // both are of the same kind
+	}
+	wanted := comparison.Modified.Union(comparison.Added)
+	strays := comparison.Removed.Intersection(applied(live))
+	comparison.Removed.Iterate(func(p fieldpath.Path) {
+		if slices.ContainsFunc(exclusive, func(prefix string) bool { return strings.HasPrefix(p.String(), prefix) }) {
+			strays.Insert(p.Copy())
+		}
+	})
+	fields := wanted.Union(strays)
+	return Drift{Fields: paths(fields), Strays: paths(strays), By: lastWriter(live, fields)}
+}
+
+// typedForm is an object as the merge machinery sees it, without what the API
+// server alone writes.
+func typedForm(object, kind Object) *typed.TypedValue {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		panic(err) // API types always convert
+	}
+	delete(content, "status")
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		maps.DeleteFunc(metadata, func(key string, _ any) bool { return !slices.Contains(ownedMetadata, key) })
+	}
+	withoutEmpty(content)
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(kind.GetObjectKind().GroupVersionKind())
+	form, err := typeConverter.ObjectToTyped(u, typed.AllowDuplicates)
+	if err != nil {
+		panic(fmt.Sprintf("%s %s: %v", u.GetKind(), object.GetName(), err))
+	}
+	return form
+}
+
+var ownedMetadata = []string{"name", "namespace", "labels", "annotations", "ownerReferences"}
+
+// withoutEmpty drops nulls, which mean nothing, and the empty structs that Go types
+// write for fields that nobody set. An empty label selector stays: it selects all.
+func withoutEmpty(content map[string]any) {
+	for key, value := range content {
+		switch v := value.(type) {
+		case nil:
+			delete(content, key)
+		case map[string]any:
+			withoutEmpty(v)
+			if len(v) == 0 && !strings.HasSuffix(strings.ToLower(key), "selector") {
+				delete(content, key)
+			}
+		case []any:
+			for _, item := range v {
+				if m, ok := item.(map[string]any); ok {
+					withoutEmpty(m)
+				}
+			}
+		}
+	}
+}
+
+// applied are the fields that the manager owns by its last apply.
+func applied(live Object) *fieldpath.Set {
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == vocabulary.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply {
+			return fieldsOf(entry)
+		}
+	}
+	return fieldpath.NewSet()
+}
+
+// lastWriter is the manager other than this one that wrote any of the fields last.
+func lastWriter(live Object, fields *fieldpath.Set) string {
+	var last metav1.ManagedFieldsEntry
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == vocabulary.FieldManager || fieldsOf(entry).Intersection(fields).Empty() {
+			continue
+		}
+		if last.Manager == "" || last.Time.Before(entry.Time) {
+			last = entry
+		}
+	}
+	return last.Manager
+}
+
+func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	set := fieldpath.NewSet()
+	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+		return fieldpath.NewSet()
+	}
+	return set
+}
+
+// paths names fields the way the API server does in its own messages.
+func paths(set *fieldpath.Set) []string {
+	var all []string
+	set.Leaves().Iterate(func(p fieldpath.Path) { all = append(all, strings.TrimPrefix(p.String(), ".")) })
+	return all
+}

@@ -1,0 +1,139 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestDriftOfWebhookConfiguration(t *testing.T) {
+	fail, ignore := admissionv1.Fail, admissionv1.Ignore
+	all := admissionv1.AllScopes
+	desired := func() *admissionv1.ValidatingWebhookConfiguration {
+		return &admissionv1.ValidatingWebhookConfiguration{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
+			ObjectMeta: metav1.ObjectMeta{Name: "v", Labels: map[string]string{"olm.managed": "true"}},
+			Webhooks: []admissionv1.ValidatingWebhook{{
+				Name: "v.example.com", FailurePolicy: &fail,
+				ClientConfig:      admissionv1.WebhookClientConfig{CABundle: []byte("ca")},
+				NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
+				Rules: []admissionv1.RuleWithOperations{{
+					Operations: []admissionv1.OperationType{"CREATE"},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}, Scope: &all},
+				}},
+			}},
+		}
+	}
+	const webhook = `webhooks[name="v.example.com"]`
+	tests := map[string]struct {
+		change func(*admissionv1.ValidatingWebhookConfiguration)
+		want   Drift
+	}{
+		"as desired": {func(*admissionv1.ValidatingWebhookConfiguration) {}, Drift{}},
+		"what the server and others add to metadata": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.UID, c.Generation, c.Annotations = "u", 3, map[string]string{"other": "x"}
+			c.Labels["other"] = "x"
+		}, Drift{}},
+		"policy weakened": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].FailurePolicy = &ignore
+			c.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:webhooks":{"k:{\"name\":\"v.example.com\"}":{"f:failurePolicy":{}}}}`)}
+		}, Drift{Fields: []string{webhook + ".failurePolicy"}, By: "kubectl-edit"}},
+		"selector narrowed": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		}, Drift{Fields: []string{webhook + ".namespaceSelector"}}},
+		"rule widened": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].Rules[0].Resources = []string{"*"}
+		}, Drift{Fields: []string{webhook + ".rules"}}},
+		"label removed": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Labels = nil
+		}, Drift{Fields: []string{"metadata.labels.olm.managed"}}},
+		"trust withdrawn": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].ClientConfig.CABundle = nil
+		}, Drift{Fields: []string{webhook + ".clientConfig.caBundle"}}},
+		"condition smuggled in": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+		}, Drift{
+			Fields: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
+			Strays: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
+		}},
+		"label that was applied and is wanted no more": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+			c.Labels["old"] = "x"
+			entry := wrote("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:old":{},"f:olm.managed":{}}}}`)
+			entry.Operation = metav1.ManagedFieldsOperationApply
+			c.ManagedFields = []metav1.ManagedFieldsEntry{entry}
+		}, Drift{Fields: []string{"metadata.labels.old"}, Strays: []string{"metadata.labels.old"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := desired()
+			test.change(live)
+			live.TypeMeta = metav1.TypeMeta{} // as listers give it
+			if diff := cmp.Diff(test.want, DriftOf(desired(), live, ".webhooks")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func wrote(manager, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+		Time:     &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+	}
+}
+
+func TestDriftOfDeployment(t *testing.T) {
+	desired := func() *appsv1.Deployment {
+		return &appsv1.Deployment{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+			ObjectMeta: metav1.ObjectMeta{Name: "d"},
+			Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name: "c", Image: "i:1",
+				Env:   []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}},
+				Ports: []corev1.ContainerPort{{ContainerPort: 80, Protocol: "TCP"}, {ContainerPort: 80, Protocol: "TCP", Name: "http"}},
+			}}}}},
+		}
+	}
+	defaulted := func() *appsv1.Deployment {
+		d := desired()
+		pod := &d.Spec.Template.Spec
+		pod.RestartPolicy, pod.DNSPolicy = corev1.RestartPolicyAlways, corev1.DNSClusterFirst
+		pod.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
+		quarter := intstr.FromString("25%")
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &quarter}}
+		return d
+	}
+	tests := map[string]struct {
+		change func(*appsv1.Deployment)
+		want   []string
+	}{
+		"defaults, duplicate env names and ports": {func(*appsv1.Deployment) {}, nil},
+		"annotation of kubectl rollout restart": {func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
+		}, nil},
+		"image changed": {func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "evil" },
+			[]string{`spec.template.spec.containers[name="c"].image`}},
+		"container removed": {func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Name = "x" },
+			[]string{`spec.template.spec.containers[name="c"]`}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := defaulted()
+			test.change(live)
+			got := DriftOf(desired(), live).Fields
+			if len(test.want) == 0 && len(got) == 0 {
+				return
+			}
+			if len(test.want) == 0 || len(got) == 0 || got[0][:len(test.want[0])] != test.want[0] {
+				t.Errorf("got %q, want %q first", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// endpoints are all addresses on which API servers may call a webhook: the Service's
+// own, and each ready endpoint behind it. A reason says why there is none.
+func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
+	service := p.Observed.Services[d.Service.Name]
+	if service == nil {
+		return nil, "ServiceMissing", fmt.Sprintf("service %s is being created", d.Service.Name)
+	}
+	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
+	portName := strconv.Itoa(int(w.Port))
+	namedPort := false
+	for _, slice := range p.Observed.Slices[service.Name] {
+		port := portNamed(slice, portName)
+		if port == 0 {
+			continue
+		}
+		namedPort = true
+		for _, e := range slice.Endpoints {
+			if e.Conditions.Ready != nil && !*e.Conditions.Ready {
+				continue
+			}
+			for _, address := range e.Addresses {
+				all = append(all, Endpoint{Address: hostPort(address, port), ServerName: server, What: whatIs(e, address), Deployment: d.Object.Name})
+			}
+		}
+	}
+	if len(all) == 0 {
+		reason, message = noEndpoints(service, portName, namedPort, len(p.Observed.Pods[d.Object.Name]) > 0)
+		return nil, reason, message
+	}
+	slices.SortFunc(all, func(a, b Endpoint) int { return cmp.Compare(a.Address, b.Address) })
+	if ip := service.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
+		all = append(all, Endpoint{
+			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name,
+			What: fmt.Sprintf("service %s/%s", service.Namespace, service.Name),
+		})
+	}
+	return all, "", ""
+}
+
+func noEndpoints(service *corev1.Service, portName string, namedPort, pods bool) (reason, message string) {
+	for _, port := range service.Spec.Ports {
+		if port.Name == portName && port.TargetPort.StrVal != "" && !namedPort && pods {
+			return "NoSuchPort", fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
+				port.TargetPort.StrVal, service.Name)
+		}
+	}
+	return "NoReadyEndpoints", fmt.Sprintf("service %s has no ready endpoint", service.Name)
+}
+
+func portNamed(slice *discoveryv1.EndpointSlice, name string) int32 {
+	for _, port := range slice.Ports {
+		if port.Name != nil && *port.Name == name && port.Port != nil {
+			return *port.Port
+		}
+	}
+	return 0
+}
+
+func hostPort(host string, port int32) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+func whatIs(e discoveryv1.Endpoint, address string) string {
+	if e.TargetRef == nil {
+		return "endpoint " + address
+	}
+	return fmt.Sprintf("pod %s/%s", e.TargetRef.Namespace, e.TargetRef.Name)
+}

@@ -1,0 +1,56 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Event is something that people watching a ClusterServiceVersion want to be told.
+type Event struct {
+	Warning bool
+	Reason  string
+	Message string
+}
+
+// Events are what changed between two statuses, for the record.
+func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
+	var events []Event
+	for _, d := range after.Deployments {
+		for _, w := range d.Webhooks {
+			old := webhookIn(before, install.Identity{Type: w.Type, GenerateName: w.GenerateName})
+			if old == nil || old.State != w.State {
+				events = append(events, webhookEvent(old, w))
+			}
+		}
+	}
+	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested} {
+		now := meta.FindStatusCondition(after.Conditions, kind)
+		if now != nil && !meta.IsStatusConditionTrue(before.Conditions, kind) {
+			events = append(events, Event{Warning: true, Reason: now.Reason, Message: now.Message})
+		}
+	}
+	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
+}
+
+// webhookEvent speaks of a webhook that has come into a state; it is empty for a
+// webhook that is new and just waits, as all do.
+func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) Event {
+	switch w.State {
+	case managerv1alpha1.WebhookRegistered:
+		return Event{Reason: "WebhookRegistered", Message: fmt.Sprintf("webhook %s is registered as %s and serves", w.GenerateName, w.Configuration)}
+	case managerv1alpha1.WebhookUnreachable:
+		return Event{Warning: true, Reason: "WebhookUnreachable", Message: fmt.Sprintf("webhook %s stays registered and nobody answers: %s", w.GenerateName, w.Message)}
+	case managerv1alpha1.WebhookBlocked:
+		return Event{Warning: true, Reason: "WebhookBlocked", Message: fmt.Sprintf("webhook %s cannot be registered: %s", w.GenerateName, w.Message)}
+	default:
+		if before == nil {
+			return Event{}
+		}
+		return Event{Warning: true, Reason: "WebhookUnregistered", Message: fmt.Sprintf("webhook %s is not registered any more: %s", w.GenerateName, w.Message)}
+	}
+}

@@ -1,0 +1,128 @@
+// Package rollout decides what may be done next for one ClusterServiceVersion:
+// which objects to write now, which webhooks may be registered, and what the rest
+// waits for.
+//
+// It is pure: desired and observed state and the instant in, a Plan out. The answer
+// depends on what is, never on what was done before.
+package rollout
+
+import (
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// Gate says when a webhook may be registered for the first time.
+type Gate string
+
+const (
+	// GateServing registers a webhook once every ready endpoint, and the Service's own
+	// address, answer with a certificate that the registration will trust.
+	GateServing Gate = "serving"
+	// GateAvailable registers a webhook once its Deployment is available.
+	GateAvailable Gate = "available"
+)
+
+// Policy are the administrator's choices.
+type Policy struct {
+	Gate Gate
+	// Settle is how long API servers may take to learn of a new registration: a
+	// ClusterServiceVersion is not Succeeded before it is over.
+	Settle time.Duration
+	// OrderBound is how long a Deployment that does not get available may hold up the next.
+	OrderBound time.Duration
+	// RunningBound is the same for one whose containers run and do not get ready: it may
+	// be waiting for a webhook of a later Deployment.
+	RunningBound time.Duration
+	// InstallTimeout is how long a Deployment and its webhooks may take without any progress.
+	InstallTimeout time.Duration
+}
+
+// DefaultPolicy is what the flags default to. The bounds leave an operator the
+// common initial delays of a readiness probe; the timeout is OLM v0's.
+func DefaultPolicy() Policy {
+	return Policy{
+		Gate:           GateServing,
+		Settle:         time.Second,
+		OrderBound:     time.Minute,
+		RunningBound:   20 * time.Second,
+		InstallTimeout: 5 * time.Minute,
+	}
+}
+
+// Input is everything that a plan depends on.
+type Input struct {
+	CSV     *operatorsv1alpha1.ClusterServiceVersion
+	Policy  Policy
+	Failure *scope.Failure // why there is no scope to install into; nil when there is
+	Verdict install.Verdict
+	Desired install.Desired
+	// Certificates are the facts about the serving certificates, by Deployment.
+	Certificates map[string]managerv1alpha1.CertificateStatus
+	// Secrets are those to write, by Deployment.
+	Secrets  map[string]SecretWrite
+	Observed Observed
+	Previous managerv1alpha1.WebhookRolloutStatus
+}
+
+// SecretWrite is a serving certificate on its way into the cluster.
+type SecretWrite struct {
+	Object *corev1.Secret
+	// AfterTrust is set when webhooks are registered already: each of them must trust
+	// the new certificate before a pod can serve it.
+	AfterTrust bool
+}
+
+// Observed is what the cluster shows of what was desired. Objects are the cache's:
+// read them, never write to them.
+type Observed struct {
+	Deployments  map[string]*appsv1.Deployment           // by name
+	Services     map[string]*corev1.Service              // by name
+	Slices       map[string][]*discoveryv1.EndpointSlice // by name of the Service
+	Pods         map[string][]*corev1.Pod                // by name of the Deployment
+	Roles        map[string]*rbacv1.Role                 // by name
+	RoleBindings map[string]*rbacv1.RoleBinding          // by name
+
+	// Validating and Mutating are all registrations that bear the ClusterServiceVersion's
+	// owner labels, wanted or not.
+	Validating []*admissionv1.ValidatingWebhookConfiguration
+	Mutating   []*admissionv1.MutatingWebhookConfiguration
+
+	// Uncovered are the namespaces of the scope that do not bear its label yet.
+	Uncovered []string
+	// Answers are what endpoints said in this pass.
+	Answers map[Endpoint]Answer
+	// Refused is what the API server said to a write in this pass that it will say again
+	// until somebody changes something, by the object's key (see KeyOf).
+	Refused map[string]string
+	// Contests are the records of repairs that another client undid, by the object's key.
+	Contests map[string]Contest
+}
+
+// Endpoint is an address that a webhook must answer on.
+type Endpoint struct {
+	Address    string // host:port
+	ServerName string // in the certificate
+	What       string // "pod ns/name", "service ns/name": for messages
+	Deployment string // whose trust applies
+}
+
+// Answer is what dialling an endpoint gave. Reason and Message are empty when it
+// serves with a trusted certificate.
+type Answer struct {
+	Reason  string
+	Message string
+}
+
+// Serves tells whether the endpoint may be called.
+func (a Answer) Serves() bool { return a.Reason == "" }

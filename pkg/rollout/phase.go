@@ -1,0 +1,234 @@
+package rollout
+
+import (
+	"fmt"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Phase is one transition of a ClusterServiceVersion.
+type Phase struct {
+	Phase   operatorsv1alpha1.ClusterServiceVersionPhase
+	Reason  operatorsv1alpha1.ConditionReason
+	Message string
+}
+
+// The phases, with OLM v0's reasons and messages. Where a message goes on after
+// these words, the rest names the cause.
+var (
+	phaseUnknown = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
+		"requirements not yet checked"}
+	phaseUnmet = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet,
+		"one or more requirements couldn't be found"}
+	phaseReinstall = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonNeedsReinstall,
+		"calculated deployment install is bad"}
+	phaseReady = Phase{operatorsv1alpha1.CSVPhaseInstallReady, operatorsv1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install"}
+	phaseInstalling = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonInstallSuccessful,
+		"waiting for install components to report healthy"}
+	phaseWaiting = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting,
+		"installing: waiting for "}
+	phaseSucceeded = Phase{operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful,
+		"install strategy completed with no errors"}
+	phaseInvalid = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
+		""}
+	phaseRefused = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed,
+		"install strategy failed: "}
+	phaseTimeout = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed,
+		"install timeout"}
+	phaseUnhealthy = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy,
+		""}
+)
+
+func (p Phase) because(cause string) Phase {
+	p.Message += cause
+	return p
+}
+
+// facts are what the phase of a ClusterServiceVersion depends on, besides the phase
+// that it is in. The texts are empty where they do not apply.
+type facts struct {
+	failure   *Phase // a stable failure: no scope, or a mistake in the ClusterServiceVersion
+	unmet     string // requirements that are not met
+	refused   string // what the API server does not accept
+	waits     string // what is not complete yet: "deployment D to become ready: …"
+	timedOut  string // what has not been complete for longer than the timeout
+	unhealthy string // what broke after it was complete
+	reinstall bool   // a Deployment that exists is being changed
+}
+
+// transitions walks from the phase that the ClusterServiceVersion is in as far as
+// the facts carry. Each step is recorded: people and scripts know the sequence.
+func transitions(from Phase, f facts) []Phase {
+	var walked []Phase
+	for {
+		to := next(from, f)
+		if to == from {
+			return walked
+		}
+		walked = append(walked, to)
+		from = to
+		f.reinstall = false
+	}
+}
+
+// next is the phase after the given one.
+func next(from Phase, f facts) Phase {
+	switch {
+	case f.failure != nil:
+		return *f.failure
+	case from.Phase == "" || isStable(from):
+		return phaseUnknown
+	case f.unmet != "":
+		return phaseUnmet.because(": " + f.unmet)
+	}
+	switch from.Phase {
+	case operatorsv1alpha1.CSVPhasePending:
+		return phaseReady
+	case operatorsv1alpha1.CSVPhaseInstallReady:
+		return phaseInstalling
+	case operatorsv1alpha1.CSVPhaseInstalling:
+		return afterInstalling(from, f)
+	case operatorsv1alpha1.CSVPhaseSucceeded:
+		return afterSucceeded(from, f)
+	default:
+		return afterFailed(from, f)
+	}
+}
+
+// isStable tells the failures that only a change of the ClusterServiceVersion or
+// of its OperatorGroup ends.
+func isStable(p Phase) bool {
+	if p.Phase != operatorsv1alpha1.CSVPhaseFailed {
+		return false
+	}
+	switch p.Reason {
+	case operatorsv1alpha1.CSVReasonInstallCheckFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, operatorsv1alpha1.CSVReasonComponentFailed:
+		return false
+	default:
+		return true
+	}
+}
+
+func afterInstalling(from Phase, f facts) Phase {
+	switch {
+	case f.refused != "":
+		return phaseRefused.because(f.refused)
+	case f.timedOut != "":
+		return phaseTimeout.because(": waiting for " + f.timedOut)
+	case f.waits != "":
+		return phaseWaiting.because(f.waits)
+	default:
+		return phaseSucceeded
+	}
+}
+
+func afterSucceeded(from Phase, f facts) Phase {
+	switch {
+	case f.reinstall:
+		return phaseReinstall
+	case f.refused != "":
+		return phaseRefused.because(f.refused)
+	case f.unhealthy != "":
+		return phaseUnhealthy.because(f.unhealthy)
+	default:
+		return from
+	}
+}
+
+func afterFailed(from Phase, f facts) Phase {
+	switch {
+	case f.reinstall:
+		return phaseReinstall
+	case f.refused != "":
+		return phaseRefused.because(f.refused)
+	case f.unhealthy != "" && from.Reason != operatorsv1alpha1.CSVReasonInstallCheckFailed:
+		return phaseUnhealthy.because(f.unhealthy)
+	case f.timedOut != "":
+		return phaseTimeout.because(": waiting for " + f.timedOut)
+	case f.waits != "" && from.Reason == operatorsv1alpha1.CSVReasonInstallCheckFailed:
+		return from
+	default:
+		return phaseReinstall
+	}
+}
+
+// facts gathers what the decision came to.
+func (p *planner) facts() facts {
+	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall}
+	switch {
+	case p.Failure != nil:
+		f.failure = &Phase{operatorsv1alpha1.CSVPhaseFailed, p.Failure.Reason, p.Failure.Message}
+	case p.Verdict.Mistakes() != "":
+		invalid := phaseInvalid.because(p.Verdict.Mistakes())
+		f.failure = &invalid
+	}
+	for _, d := range p.deployments {
+		waits := d.waits(p)
+		if waits == "" {
+			continue
+		}
+		first(&f.waits, waits)
+		if refusal := d.refusal(); refusal != "" {
+			first(&f.refused, refusal)
+		}
+		if since := d.progress.since; !since.IsZero() {
+			if deadline := since.Add(p.Policy.InstallTimeout); p.now.Before(deadline) {
+				p.lookAgain(deadline)
+			} else {
+				first(&f.timedOut, waits)
+			}
+		}
+		if !d.progress.available {
+			first(&f.unhealthy, d.progress.message)
+		}
+	}
+	return f
+}
+
+// waits is what a Deployment and its webhooks lack to be complete.
+func (v deploymentView) waits(p *planner) string {
+	if !v.progress.complete() {
+		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.message)
+	}
+	for _, w := range v.webhooks {
+		if !w.live() {
+			return fmt.Sprintf("webhook %s to be registered: %s", w.Description.GenerateName, w.message)
+		}
+	}
+	return v.settling(p)
+}
+
+// settling is which registration is so young that some API server may not know it
+// yet. Creation times have no fractions, hence the second.
+func (v deploymentView) settling(p *planner) string {
+	if p.Policy.Gate == GateAvailable {
+		return ""
+	}
+	for _, w := range v.webhooks {
+		if settled := w.registered.Add(p.Policy.Settle + 1e9); p.now.Before(settled) {
+			p.lookAgain(settled)
+			return fmt.Sprintf("webhook %s to be known to every API server", w.Description.GenerateName)
+		}
+	}
+	return ""
+}
+
+func (v deploymentView) refusal() string {
+	if v.progress.reason == reasonRefused {
+		return v.progress.message
+	}
+	for _, w := range v.webhooks {
+		if w.reason == reasonRefused {
+			return w.message
+		}
+	}
+	return ""
+}
+
+// first keeps the first text that is not empty.
+func first(kept *string, text string) {
+	if *kept == "" {
+		*kept = text
+	}
+}

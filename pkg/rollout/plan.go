@@ -1,0 +1,170 @@
+package rollout
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Plan is what to do now, and what to say about it.
+type Plan struct {
+	// Steps are the writes, in their order: a step may rely on those before it.
+	Steps []Step
+	// Probes are the endpoints whose answers the next decision needs.
+	Probes []Endpoint
+	// Status is what the WebhookRollout says.
+	Status managerv1alpha1.WebhookRolloutStatus
+	// Phases are the transitions of the ClusterServiceVersion, in their order.
+	Phases []Phase
+	// NextLook is when the answer may change by itself. Zero: only when something changes.
+	NextLook time.Time
+}
+
+// Next is the decision. Without a scope, or with mistakes or unmet requirements in
+// the ClusterServiceVersion, nothing is written: what is live stays as it is.
+func Next(in Input, now time.Time) Plan {
+	p := planner{Input: in, now: now}
+	if in.Failure == nil && in.Verdict.Passes() {
+		p.install()
+	} else {
+		p.hold()
+	}
+	p.report()
+	return p.plan
+}
+
+// planner carries one decision from Deployment to Deployment.
+type planner struct {
+	Input
+	now         time.Time
+	plan        Plan
+	deployments []deploymentView
+	relaxed     string // why the order of the Deployments was given up; empty when it was not
+	reinstall   bool   // a Deployment that exists is being changed
+}
+
+// deploymentView is what a Deployment came to.
+type deploymentView struct {
+	name     string
+	progress progress
+	webhooks []webhookView
+}
+
+// webhookView is what a webhook came to.
+type webhookView struct {
+	install.Webhook
+	configuration string
+	state         managerv1alpha1.WebhookState
+	reason        string
+	message       string
+	registered    time.Time // when it was first registered; zero while it is not
+}
+
+func (w webhookView) live() bool { return !w.registered.IsZero() }
+
+// install walks the Deployments in their order. Each one's webhooks go live before
+// the next Deployment starts, unless it takes too long.
+func (p *planner) install() {
+	for _, d := range p.Desired.Deployments {
+		p.writeSecret(d, false)
+	}
+	blocker := ""
+	for _, d := range p.Desired.Deployments {
+		if blocker != "" {
+			p.postpone(d, blocker)
+			continue
+		}
+		view := p.rollOut(d)
+		p.deployments = append(p.deployments, view)
+		if waits := view.waitsFor(); waits != "" && !p.relax(view, waits) {
+			blocker = view.name
+		}
+	}
+	p.unregisterStale()
+	for _, d := range p.Desired.Deployments {
+		p.writeSecret(d, true)
+	}
+}
+
+// rollOut writes what one Deployment and its webhooks need, and looks how far they are.
+func (p *planner) rollOut(d install.Deployment) deploymentView {
+	name := d.Object.Name
+	if d.Service != nil {
+		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
+		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
+		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+	}
+	live := lookUp(p.Observed.Deployments, name)
+	if p.want(d.Object, live) && live != nil {
+		p.reinstall = true
+	}
+	view := deploymentView{name: name, progress: p.progressOf(d.Object)}
+	for _, w := range d.Webhooks {
+		view.webhooks = append(view.webhooks, p.register(d, w, view.progress))
+	}
+	return view
+}
+
+func (p *planner) progressOf(desired *appsv1.Deployment) progress {
+	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
+		return progress{state: managerv1alpha1.DeploymentPending, reason: reasonRefused, message: refusal}
+	}
+	return progressOf(p.Observed.Deployments[desired.Name], p.Observed.Pods[desired.Name])
+}
+
+// postpone leaves a Deployment that does not exist yet to a later pass. One that
+// exists is looked after all the same.
+func (p *planner) postpone(d install.Deployment, blocker string) {
+	if p.Observed.Deployments[d.Object.Name] != nil {
+		p.deployments = append(p.deployments, p.rollOut(d))
+		return
+	}
+	message := "starts after deployment " + blocker + " and its webhooks"
+	view := deploymentView{name: d.Object.Name, progress: progress{
+		state: managerv1alpha1.DeploymentPending, reason: "EarlierDeployment", message: message,
+	}}
+	for _, w := range d.Webhooks {
+		view.webhooks = append(view.webhooks, waiting(w, "EarlierDeployment", message))
+	}
+	p.deployments = append(p.deployments, view)
+}
+
+// want puts the write that makes an object as desired into the plan, if there is
+// one to do and the API server has not refused it in this pass.
+func (p *planner) want(desired, live Object) bool {
+	if p.Observed.Refused[KeyOf(desired)] != "" {
+		return false
+	}
+	step, ok := stepTo(desired, live, p.Observed, p.now)
+	if ok {
+		p.plan.Steps = append(p.plan.Steps, step)
+	}
+	return ok
+}
+
+// writeSecret puts the serving certificate into the cluster: before the pods that
+// mount it, but after the registrations that have to trust it first.
+func (p *planner) writeSecret(d install.Deployment, afterTrust bool) {
+	write, ok := p.Secrets[d.Object.Name]
+	if !ok || write.AfterTrust != afterTrust {
+		return
+	}
+	step := Step{Verb: Update, Object: write.Object}
+	if write.Object.ResourceVersion == "" {
+		step.Verb = Create
+	}
+	p.plan.Steps = append(p.plan.Steps, step)
+}
+
+// lookAgain asks for another pass at an instant; the earliest wins.
+func (p *planner) lookAgain(at time.Time) {
+	if at.IsZero() || !at.After(p.now) {
+		return
+	}
+	if p.plan.NextLook.IsZero() || at.Before(p.plan.NextLook) {
+		p.plan.NextLook = at
+	}
+}

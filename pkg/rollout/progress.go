@@ -1,0 +1,175 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// progress is how far a Deployment is.
+type progress struct {
+	state   managerv1alpha1.DeploymentState
+	reason  string
+	message string
+	// available is set while enough replicas answer, of whatever revision.
+	available bool
+	// since is the last sign of progress.
+	since time.Time
+	// running is since when all containers of some pod run without getting ready; zero
+	// when no pod is so.
+	running time.Time
+}
+
+func (p progress) complete() bool { return p.state == managerv1alpha1.DeploymentAvailable }
+
+// progressOf reads a Deployment and its pods. A Deployment that asks for no replicas
+// has all it asks for.
+func progressOf(d *appsv1.Deployment, pods []*corev1.Pod) progress {
+	if d == nil {
+		return progress{state: managerv1alpha1.DeploymentProgressing, reason: "Creating", message: "the Deployment is being created"}
+	}
+	p := progress{since: lastProgress(d), running: runningUnready(pods)}
+	wanted := int32(1)
+	if d.Spec.Replicas != nil {
+		wanted = *d.Spec.Replicas
+	}
+	availability := condition(d, appsv1.DeploymentAvailable)
+	p.available = wanted == 0 || availability != nil && availability.Status == corev1.ConditionTrue
+
+	cause := missing(d, wanted, availability)
+	if wanted == 0 || cause == "" {
+		p.state = managerv1alpha1.DeploymentAvailable
+		return p
+	}
+	p.state = managerv1alpha1.DeploymentProgressing
+	p.reason = "WaitingForReplicas"
+	p.message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
+	if failure := condition(d, appsv1.DeploymentReplicaFailure); failure != nil && failure.Status == corev1.ConditionTrue {
+		p.reason, p.message = "ReplicaFailure", fmt.Sprintf("%s: %s", p.message, failure.Message)
+	} else if diagnosis := diagnose(pods); diagnosis.reason != "" {
+		p.reason, p.message = diagnosis.reason, fmt.Sprintf("%s: %s", p.message, diagnosis.message)
+	}
+	return p
+}
+
+// missing is what a Deployment's status lacks; empty when it is rolled out whole.
+func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.DeploymentCondition) string {
+	status := d.Status
+	switch {
+	case status.ObservedGeneration < d.Generation:
+		return "the Deployment controller has not seen it yet"
+	case availability != nil && availability.Status != corev1.ConditionTrue:
+		return availability.Message
+	case status.UpdatedReplicas < wanted:
+		return fmt.Sprintf("%d of %d replicas are updated", status.UpdatedReplicas, wanted)
+	case status.Replicas > status.UpdatedReplicas:
+		return fmt.Sprintf("%d old replicas are not gone yet", status.Replicas-status.UpdatedReplicas)
+	case status.AvailableReplicas < status.UpdatedReplicas:
+		return fmt.Sprintf("%d of %d updated replicas are available", status.AvailableReplicas, status.UpdatedReplicas)
+	default:
+		return ""
+	}
+}
+
+func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	i := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &d.Status.Conditions[i]
+}
+
+// lastProgress is the latest instant at which anything about the Deployment changed
+// for the better or the worse.
+func lastProgress(d *appsv1.Deployment) time.Time {
+	last := d.CreationTimestamp.Time
+	for _, c := range d.Status.Conditions {
+		last = later(last, c.LastTransitionTime.Time)
+		if c.Type == appsv1.DeploymentProgressing {
+			last = later(last, c.LastUpdateTime.Time)
+		}
+	}
+	return last
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// runningUnready is when the last container of a pod started of which all
+// containers run and some are not ready: the earliest such pod's.
+func runningUnready(pods []*corev1.Pod) time.Time {
+	var earliest time.Time
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil || len(pod.Status.ContainerStatuses) == 0 {
+			continue
+		}
+		var started time.Time
+		running, ready := true, true
+		for _, c := range pod.Status.ContainerStatuses {
+			ready = ready && c.Ready
+			running = running && c.State.Running != nil
+			if c.State.Running != nil {
+				started = later(started, c.State.Running.StartedAt.Time)
+			}
+		}
+		if running && !ready && (earliest.IsZero() || started.Before(earliest)) {
+			earliest = started
+		}
+	}
+	return earliest
+}
+
+// diagnosis is the most telling thing about pods that are not ready.
+type diagnosis struct{ reason, message string }
+
+// diagnose looks at the pods in the order of their names, so that the answer does
+// not change from look to look.
+func diagnose(pods []*corev1.Pod) diagnosis {
+	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	var found diagnosis
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		if d := diagnosePod(pod); found.reason == "" || found.reason == reasonNotReady && d.reason != "" {
+			found = d
+		}
+	}
+	return found
+}
+
+const reasonNotReady = "PodNotReady"
+
+func diagnosePod(pod *corev1.Pod) diagnosis {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return diagnosis{"PodUnschedulable", fmt.Sprintf("pod %s cannot be scheduled: %s", pod.Name, c.Message)}
+		}
+	}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
+		switch {
+		case waiting != nil && waiting.Reason == "CrashLoopBackOff" && ended != nil:
+			return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s ends with exit code %d (%s) again and again; read its log: kubectl -n %s logs %s -c %s --previous",
+				pod.Name, c.Name, ended.ExitCode, ended.Reason, pod.Namespace, pod.Name, c.Name)}
+		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
+			return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s waits: %s", pod.Name, c.Name, cmp.Or(waiting.Message, waiting.Reason))}
+		}
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running != nil && !c.Ready {
+			return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s runs and its readiness probe fails", pod.Name, c.Name)}
+		}
+	}
+	return diagnosis{}
+}

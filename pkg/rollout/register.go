@@ -1,0 +1,113 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+const reasonRefused = "RefusedByAPIServer"
+
+// register decides about one webhook: a live one is kept as desired, whatever
+// becomes of its backends; another is registered once nothing speaks against it.
+func (p *planner) register(d install.Deployment, w install.Webhook, backend progress) webhookView {
+	desired, live := registrationOf(w), p.registered(w)
+	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
+		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
+	}
+	if live == nil {
+		if reason, message := p.obstacle(d, w, backend); reason != "" {
+			return waiting(w, reason, message)
+		}
+		p.want(desired, nil)
+		return waiting(w, "Registering", "its endpoints serve; the registration is being written")
+	}
+	p.keep(desired, live)
+	return p.reachability(d, w, live, backend)
+}
+
+// keep repairs a live registration. One that bears a later generation of trust than
+// this decision knows was written by a manager that saw more: it is left alone.
+func (p *planner) keep(desired, live Object) {
+	if generationOf(live) <= generationOf(desired) {
+		p.want(desired, live)
+	}
+}
+
+// reachability is the state of a live registration. It stays registered under the
+// same policy even when nobody answers: to take it away would let through what it
+// is there to stop.
+func (p *planner) reachability(d install.Deployment, w install.Webhook, live Object, backend progress) webhookView {
+	view := webhookView{
+		Webhook: w, configuration: live.GetName(), registered: live.GetCreationTimestamp().Time,
+		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
+	}
+	reason, message := "", ""
+	switch {
+	case p.Policy.Gate == GateAvailable && !backend.available:
+		reason, message = "DeploymentNotAvailable", backend.message
+	case p.Policy.Gate == GateServing:
+		_, reason, message = p.endpoints(d, w)
+	}
+	if reason != "" {
+		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
+	}
+	return view
+}
+
+// obstacle is the first thing that keeps a webhook from being registered.
+func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
+	certificate := p.Certificates[d.Object.Name]
+	switch {
+	case certificate.Message != "":
+		return "CertificateUnusable", certificate.Message
+	case !backend.complete():
+		return "DeploymentNotAvailable", backend.message
+	case certificate.CAFingerprint == "":
+		return "CertificateMissing", "the serving certificate is being written"
+	case len(p.Observed.Uncovered) > 0:
+		return "NamespacesNotLabelled", "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
+	case p.Policy.Gate == GateServing:
+		return p.silence(d, w)
+	default:
+		return "", ""
+	}
+}
+
+// silence is why the webhook's endpoints cannot be called yet. Endpoints that were
+// not dialled in this pass are asked for.
+func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, message string) {
+	endpoints, reason, message := p.endpoints(d, w)
+	if reason != "" {
+		return reason, message
+	}
+	for _, e := range endpoints {
+		answer, asked := p.Observed.Answers[e]
+		if !asked {
+			p.plan.Probes = append(p.plan.Probes, e)
+			reason, message = "Probing", "its endpoints are being dialled"
+			continue
+		}
+		if !answer.Serves() {
+			p.lookAgain(p.now.Add(probePause(p.Previous, w, p.now)))
+			return answer.Reason, fmt.Sprintf("%s: %s", e.What, answer.Message)
+		}
+	}
+	return reason, message
+}
+
+// probePause is how long to wait before endpoints that do not serve are dialled
+// again: short at first, since a Service's address starts to answer just after its
+// endpoints do, then in proportion to the wait so far.
+func probePause(previous managerv1alpha1.WebhookRolloutStatus, w install.Webhook, now time.Time) time.Duration {
+	const shortest, longest = 100 * time.Millisecond, 5 * time.Second
+	waited := now.Sub(sinceOf(previous, w, managerv1alpha1.WebhookWaiting, now))
+	return min(max(waited/10, shortest), longest)
+}
+
+func waiting(w install.Webhook, reason, message string) webhookView {
+	return webhookView{Webhook: w, state: managerv1alpha1.WebhookWaiting, reason: reason, message: message}
+}

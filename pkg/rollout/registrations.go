@@ -1,0 +1,116 @@
+package rollout
+
+import (
+	"strconv"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// registrationOf is the object that registers a webhook; nil for a conversion webhook.
+func registrationOf(w install.Webhook) Object {
+	switch {
+	case w.Validating != nil:
+		return w.Validating
+	case w.Mutating != nil:
+		return w.Mutating
+	default:
+		return nil
+	}
+}
+
+// registered is the live registration of a webhook; nil when there is none.
+func (p *planner) registered(w install.Webhook) Object {
+	for _, live := range p.Observed.registrations() {
+		if live.kind == w.Description.Type && live.object.GetName() == registrationOf(w).GetName() {
+			return live.object
+		}
+	}
+	return nil
+}
+
+// unregisterStale takes out of service what the ClusterServiceVersion registered
+// and does not declare any more.
+func (p *planner) unregisterStale() {
+	for _, live := range p.Observed.registrations() {
+		if !p.declares(live) {
+			p.plan.Steps = append(p.plan.Steps, Step{Verb: Delete, Object: live.object, Live: live.object})
+		}
+	}
+}
+
+func (p *planner) declares(live registration) bool {
+	for _, d := range p.Desired.Deployments {
+		for _, w := range d.Webhooks {
+			if w.Description.Type == live.kind && registrationOf(w).GetName() == live.object.GetName() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// registration is a live one, whatever its kind.
+type registration struct {
+	kind   operatorsv1alpha1.WebhookAdmissionType
+	object Object
+}
+
+func (o Observed) registrations() []registration {
+	var all []registration
+	for _, c := range o.Validating {
+		all = append(all, registration{operatorsv1alpha1.ValidatingAdmissionWebhook, c})
+	}
+	for _, c := range o.Mutating {
+		all = append(all, registration{operatorsv1alpha1.MutatingAdmissionWebhook, c})
+	}
+	return all
+}
+
+// Configurations are the names of the registrations that exist, by the webhook that
+// they say they are for.
+func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) map[install.Identity]string {
+	found := map[install.Identity]string{}
+	for _, description := range csv.Spec.WebhookDefinitions {
+		for _, live := range o.registrations() {
+			if live.kind == description.Type && live.object.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
+				found[install.IdentityOf(description)] = live.object.GetName()
+			}
+		}
+	}
+	return found
+}
+
+// CABundles are the caBundles that the registrations served by a Deployment's
+// Service carry now.
+func (o Observed) CABundles(service string) [][]byte {
+	var all [][]byte
+	for _, c := range o.Validating {
+		for _, w := range c.Webhooks {
+			if w.ClientConfig.Service != nil && w.ClientConfig.Service.Name == service {
+				all = append(all, w.ClientConfig.CABundle)
+			}
+		}
+	}
+	for _, c := range o.Mutating {
+		for _, w := range c.Webhooks {
+			if w.ClientConfig.Service != nil && w.ClientConfig.Service.Name == service {
+				all = append(all, w.ClientConfig.CABundle)
+			}
+		}
+	}
+	return all
+}
+
+// generationOf is the number of the certificate generation that a registration
+// trusts; 0 when it does not say.
+func generationOf(o Object) int64 {
+	n, err := strconv.ParseInt(o.GetAnnotations()[vocabulary.AnnotationGeneration], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,133 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// report turns what the decision came to into words.
+func (p *planner) report() {
+	status := managerv1alpha1.WebhookRolloutStatus{
+		ObservedGeneration: p.CSV.Generation,
+		Provider:           managerv1alpha1.ProviderManager,
+		Conditions:         slices.Clone(p.Previous.Conditions),
+	}
+	declared, reachable := 0, 0
+	for _, d := range p.deployments {
+		reported := p.reportDeployment(d)
+		if c := reported.Certificate; c != nil && c.NotAfter != nil && (status.CertificatesExpire == nil || c.NotAfter.Before(status.CertificatesExpire)) {
+			status.CertificatesExpire = c.NotAfter
+		}
+		for _, w := range reported.Webhooks {
+			declared++
+			if w.State == managerv1alpha1.WebhookRegistered {
+				reachable++
+			}
+		}
+		status.Deployments = append(status.Deployments, reported)
+	}
+	status.Ready = fmt.Sprintf("%d/%d", reachable, declared)
+
+	facts := p.facts()
+	p.plan.Phases = transitions(Phase{p.CSV.Status.Phase, p.CSV.Status.Reason, p.CSV.Status.Message}, facts)
+	p.setReady(&status, facts)
+	p.setRelaxed(&status)
+	p.setContested(&status)
+	p.plan.Status = status
+}
+
+func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentStatus {
+	reported := managerv1alpha1.DeploymentStatus{
+		Name: d.name, State: d.progress.state, Reason: d.progress.reason, Message: d.progress.message,
+	}
+	if certificate, ok := p.Certificates[d.name]; ok {
+		reported.Certificate = &certificate
+		if certificate.NextLook != nil {
+			p.lookAgain(certificate.NextLook.Time)
+		}
+	}
+	for _, w := range d.webhooks {
+		since := metav1.NewTime(sinceOf(p.Previous, w.Webhook, w.state, p.now))
+		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
+			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
+			Configuration: w.configuration, CRDs: w.Description.ConversionCRDs,
+			State: w.state, Reason: w.reason, Message: w.message, Since: &since,
+		})
+	}
+	return reported
+}
+
+// sinceOf is when a webhook was first seen in a state.
+func sinceOf(previous managerv1alpha1.WebhookRolloutStatus, w install.Webhook, state managerv1alpha1.WebhookState, now time.Time) time.Time {
+	if before := webhookIn(previous, install.IdentityOf(w.Description)); before != nil && before.State == state && before.Since != nil {
+		return before.Since.Time
+	}
+	return now
+}
+
+func webhookIn(status managerv1alpha1.WebhookRolloutStatus, of install.Identity) *managerv1alpha1.WebhookStatus {
+	for i := range status.Deployments {
+		for j := range status.Deployments[i].Webhooks {
+			w := &status.Deployments[i].Webhooks[j]
+			if w.Type == of.Type && w.GenerateName == of.GenerateName {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts) {
+	ready := metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllWebhooksServe", Message: "every declared webhook is registered and reachable"}
+	for _, d := range status.Deployments {
+		for _, w := range d.Webhooks {
+			if w.State != managerv1alpha1.WebhookRegistered && ready.Status == metav1.ConditionTrue {
+				ready.Status, ready.Reason = metav1.ConditionFalse, w.Reason
+				ready.Message = strings.TrimSpace(fmt.Sprintf("webhook %s is %s: %s", w.GenerateName, w.State, w.Message))
+			}
+		}
+	}
+	if f.failure != nil {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(f.failure.Reason), f.failure.Message
+	}
+	p.setCondition(status, ready)
+}
+
+func (p *planner) setRelaxed(status *managerv1alpha1.WebhookRolloutStatus) {
+	if p.relaxed == "" {
+		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionOrderRelaxed)
+		return
+	}
+	p.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionOrderRelaxed, Status: metav1.ConditionTrue, Reason: "OrderRelaxed", Message: p.relaxed})
+}
+
+func (p *planner) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
+	var messages []string
+	for key, contest := range p.Observed.Contests {
+		if contest.Contested() && !contest.Over(p.now) {
+			messages = append(messages, contest.Message(key))
+			p.lookAgain(contest.HeldUntil())
+			p.lookAgain(contest.OverAt())
+		}
+	}
+	if len(messages) == 0 {
+		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionContested)
+		return
+	}
+	slices.Sort(messages)
+	p.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "Contested", Message: strings.Join(messages, "; ")})
+}
+
+func (p *planner) setCondition(status *managerv1alpha1.WebhookRolloutStatus, c metav1.Condition) {
+	c.ObservedGeneration = p.CSV.Generation
+	c.LastTransitionTime = metav1.NewTime(p.now)
+	meta.SetStatusCondition(&status.Conditions, c)
+}
