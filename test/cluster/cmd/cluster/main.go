@@ -1,0 +1,35 @@
+// Command cluster builds a single-node Kubernetes from source and runs it on this
+// machine. Where KUBECONFIG names a cluster of the caller's, it says so and leaves that
+// cluster alone.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := rootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "cluster",
+		Short:             "A real single-node Kubernetes, built from Go modules",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.AddCommand(buildCommand(), upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), loadCommand(), nodeCommand())
+	return root
+}

@@ -1,0 +1,34 @@
+package api
+
+import (
+	"context"
+	"time"
+)
+
+const pollEvery = 100 * time.Millisecond
+
+// Poll asks until the answer is nil or the context ends. Then it returns what ended
+// the context, if that was given as its cause, and else the last answer that came in
+// time: both say more than that the time was over.
+func Poll(ctx context.Context, ask func(context.Context) error) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	var last error
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			if cause := context.Cause(ctx); cause != ctx.Err() {
+				return cause
+			}
+			return last
+		case <-ticker.C:
+		}
+	}
+}

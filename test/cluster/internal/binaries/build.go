@@ -1,0 +1,163 @@
+// Package binaries builds the programs of the cluster from Go modules, once, into a
+// cache outside the tree.
+package binaries
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Set says which programs are wanted.
+type Set int
+
+const (
+	// All is what a node runs.
+	All Set = iota
+	// Light is etcd, kube-apiserver and kubectl.
+	Light
+)
+
+// Build makes sure that the programs of the set are in the cache and returns the
+// directory that holds them. Progress goes to the given writer, nothing when all is
+// there already. Builds that run at the same time wait for one another.
+func Build(ctx context.Context, set Set, progress io.Writer) (string, error) {
+	dir, err := moduleDir()
+	if err != nil {
+		return "", err
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	kubernetes, err := requiredVersion(string(mod), "k8s.io/kubernetes")
+	if err != nil {
+		return "", err
+	}
+	containerd, err := requiredVersion(string(mod), "github.com/containerd/containerd/v2")
+	if err != nil {
+		return "", err
+	}
+	root, err := cacheRoot(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	all := programs(kubernetes, containerd)
+	name, err := key(dir, kubernetes, all)
+	if err != nil {
+		return "", err
+	}
+	c := cache{dir: filepath.Join(root, name), module: dir, kubernetes: kubernetes}
+	return c.bin(), c.fill(ctx, wanted(all, set), progress)
+}
+
+func wanted(all []program, set Set) []program {
+	var programs []program
+	for _, p := range all {
+		if p.light || set == All {
+			programs = append(programs, p)
+		}
+	}
+	return programs
+}
+
+// cache is the place of one version of the binaries. Each appears in it by a rename,
+// so that a file that is there is whole.
+type cache struct {
+	dir        string
+	module     string
+	kubernetes string
+}
+
+func (c cache) bin() string {
+	return filepath.Join(c.dir, "bin")
+}
+
+func (c cache) fill(ctx context.Context, programs []program, progress io.Writer) error {
+	if len(c.missing(programs)) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(c.bin(), 0o755); err != nil {
+		return err
+	}
+	unlock, err := c.lock(progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	missing := c.missing(programs) // another build may have ended while this one waited
+	if len(missing) == 0 {
+		return nil
+	}
+	fmt.Fprintf(progress, "Building Kubernetes %s from source, once, into %s\n", c.kubernetes, c.bin())
+	fmt.Fprintf(progress, "The first build takes about 10 minutes on two cores, downloads included.\n")
+	start := time.Now()
+	for i, p := range missing {
+		b := &build{program: p, module: c.module, title: fmt.Sprintf("[%d/%d] %s", i+1, len(missing), p.name), start: start, progress: progress}
+		if err := c.add(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c cache) missing(programs []program) []program {
+	var missing []program
+	for _, p := range programs {
+		if !c.has(p) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+func (c cache) has(p program) bool {
+	for _, name := range p.names() {
+		if _, err := os.Stat(filepath.Join(c.bin(), name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// add builds one program beside the bin directory and moves it in under all its names.
+func (c cache) add(ctx context.Context, b *build) error {
+	unfinished := filepath.Join(c.dir, "unfinished")
+	defer os.Remove(unfinished)
+	if err := b.run(ctx, unfinished); err != nil {
+		return err
+	}
+	final := filepath.Join(c.bin(), b.program.name)
+	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, final); err != nil {
+		return err
+	}
+	for _, link := range b.program.links {
+		if err := os.Symlink(b.program.name, filepath.Join(c.bin(), link)); err != nil && !os.IsExist(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock holds the cache against other builds. The kernel lets go of it when the
+// process ends, however it ends.
+func (c cache) lock(progress io.Writer) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == syscall.EWOULDBLOCK {
+		fmt.Fprintf(progress, "Waiting for another build in %s to end.\n", c.dir)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return func() { file.Close() }, nil
+}

@@ -1,0 +1,62 @@
+package binaries
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// cacheRoot is where built binaries are kept, outside of any checkout.
+func cacheRoot(getenv func(string) string) (string, error) {
+	if dir := getenv("OWM_CACHE"); dir != "" {
+		return filepath.Abs(filepath.Join(dir, "cluster"))
+	}
+	if dir := getenv("XDG_CACHE_HOME"); dir != "" {
+		return filepath.Join(dir, "olm-webhook-manager", "cluster"), nil
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".cache", "olm-webhook-manager", "cluster"), nil
+	}
+	return "", fmt.Errorf("no place for the built binaries: set OWM_CACHE, XDG_CACHE_HOME or HOME")
+}
+
+// key names a set of binaries by everything that they are made from: the Kubernetes
+// version to be read, and a hash of the module's requirements, of the sources of the
+// programs and of how they are built.
+func key(dir, kubernetes string, programs []program) (string, error) {
+	hash := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if err := hashFile(hash, dir, name); err != nil {
+			return "", err
+		}
+	}
+	for _, p := range programs {
+		fmt.Fprintf(hash, "%s %s %q %q\n", p.name, p.pkg, p.args, p.links)
+		if !p.local() {
+			continue
+		}
+		sources, err := fs.Glob(os.DirFS(dir), strings.TrimPrefix(p.pkg, "./")+"/*.go")
+		if err != nil {
+			return "", err
+		}
+		for _, source := range sources {
+			if err := hashFile(hash, dir, source); err != nil {
+				return "", err
+			}
+		}
+	}
+	return fmt.Sprintf("%s-%.6x", kubernetes, hash.Sum(nil)), nil
+}
+
+func hashFile(hash io.Writer, dir, name string) error {
+	content, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(hash, "%s %d\n%s", name, len(content), content)
+	return err
+}

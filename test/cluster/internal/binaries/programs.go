@@ -1,0 +1,73 @@
+package binaries
+
+import (
+	"fmt"
+	"strings"
+)
+
+// program is one file of the bin directory and how it is made.
+type program struct {
+	name  string   // its path in the bin directory
+	pkg   string   // the main package
+	args  []string // what go build is told besides
+	links []string // the other names it is started by
+	holds string   // what a reader of the progress lines should know of it
+	light bool     // whether the light tier, etcd and kube-apiserver alone, needs it
+}
+
+// names are all the files that the program stands for.
+func (p program) names() []string {
+	return append([]string{p.name}, p.links...)
+}
+
+// local says whether the program's main package is a folder of this module.
+func (p program) local() bool {
+	return strings.HasPrefix(p.pkg, "./")
+}
+
+const cniPlugins = "github.com/containernetworking/plugins/plugins/"
+
+// programs lists everything that is built, for the versions that go.mod names.
+func programs(kubernetes, containerd string) []program {
+	const noForeignSnapshotters = "-tags=no_btrfs,no_devmapper,no_zfs"
+	return []program{
+		{
+			name:  "kube",
+			pkg:   "./cmd/kube",
+			args:  []string{"-ldflags=-s -w" + kubernetesVersionFlags(kubernetes)},
+			links: []string{"etcd", "kubectl", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"},
+			holds: "etcd, kubectl and all of Kubernetes, by far the largest",
+			light: true,
+		},
+		{
+			name:  "containerd",
+			pkg:   "./cmd/containerd",
+			args:  []string{noForeignSnapshotters, "-ldflags=-s -w -X github.com/containerd/containerd/v2/version.Version=" + containerd},
+			links: []string{"ctr"},
+			holds: "containerd and its client ctr",
+		},
+		{
+			name:  "containerd-shim-runc-v2",
+			pkg:   "./cmd/containerd-shim-runc-v2",
+			args:  []string{noForeignSnapshotters, "-ldflags=-s -w"},
+			holds: "one process of it keeps each pod",
+		},
+		{name: "pause", pkg: "./cmd/pause", args: []string{"-ldflags=-s -w"}, holds: "the first process of each pod"},
+		{name: "cni/bridge", pkg: cniPlugins + "main/bridge", args: []string{"-ldflags=-s -w"}, holds: "joins pods to the network"},
+		{name: "cni/host-local", pkg: cniPlugins + "ipam/host-local", args: []string{"-ldflags=-s -w"}, holds: "hands out pod addresses"},
+	}
+}
+
+// kubernetesVersionFlags stamps the version, which the components compare with
+// one another and which decides about feature gates; unstamped it is v0.0.0.
+func kubernetesVersionFlags(version string) string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	var flags strings.Builder
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		fmt.Fprintf(&flags, " -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s"+
+			" -X %[1]s.gitTreeState=clean -X %[1]s.gitCommit=unknown -X %[1]s.buildDate=1970-01-01T00:00:00Z",
+			pkg, version, major, minor)
+	}
+	return flags.String()
+}

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
+)
+
+// findNode looks for the node's process among all of the machine, and returns 0 if
+// there is none. No file can say it as well: a file outlives the process, and does not
+// yet exist when the process begins.
+func findNode(run string) int {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is well formed
+	for _, path := range paths {
+		cmdline, err := os.ReadFile(path)
+		if err != nil || !node.IsNode(cmdline, run) {
+			continue // it ended meanwhile, or is another
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			return pid
+		}
+	}
+	return 0
+}
+
+// endNode kills the node's process, and with it, as PID 1 of its namespace, every
+// process of the cluster. It returns when they are gone.
+func endNode(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("end the node, process %d: %w", pid, err)
+	}
+	return within(20*time.Second, fmt.Sprintf("the node, process %d, does not end", pid), func() bool { return hasEnded(pid) })
+}
+
+// hasEnded counts a process that nobody has waited for as ended: the kernel lets
+// PID 1 of a namespace become one only after all others in it.
+func hasEnded(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := bytes.Cut(stat, []byte(") ")) // after the name, which may hold anything
+	return len(state) > 0 && (state[0] == 'Z' || state[0] == 'X')
+}
+
+// within asks again and again whether something is so, and returns an error with the
+// given text if it is not so in time.
+func within(limit time.Duration, otherwise string, so func() bool) error {
+	const every = 20 * time.Millisecond
+	for end := time.Now().Add(limit); !so(); time.Sleep(every) {
+		if time.Now().After(end) {
+			return fmt.Errorf("%s within %s", otherwise, limit)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
+)
+
+// Phase is what can be said of the cluster in a word.
+type Phase string
+
+const (
+	// Down means that there is nothing of a cluster.
+	Down Phase = "down"
+	// Broken means that there is something, but not a cluster that works.
+	Broken Phase = "broken"
+	// Up means that the node is Ready.
+	Up Phase = "up"
+)
+
+// State is what the machine shows of the cluster.
+type State struct {
+	Phase  Phase
+	Reason string // why it is broken
+	PID    int    // the node's process, if there is one
+	Layout node.Layout
+}
+
+// Observe looks at the processes, the files and the API server.
+func Observe(ctx context.Context, run string) State {
+	layout, unopened := node.Open(run)
+	state := State{Phase: Down, PID: findNode(run), Layout: layout}
+	if !remains(run) {
+		return state
+	}
+	state.Phase = Broken
+	if state.PID == 0 {
+		state.Reason = "its processes have ended" + lastWords(layout)
+		return state
+	}
+	if unopened != nil {
+		state.Reason = unopened.Error()
+		return state
+	}
+	if err := healthy(ctx, layout); err != nil {
+		state.Reason = err.Error()
+		return state
+	}
+	state.Phase = Up
+	return state
+}
+
+// remains says whether there is anything of a cluster. The control groups of pods say
+// nothing: they might be another kubelet's.
+func remains(run string) bool {
+	_, err := os.Stat(run)
+	return err == nil || findNode(run) != 0 || linkExists()
+}
+
+func healthy(ctx context.Context, l node.Layout) error {
+	client, err := node.NewClient(l)
+	if err != nil {
+		return err
+	}
+	if err := client.Ready(ctx); err != nil {
+		return err
+	}
+	return client.NodeReady(ctx, node.Name)
+}
+
+// lastWords is the last line that the node wrote, where it says why it ended.
+func lastWords(l node.Layout) string {
+	log, err := os.ReadFile(l.Log("node"))
+	if err != nil || len(log) == 0 {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return fmt.Sprintf(" (%s)", lines[len(lines)-1])
+}

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/api"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/binaries"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
+)
+
+// BringUp makes sure that the cluster is up. A healthy one stays as it is, one that
+// is broken is taken down first. With install, Debian packages that are missing are
+// installed.
+func BringUp(ctx context.Context, run string, install bool, out io.Writer) error {
+	s := newSteps(out)
+	if err := preflight(ctx, install, s.say); err != nil {
+		return err
+	}
+	bin, err := binaries.Build(ctx, binaries.All, out)
+	if err != nil {
+		return err
+	}
+	l := node.Layout{Bin: bin, Run: run}
+	unlock, err := lock(run)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	switch state := Observe(ctx, run); {
+	case state.Phase == Up && state.Layout.Bin != bin:
+		return fmt.Errorf("the cluster that is up runs the binaries of %s, not of %s: take it down first", state.Layout.Bin, bin)
+	case state.Phase == Up:
+		s.say("the cluster is up already")
+		return nil
+	case state.Phase == Broken:
+		s.say("taking down a broken cluster: %s", state.Reason)
+		if err := takeDown(ctx, run); err != nil {
+			return err
+		}
+	}
+	if foreign := podCgroups(); len(foreign) > 0 {
+		return fmt.Errorf("another kubelet has %s on this machine, where two cannot be: set KUBECONFIG to use its cluster", foreign[0])
+	}
+	if err := bringUp(ctx, l, s); err != nil {
+		return fmt.Errorf("%w\nthe logs are in %s; what is left of the cluster goes when it is taken down, or brought up again", err, l.Logs())
+	}
+	s.say("the cluster is up")
+	return nil
+}
+
+func bringUp(ctx context.Context, l node.Layout, s steps) error {
+	if err := writeRun(l); err != nil {
+		return err
+	}
+	s.say("certificates and configuration are written")
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	if err := startNode(ctx, l, giveUp); err != nil {
+		return err
+	}
+	s.say("the node has started, in namespaces of its own")
+	return waitUntilUp(ctx, l, s)
+}
+
+// writeRun makes the folder of the cluster and all that the node finds in it.
+func writeRun(l node.Layout) error {
+	if err := os.MkdirAll(l.Logs(), 0o755); err != nil {
+		return err
+	}
+	if err := os.Symlink(l.Bin, l.BinLink()); err != nil {
+		return err
+	}
+	if err := writeSandboxImage(l.SandboxArchive(), node.SandboxImage, l.Program("pause")); err != nil {
+		return err
+	}
+	return node.WriteCredentials(l)
+}
+
+// waitUntilUp waits for what a test may take for granted.
+func waitUntilUp(ctx context.Context, l node.Layout, s steps) error {
+	client, err := node.NewClient(l)
+	if err != nil {
+		return err
+	}
+	for _, stage := range []struct {
+		what string
+		ask  func(context.Context) error
+	}{
+		{"kube-apiserver is ready", client.Ready},
+		{"the node is registered", func(ctx context.Context) error { return client.Exists(ctx, "/api/v1/nodes/"+node.Name) }},
+		{"pods can be created in the namespace default", func(ctx context.Context) error {
+			return client.Exists(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
+		}},
+		{"the node is Ready", func(ctx context.Context) error { return client.NodeReady(ctx, node.Name) }},
+	} {
+		if err := waitFor(ctx, stage.ask); err != nil {
+			return fmt.Errorf("waited in vain until %s: %w", stage.what, err)
+		}
+		s.say("%s", stage.what)
+	}
+	return nil
+}
+
+func waitFor(ctx context.Context, ask func(context.Context) error) error {
+	const limit = 2 * time.Minute // about twenty times what it takes on two cores
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return api.Poll(ctx, ask)
+}

@@ -1,0 +1,33 @@
+package node
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestWriteConf(t *testing.T) {
+	l := Layout{Bin: "/the/bin", Run: t.TempDir()}
+	if err := writeConf(l); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		content, err := os.ReadFile(l.Conf(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	if bridge := read("cni/10-bridge.conflist"); !json.Valid([]byte(bridge)) {
+		t.Errorf("the CNI configuration is not JSON:\n%s", bridge)
+	}
+	if containerd := read("containerd.toml"); !strings.Contains(containerd, `bin_dirs = ["/the/bin/cni"]`) {
+		t.Errorf("containerd does not find the CNI plugins:\n%s", containerd)
+	}
+	for line := range strings.Lines(read("kubelet.yaml")) {
+		if strings.HasPrefix(line, "syncFrequency") {
+			t.Errorf("the kubelet's sync period is not its default: %s", line)
+		}
+	}
+}

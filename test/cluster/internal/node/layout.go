@@ -1,0 +1,71 @@
+// Package node is the inside of the cluster: PID 1 of a set of Linux namespaces of
+// its own, in which it starts every component. When that one process ends, the kernel
+// ends everything in it, and no network, mount or process is left behind.
+package node
+
+import (
+	"path/filepath"
+	"strconv"
+)
+
+// The addresses are fixed, so that one machine has one cluster and its tests know
+// where things are.
+const (
+	Name        = "node1"
+	IP          = "172.30.0.2" // the node's end of the only link into the cluster
+	HostIP      = "172.30.0.1" // the machine's end
+	LinkSubnet  = "/30"
+	PodCIDR     = "10.244.0.0/24"
+	ServiceCIDR = "10.96.0.0/16"
+	Server      = "https://" + IP + ":6443"
+
+	// Link is the machine's end of the link, PeerLink the node's.
+	Link     = "owm0"
+	PeerLink = "node0"
+
+	// SandboxImage holds the namespaces of each pod.
+	SandboxImage = "localhost/olm-webhook-manager/pause:1"
+
+	kubernetesServiceIP = "10.96.0.1" // the first of ServiceCIDR
+	dnsServiceIP        = "10.96.0.10"
+	containerdSocket    = "/run/containerd/containerd.sock"
+)
+
+// Layout is where a cluster's files are: what it is made of and what it writes.
+type Layout struct {
+	Bin string // the binaries
+	Run string // everything of the running cluster, gone when it is down
+}
+
+// Kubeconfig is the file that makes a client the cluster's administrator.
+func (l Layout) Kubeconfig() string { return filepath.Join(l.Run, "kubeconfig") }
+
+// BinLink leads to the binaries of the running cluster.
+func (l Layout) BinLink() string { return filepath.Join(l.Run, "bin") }
+
+// Logs holds a log of each component, and in pods/ of each container.
+func (l Layout) Logs() string { return filepath.Join(l.Run, "log") }
+
+// Log is the log of one component.
+func (l Layout) Log(component string) string { return filepath.Join(l.Logs(), component+".log") }
+
+// AuditLog has a line of JSON for every request that the API server answered.
+func (l Layout) AuditLog() string { return l.Log("audit") }
+
+// SandboxArchive is the image archive of SandboxImage.
+func (l Layout) SandboxArchive() string { return filepath.Join(l.Run, "pause.tar") }
+
+// PKI is a file of the cluster's certificates and keys.
+func (l Layout) PKI(name string) string { return filepath.Join(l.Run, "pki", name) }
+
+// Conf is a component's configuration file.
+func (l Layout) Conf(name string) string { return filepath.Join(l.Run, "conf", name) }
+
+// Program is one of the binaries.
+func (l Layout) Program(name string) string { return filepath.Join(l.Bin, name) }
+
+// ContainerdSocket is containerd's address as the machine reaches it: through the
+// root directory of the node's process, for the node has a /run of its own.
+func ContainerdSocket(pid int) string {
+	return filepath.Join("/proc", strconv.Itoa(pid), "root", containerdSocket)
+}

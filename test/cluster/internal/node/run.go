@@ -1,0 +1,66 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Run is the life of the node. The namespaces are there already; the end of linked
+// says that the machine has moved its link in. It returns when a component ends.
+func Run(ctx context.Context, l Layout, linked io.Reader) error {
+	// Nothing of the caller's environment, a proxy's address above all, reaches the components.
+	os.Clearenv()
+	os.Setenv("PATH", l.Bin+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+	os.Setenv("HOME", "/run")
+	if err := prepare(ctx, l, linked); err != nil {
+		return err
+	}
+	s := &supervisor{layout: l, started: map[int]string{}}
+	if err := startAll(ctx, s); err != nil {
+		return err
+	}
+	return s.wait()
+}
+
+func prepare(ctx context.Context, l Layout, linked io.Reader) error {
+	if err := writeConf(l); err != nil {
+		return err
+	}
+	if err := mountPrivately(l); err != nil {
+		return err
+	}
+	if err := feignSysctls(); err != nil {
+		return err
+	}
+	if err := syscall.Sethostname([]byte(Name)); err != nil {
+		return fmt.Errorf("set the host name: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, linked); err != nil {
+		return fmt.Errorf("wait for the network link: %w", err)
+	}
+	return joinNetwork(ctx)
+}
+
+// startAll starts the rest only when the API server answers, for some components
+// give up on it soon.
+func startAll(ctx context.Context, s *supervisor) error {
+	l := s.layout
+	if err := s.start(etcd(), apiServer(l), containerd(l)); err != nil {
+		return err
+	}
+	if err := importSandboxImage(ctx, s); err != nil {
+		return err
+	}
+	if err := waitForAPIServer(ctx, s); err != nil {
+		return err
+	}
+	return s.start(controllerManager(l), scheduler(l), kubelet(l), kubeProxy(l))
+}
+
+func logf(format string, args ...any) {
+	fmt.Printf("%s %s\n", time.Now().Format("15:04:05.000"), fmt.Sprintf(format, args...))
+}
