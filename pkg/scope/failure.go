@@ -1,0 +1,82 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Failure is why a ClusterServiceVersion has no scope: the reason and the message
+// of its Failed phase. The message begins with OLM v0's text to the letter, since
+// scripts look for it; the cause and the way out follow.
+type Failure struct {
+	Reason  operatorsv1alpha1.ConditionReason
+	Message string
+}
+
+func noGroup(namespace string, deleting []*operatorsv1.OperatorGroup) *Failure {
+	cause := fmt.Sprintf("create one in namespace %q", namespace)
+	if len(deleting) > 0 {
+		cause = "being deleted: " + groupNames(deleting) + "; " + cause
+	}
+	return &Failure{
+		Reason:  operatorsv1alpha1.CSVReasonNoOperatorGroup,
+		Message: "csv in namespace with no operatorgroups: " + cause,
+	}
+}
+
+func tooManyGroups(groups []*operatorsv1.OperatorGroup) *Failure {
+	return &Failure{
+		Reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
+		Message: "csv created in namespace with multiple operatorgroups, can't pick one automatically: " +
+			groupNames(groups) + "; keep one of them",
+	}
+}
+
+func noTargets(cause string) *Failure {
+	return &Failure{
+		Reason:  operatorsv1alpha1.CSVReasonNoTargetNamespaces,
+		Message: "no targetNamespaces are matched operatorgroups namespace selection: " + cause,
+	}
+}
+
+func invalidInstallModes(err error) *Failure {
+	return &Failure{
+		Reason:  operatorsv1alpha1.CSVReasonInvalidInstallModes,
+		Message: err.Error() + ": list each type once in spec.installModes",
+	}
+}
+
+func unsupported(err error, modes []operatorsv1alpha1.InstallMode, group *operatorsv1.OperatorGroup) *Failure {
+	return &Failure{
+		Reason: operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
+		Message: fmt.Sprintf("%s: the ClusterServiceVersion supports %s; change which namespaces OperatorGroup %q targets",
+			err, supportedTypes(modes), group.Name),
+	}
+}
+
+func supportedTypes(modes []operatorsv1alpha1.InstallMode) string {
+	var supported []string
+	for _, mode := range modes {
+		if mode.Supported {
+			supported = append(supported, string(mode.Type))
+		}
+	}
+	if len(supported) == 0 {
+		return "no install mode"
+	}
+	return strings.Join(supported, ", ")
+}
+
+// groupNames lists groups in an order that does not change from one pass to the next.
+func groupNames(groups []*operatorsv1.OperatorGroup) string {
+	var names []string
+	for _, group := range groups {
+		names = append(names, group.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,115 @@
+// Package scope says what the OperatorGroup of a namespace covers: the namespaces
+// that its operators' webhooks are for, the label that marks those namespaces, and
+// the selector by which the API server finds them.
+package scope
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Scope is what the OperatorGroup of a ClusterServiceVersion's namespace covers.
+type Scope struct {
+	// Group is the only OperatorGroup of the namespace.
+	Group *operatorsv1.OperatorGroup
+	// Namespaces are the group's targets, sorted. [""] is all namespaces.
+	Namespaces []string
+	// Mode is the install mode that Namespaces amount to.
+	Mode operatorsv1alpha1.InstallModeType
+}
+
+// ForNamespace is the scope of the ClusterServiceVersions in a namespace, or why
+// they have none. The groups are those in that namespace, the namespaces those of
+// the cluster.
+//
+// A group that is being deleted is none any more: it labels no namespace, so a
+// webhook that selects by its label would match nothing.
+func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (Scope, *Failure) {
+	live := notDeleting(groups)
+	switch {
+	case len(live) == 0:
+		return Scope{}, noGroup(namespace, groups)
+	case len(live) > 1:
+		return Scope{}, tooManyGroups(live)
+	}
+	group := live[0]
+	targets, err := Targets(group, namespaces)
+	switch {
+	case err != nil:
+		return Scope{}, noTargets(err.Error())
+	case len(targets) == 0:
+		return Scope{}, noTargets(fmt.Sprintf(
+			"spec.selector of OperatorGroup %q (%s) matches no namespace; label the namespaces that it is meant for, or change it",
+			group.Name, metav1.FormatLabelSelector(group.Spec.Selector)))
+	}
+	return Scope{Group: group, Namespaces: targets, Mode: mode(namespace, targets)}, nil
+}
+
+// Supported is nil when the ClusterServiceVersion supports the install mode that
+// its scope amounts to, and else says what it supports instead.
+func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure {
+	modes, err := operatorsv1alpha1.NewInstallModeSet(csv.Spec.InstallModes)
+	if err != nil {
+		return invalidInstallModes(err)
+	}
+	if err := modes.Supports(s.Group.Namespace, s.Namespaces); err != nil {
+		return unsupported(err, csv.Spec.InstallModes, s.Group)
+	}
+	return nil
+}
+
+// WebhookSelector is the namespaceSelector of the scope's webhooks. For all
+// namespaces it is the empty selector and not nil, since that is what the API
+// server stores.
+func (s Scope) WebhookSelector() *metav1.LabelSelector {
+	switch spec := s.Group.Spec; {
+	case len(spec.TargetNamespaces) > 0:
+		return &metav1.LabelSelector{MatchLabels: map[string]string{labelKey(s.Group): ""}}
+	case spec.Selector != nil:
+		return spec.Selector.DeepCopy()
+	default:
+		return &metav1.LabelSelector{}
+	}
+}
+
+// Annotations are those by which a ClusterServiceVersion tells its scope: the
+// manager copies them to the pods, where operators read what to watch.
+func (s Scope) Annotations() map[string]string {
+	return map[string]string{
+		vocabulary.AnnotationOperatorGroup:     s.Group.Name,
+		vocabulary.AnnotationOperatorNamespace: s.Group.Namespace,
+		vocabulary.AnnotationTargetNamespaces:  strings.Join(s.Namespaces, ","),
+	}
+}
+
+// mode is the install mode of an operator in a namespace whose group has targets.
+func mode(namespace string, targets []string) operatorsv1alpha1.InstallModeType {
+	switch {
+	case len(targets) > 1:
+		return operatorsv1alpha1.InstallModeTypeMultiNamespace
+	case targets[0] == metav1.NamespaceAll:
+		return operatorsv1alpha1.InstallModeTypeAllNamespaces
+	case targets[0] == namespace:
+		return operatorsv1alpha1.InstallModeTypeOwnNamespace
+	default:
+		return operatorsv1alpha1.InstallModeTypeSingleNamespace
+	}
+}
+
+func notDeleting(groups []*operatorsv1.OperatorGroup) []*operatorsv1.OperatorGroup {
+	var live []*operatorsv1.OperatorGroup
+	for _, group := range groups {
+		if group.DeletionTimestamp.IsZero() {
+			live = append(live, group)
+		}
+	}
+	return live
+}

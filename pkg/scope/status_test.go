@@ -1,0 +1,136 @@
+package scope
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+func TestGroupStatus(t *testing.T) {
+	morning := metav1.NewTime(noon.Add(-3 * time.Hour))
+	at := metav1.NewTime(noon)
+	foreign := metav1.Condition{
+		Type: "OperatorGroupServiceAccount", Status: metav1.ConditionTrue,
+		Reason: "ServiceAccountNotFound", LastTransitionTime: morning,
+	}
+	account := &corev1.ObjectReference{Name: "installer"}
+	multiple := func(since metav1.Time) metav1.Condition {
+		return metav1.Condition{
+			Type: "MultipleOperatorGroup", Status: metav1.ConditionTrue, Reason: "MultipleOperatorGroupsFound",
+			Message:            "Multiple OperatorGroup found in the same namespace: a, b; keep one of them",
+			LastTransitionTime: since,
+		}
+	}
+	invalid := func(since metav1.Time) metav1.Condition {
+		return metav1.Condition{
+			Type: "olm-webhook-manager.io/InvalidNamespaceSelection", Status: metav1.ConditionTrue,
+			Reason:             "InvalidNamespaceSelection",
+			Message:            `spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; mend it`,
+			LastTransitionTime: since,
+		}
+	}
+	statusOf := func(updated *metav1.Time, namespaces []string, conditions ...metav1.Condition) operatorsv1.OperatorGroupStatus {
+		return operatorsv1.OperatorGroupStatus{Namespaces: namespaces, LastUpdated: updated, Conditions: conditions}
+	}
+	withAccount := func(status operatorsv1.OperatorGroupStatus) operatorsv1.OperatorGroupStatus {
+		status.ServiceAccountRef = account
+		return status
+	}
+
+	for name, test := range map[string]struct {
+		group  *operatorsv1.OperatorGroup
+		beside []*operatorsv1.OperatorGroup
+		before operatorsv1.OperatorGroupStatus
+		want   operatorsv1.OperatorGroupStatus
+	}{
+		"a new group": {
+			group: groupOf("a"),
+			want:  statusOf(&at, []string{""}),
+		},
+		"nothing to say of a new group but when": {
+			group: groupOf("a", selecting(team("green"))),
+			want:  statusOf(&at, nil),
+		},
+		"nothing changed": {
+			group:  groupOf("a", targeting("red", "blue")),
+			before: withAccount(statusOf(&morning, []string{"blue", "red"}, foreign)),
+			want:   withAccount(statusOf(&morning, []string{"blue", "red"}, foreign)),
+		},
+		"other targets, and what others wrote stays": {
+			group:  groupOf("a", selecting(anyTeam)),
+			before: withAccount(statusOf(&morning, []string{"red"}, foreign)),
+			want:   withAccount(statusOf(&at, []string{"blue", "red"}, foreign)),
+		},
+		"no targets any more": {
+			group:  groupOf("a", selecting(team("green"))),
+			before: statusOf(&morning, []string{"red"}),
+			want:   statusOf(&at, nil),
+		},
+		"a second group": {
+			group:  groupOf("a"),
+			beside: []*operatorsv1.OperatorGroup{groupOf("b")},
+			before: statusOf(&morning, []string{""}, foreign),
+			want:   statusOf(&at, []string{""}, foreign, multiple(at)),
+		},
+		"still a second group": {
+			group:  groupOf("a"),
+			beside: []*operatorsv1.OperatorGroup{groupOf("b")},
+			before: statusOf(&morning, []string{""}, multiple(morning)),
+			want:   statusOf(&morning, []string{""}, multiple(morning)),
+		},
+		"the second group is being deleted": {
+			group:  groupOf("a"),
+			beside: []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
+			before: statusOf(&morning, []string{""}, foreign, multiple(morning)),
+			want:   statusOf(&at, []string{""}, foreign),
+		},
+		"a selector that is not valid leaves the namespaces": {
+			group:  groupOf("a", selecting(invalidSelector)),
+			before: statusOf(&morning, []string{"red"}),
+			want:   statusOf(&at, []string{"red"}, invalid(at)),
+		},
+		"a selector mended": {
+			group:  groupOf("a", selecting(anyTeam)),
+			before: statusOf(&morning, []string{"blue", "red"}, invalid(morning)),
+			want:   statusOf(&at, []string{"blue", "red"}),
+		},
+		"being deleted itself": {
+			group:  groupOf("a", targeting("red"), deleted),
+			before: statusOf(&morning, []string{"blue"}, multiple(morning)),
+			want:   statusOf(&morning, []string{"blue"}, multiple(morning)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.group.Status = *test.before.DeepCopy()
+			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, noon)
+			if diff := cmp.Diff(test.want, status, emptyIsNil); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+			if wantChanged := !cmp.Equal(test.before, test.want, emptyIsNil); changed != wantChanged {
+				t.Errorf("changed is %t, want %t", changed, wantChanged)
+			}
+			if diff := cmp.Diff(test.before, test.group.Status); diff != "" {
+				t.Errorf("the group itself (-before +after):\n%s", diff)
+			}
+
+			test.group.Status = status
+			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, noon.Add(time.Hour)); again {
+				t.Error("a second pass changes the status again")
+			}
+		})
+	}
+}
+
+// emptyIsNil: no conditions are no conditions, as they are in JSON.
+var emptyIsNil = cmp.Transformer("emptyIsNil", func(conditions []metav1.Condition) map[string]metav1.Condition {
+	byType := map[string]metav1.Condition{}
+	for _, condition := range conditions {
+		byType[condition.Type] = condition
+	}
+	return byType
+})

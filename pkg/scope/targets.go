@@ -1,0 +1,91 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// Targets are the namespaces that an OperatorGroup covers, sorted: those that
+// spec.targetNamespaces names, whether they exist or not; else those that
+// spec.selector matches; else [""], which is all. The error says which part of
+// the spec cannot be understood, and the way out.
+func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) ([]string, error) {
+	wanted, err := selectionOf(group)
+	switch {
+	case err != nil:
+		return nil, err
+	case wanted.everything():
+		return []string{metav1.NamespaceAll}, nil
+	case len(wanted.names) > 0:
+		return wanted.names, nil
+	}
+	var matched []string
+	for _, namespace := range namespaces {
+		if wanted.labels.Matches(labels.Set(namespace.Labels)) {
+			matched = append(matched, namespace.Name)
+		}
+	}
+	slices.Sort(matched)
+	return matched, nil
+}
+
+// selection is what the spec of an OperatorGroup asks for: namespaces by name or,
+// when it names none, by their labels.
+type selection struct {
+	names  []string
+	labels labels.Selector
+}
+
+func selectionOf(group *operatorsv1.OperatorGroup) (selection, error) {
+	if len(group.Spec.TargetNamespaces) > 0 {
+		names, err := targetNames(group)
+		return selection{names: names}, err
+	}
+	selector, err := namespaceSelector(group)
+	return selection{labels: selector}, err
+}
+
+// everything is true of the empty selector too, as it is for OLM v0.
+func (s selection) everything() bool { return len(s.names) == 0 && s.labels.Empty() }
+
+// targetNames refuses "" among spec.targetNamespaces, as OLM v0 does: status.namespaces
+// has it for all namespaces, but webhooks select by the label of the named ones,
+// and no namespace would carry it.
+func targetNames(group *operatorsv1.OperatorGroup) ([]string, error) {
+	if slices.Contains(group.Spec.TargetNamespaces, metav1.NamespaceAll) {
+		return nil, fmt.Errorf(
+			`spec.targetNamespaces of OperatorGroup %q contains "", which names no namespace; `+
+				"remove it, or, for all namespaces, leave spec.targetNamespaces and spec.selector unset",
+			group.Name)
+	}
+	names := slices.Sorted(slices.Values(group.Spec.TargetNamespaces))
+	return slices.Compact(names), nil
+}
+
+// namespaceSelector refuses a selector that asks for labels that the manager
+// derives from selectors: one that asks for the absence of its own group's label
+// would have it set and removed for ever.
+func namespaceSelector(group *operatorsv1.OperatorGroup) (labels.Selector, error) {
+	if group.Spec.Selector == nil {
+		return labels.Everything(), nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(group.Spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("spec.selector of OperatorGroup %q is not valid: %w; mend it", group.Name, err)
+	}
+	requirements, _ := selector.Requirements()
+	for _, requirement := range requirements {
+		if operatorsv1.IsOperatorGroupLabel(requirement.Key()) {
+			return nil, fmt.Errorf(
+				"spec.selector of OperatorGroup %q asks for the label %s, which itself follows from an OperatorGroup; select by another label",
+				group.Name, requirement.Key())
+		}
+	}
+	return selector, nil
+}
