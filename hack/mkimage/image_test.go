@@ -1,0 +1,186 @@
+package main
+
+import (
+	"archive/tar"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+const imageName = "docker.io/olm-webhook-manager/hello:dev"
+
+func TestWriteImage(t *testing.T) {
+	dir := t.TempDir()
+	binary := build(t, dir, "hello", "CGO_ENABLED=0", "GOARCH=arm64")
+	data := filepath.Join(dir, "policy.json")
+	writeFile(t, data, "{}")
+	archive := filepath.Join(dir, "hello.tar")
+
+	digest, err := writeImage(archive, imageName, "65532:65532", binary, []string{data + "=/etc/hello/policy.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	entries := readTar(t, archive)
+	index := decode[v1.IndexManifest](t, entries["index.json"])
+	if len(index.Manifests) != 1 {
+		t.Fatalf("the index has %d manifests, want 1", len(index.Manifests))
+	}
+	if got := index.Manifests[0].Digest.String(); got != digest {
+		t.Errorf("the index names %s, but the digest returned is %s", got, digest)
+	}
+	if got := index.Manifests[0].Annotations["io.containerd.image.name"]; got != imageName {
+		t.Errorf("the image is imported under %q, want %q", got, imageName)
+	}
+	blob := func(hash v1.Hash) []byte { return entries["blobs/sha256/"+hash.Hex] }
+	manifest := decode[v1.Manifest](t, blob(index.Manifests[0].Digest))
+	config := decode[v1.ConfigFile](t, blob(manifest.Config.Digest))
+	want := v1.Config{Entrypoint: []string{"/hello"}, User: "65532:65532", WorkingDir: "/"}
+	if diff := cmp.Diff(want, config.Config); diff != "" {
+		t.Errorf("the configuration differs (-want +got):\n%s", diff)
+	}
+	if config.OS != "linux" || config.Architecture != "arm64" {
+		t.Errorf("the image is for %s/%s, want what the program was built for, linux/arm64", config.OS, config.Architecture)
+	}
+
+	layer := filepath.Join(dir, "layer.tar")
+	writeFile(t, layer, string(blob(manifest.Layers[0].Digest)))
+	files := readTar(t, layer)
+	if got := string(files["etc/hello/policy.json"]); got != "{}" {
+		t.Errorf("the further file holds %q, want {}", got)
+	}
+	if len(files["hello"]) == 0 {
+		t.Error("the program is not in the layer")
+	}
+}
+
+func TestSameInputSameArchive(t *testing.T) {
+	dir := t.TempDir()
+	binary := build(t, dir, "hello", "CGO_ENABLED=0")
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	writeFile(t, a, "a")
+	writeFile(t, b, "b")
+	first, second := filepath.Join(dir, "first.tar"), filepath.Join(dir, "second.tar")
+
+	one, err := writeImage(first, imageName, "1:1", binary, []string{a + "=/x/a", b + "=/x/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := writeImage(second, imageName, "1:1", binary, []string{b + "=/x/b", a + "=/x/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one != two {
+		t.Errorf("the digests differ: %s and %s", one, two)
+	}
+	if string(readFile(t, first)) != string(readFile(t, second)) {
+		t.Error("the archives differ")
+	}
+	other, err := writeImage(second, imageName, "2:2", binary, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other == one {
+		t.Errorf("another image has the same digest: %s", other)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	writeFile(t, text, "text")
+	static := build(t, dir, "static", "CGO_ENABLED=0")
+	for name, tc := range map[string]struct {
+		binary string
+		extra  []string
+		want   string
+	}{
+		"no program":           {text, nil, "no Go program"},
+		"another system":       {build(t, dir, "mac", "CGO_ENABLED=0", "GOOS=darwin"), nil, "GOOS=linux"},
+		"a mapping without =":  {static, []string{text}, "HOSTFILE=/path/in/image"},
+		"a relative path":      {static, []string{text + "=etc/text"}, "HOSTFILE=/path/in/image"},
+		"a file that is not":   {static, []string{filepath.Join(dir, "none") + "=/none"}, "no such file"},
+		"a program with C in":  {build(t, dir, "c", "CGO_ENABLED=1"), nil, "CGO_ENABLED=0"},
+		"a program that isn't": {filepath.Join(dir, "none"), nil, "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out.tar")
+			_, err := writeImage(out, imageName, "1:1", tc.binary, tc.extra)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("writeImage = %v, want an error that says %q", err, tc.want)
+			}
+			if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("there is an archive in spite of the error: %v", err)
+			}
+		})
+	}
+}
+
+// build makes a program that does nothing.
+func build(t *testing.T, dir, name string, env ...string) string {
+	t.Helper()
+	source := filepath.Join(dir, "main.go")
+	writeFile(t, source, "package main\n\nfunc main() {}\n")
+	out := filepath.Join(dir, name)
+	cmd := exec.Command("go", "build", "-o", out, source)
+	cmd.Env = append(append(os.Environ(), "GOOS=linux"), env...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", name, err, output)
+	}
+	return out
+}
+
+func readTar(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	archive, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	entries := map[string][]byte{}
+	for r := tar.NewReader(archive); ; {
+		header, err := r.Next()
+		if err == io.EOF {
+			return entries
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entries[header.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func decode[T any](t *testing.T, content []byte) T {
+	t.Helper()
+	var value T
+	if err := json.Unmarshal(content, &value); err != nil {
+		t.Fatalf("%v in %q", err, content)
+	}
+	return value
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
