@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Fails, and shows why, when the tree is not what its own sources produce: generated files
+# that are stale, modules that are not tidy, Go that is not formatted or does not vet.
+# Nothing in the tree is written.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failed=0
+
+main() {
+  check "generated files (make generate)" generated_files
+  for mod in $(git ls-files --cached --others --exclude-standard '*go.mod'); do
+    check "$mod is tidy (go mod tidy)" tidy "$(dirname "$mod")"
+  done
+  check "Go files are formatted (gofmt -w)" formatted
+  check "go vet" go vet ./...
+  check "go vet in test/cluster" go vet -C test/cluster ./...
+  return $failed
+}
+
+# check runs the rest of its arguments and prints their output only when they fail.
+check() {
+  local what=$1 output
+  shift
+  if output=$("$@" 2>&1); then
+    echo "ok      $what"
+  else
+    echo "FAILED  $what"
+    echo "$output"
+    failed=1
+  fi
+}
+
+generated_files() {
+  local fresh status=0
+  fresh=$(mktemp -d)
+  cp -r go.mod go.sum hack pkg manifests "$fresh"
+  { "$fresh/hack/generate.sh" && diff -ruN pkg "$fresh/pkg" && diff -ruN manifests "$fresh/manifests"; } || status=$?
+  rm -rf "$fresh"
+  return $status
+}
+
+tidy() {
+  go mod tidy -C "$1" -diff
+}
+
+formatted() {
+  local unformatted
+  unformatted=$(git ls-files --cached --others --exclude-standard '*.go' | xargs gofmt -l)
+  echo "$unformatted"
+  [[ -z $unformatted ]]
+}
+
+main
