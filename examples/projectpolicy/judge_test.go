@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
+)
+
+// The files of testdata are AdmissionReviews as a kube-apiserver sent them:
+//
+//	create.json                 shop, label cost-centre=none, by a member of system:masters
+//	create-generated-name.json  shop-wzn55, created by generateName, label team=shop
+//	update-labels.json          shop, cost-centre from none to free
+//	update-finalizers.json      shop, a finalizer is added, the labels stay
+//	update-deleting.json        shop, being deleted, its last finalizer is removed
+func TestReview(t *testing.T) {
+	const costCentre = "must match `\\d{4}` as a whole (Ask finance.)"
+	paid := policy.Spec{RequiredLabels: []policy.RequiredLabel{{Key: "cost-centre", Pattern: `\d{4}`}}, Message: "Ask finance."}
+
+	tests := map[string]struct {
+		file  string
+		rules ruleset
+		own   string
+		edit  func(*admissionv1.AdmissionRequest)
+
+		wantCode    int32 // 0: allowed
+		wantMessage string
+		wantWarning []string
+	}{
+		"no policies": {
+			file: "create.json",
+		},
+		"a policy is satisfied": {
+			file:  "create.json",
+			rules: inForce(t, "names", policy.Spec{NamePattern: "[a-z]+"}),
+		},
+		"a policy is broken, and the caller is in system:masters": {
+			file:        "create.json",
+			rules:       inForce(t, "paid", paid),
+			wantCode:    http.StatusForbidden,
+			wantMessage: `namespace "shop" does not comply with ProjectPolicy "paid": metadata.labels[cost-centre] is "none", ` + costCentre,
+		},
+		"a generated name is judged as generated": {
+			file:        "create-generated-name.json",
+			rules:       inForce(t, "names", policy.Spec{NamePattern: "[a-z]+"}),
+			wantCode:    http.StatusForbidden,
+			wantMessage: "namespace \"shop-wzn55\" does not comply with ProjectPolicy \"names\": metadata.name is \"shop-wzn55\", must match `[a-z]+` as a whole",
+		},
+		"the server's own namespace": {
+			file:  "create.json",
+			rules: inForce(t, "paid", paid),
+			own:   "shop",
+		},
+		"a system namespace": {
+			file:  "create.json",
+			rules: inForce(t, "paid", paid),
+			edit:  rename("kube-node-lease"),
+		},
+		"a label changes for the worse": {
+			file:        "update-labels.json",
+			rules:       inForce(t, "paid", paid),
+			wantCode:    http.StatusForbidden,
+			wantMessage: `namespace "shop" does not comply with ProjectPolicy "paid": metadata.labels[cost-centre] is "free", ` + costCentre,
+		},
+		"a label changes that no policy asks for": {
+			file:  "update-labels.json",
+			rules: inForce(t, "names", policy.Spec{NamePattern: ".*-dev"}),
+		},
+		"neither name nor labels change": {
+			file:  "update-finalizers.json",
+			rules: inForce(t, "paid", paid),
+		},
+		"being deleted, whatever changes": {
+			file:  "update-deleting.json",
+			rules: inForce(t, "paid", paid),
+			edit: func(r *admissionv1.AdmissionRequest) {
+				r.Object.Raw = bytes.ReplaceAll(r.Object.Raw, []byte(`"cost-centre"`), []byte(`"renamed"`))
+			},
+		},
+		"a broken policy is skipped and named, and the others hold": {
+			file:        "create.json",
+			rules:       ruleset{inForce: inForce(t, "paid", paid).inForce, broken: []string{"names"}},
+			wantCode:    http.StatusForbidden,
+			wantMessage: `namespace "shop" does not comply with ProjectPolicy "paid": metadata.labels[cost-centre] is "none", ` + costCentre,
+			wantWarning: []string{`ProjectPolicy "names" is not enforced: a pattern of it is invalid, see its condition Valid`},
+		},
+		"a broken policy alone denies nothing": {
+			file:        "create.json",
+			rules:       ruleset{broken: []string{"names"}},
+			wantWarning: []string{`ProjectPolicy "names" is not enforced: a pattern of it is invalid, see its condition Valid`},
+		},
+		"another resource": {
+			file: "create.json",
+			edit: func(r *admissionv1.AdmissionRequest) {
+				r.Resource = metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+				r.SubResource = "scale"
+			},
+			wantCode:    http.StatusBadRequest,
+			wantMessage: "this webhook judges namespaces of v1 and was asked about deployments/scale of apps/v1: correct the rules of its registration",
+		},
+		"a subresource of namespaces": {
+			file:        "create.json",
+			edit:        func(r *admissionv1.AdmissionRequest) { r.SubResource = "status" },
+			wantCode:    http.StatusBadRequest,
+			wantMessage: "this webhook judges namespaces of v1 and was asked about namespaces/status of v1: correct the rules of its registration",
+		},
+		"another operation": {
+			file:        "create.json",
+			edit:        func(r *admissionv1.AdmissionRequest) { r.Operation = admissionv1.Delete },
+			wantCode:    http.StatusBadRequest,
+			wantMessage: "this webhook judges CREATE and UPDATE and was asked about DELETE: correct the rules of its registration",
+		},
+		"an object without a name": {
+			file:        "create.json",
+			edit:        func(r *admissionv1.AdmissionRequest) { r.Object.Raw = []byte(`{}`) },
+			wantCode:    http.StatusBadRequest,
+			wantMessage: "request.object is not a Namespace: it has no metadata.name",
+		},
+		"an update without what was there before": {
+			file:        "update-labels.json",
+			edit:        func(r *admissionv1.AdmissionRequest) { r.OldObject.Raw = nil },
+			wantCode:    http.StatusBadRequest,
+			wantMessage: "request.oldObject is not a Namespace: unexpected end of JSON input",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			review := readTestdata(t, test.file)
+			if test.edit != nil {
+				test.edit(review.Request)
+			}
+			handler := newReviewHandler(newJudge(test.own, func() *ruleset { return &test.rules }))
+
+			got := post(t, handler, review)
+			want := admissionv1.AdmissionReview{
+				TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+				Response: &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: test.wantWarning},
+			}
+			if test.wantCode != 0 {
+				want.Response.Allowed = false
+				want.Response.Result = &metav1.Status{
+					Status: "Failure", Code: test.wantCode, Message: test.wantMessage,
+					Reason: map[int32]metav1.StatusReason{400: metav1.StatusReasonBadRequest, 403: metav1.StatusReasonForbidden}[test.wantCode],
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func readTestdata(t *testing.T, file string) *admissionv1.AdmissionReview {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		t.Fatal(err)
+	}
+	review := &admissionv1.AdmissionReview{}
+	if err := json.Unmarshal(compact.Bytes(), review); err != nil {
+		t.Fatal(err)
+	}
+	return review
+}
+
+func inForce(t *testing.T, name string, spec policy.Spec) ruleset {
+	t.Helper()
+	compiled, err := policy.Compile(&policy.ProjectPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ruleset{inForce: []*policy.Compiled{compiled}}
+}
+
+func rename(name string) func(*admissionv1.AdmissionRequest) {
+	return func(r *admissionv1.AdmissionRequest) {
+		r.Object.Raw = bytes.ReplaceAll(r.Object.Raw, []byte(`"name":"shop"`), []byte(`"name":"`+name+`"`))
+	}
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
+)
+
+func TestPoliciesFollowTheCluster(t *testing.T) {
+	client := newClient(object("b-teams", 1, "b.*"), object("a-names", 1, "a.*"))
+	store := follow(t, client)
+
+	// The order is the names', so that two replicas answer alike.
+	wantBroken := func(name string, want ...string) {
+		t.Helper()
+		until(t, func() bool {
+			return cmp.Equal(want, brokenBy(store, name), cmpopts.EquateEmpty())
+		}, "the policies broken by namespace "+name)
+	}
+	wantBroken("c", "a-names", "b-teams")
+	wantBroken("alpha", "b-teams")
+
+	update(t, client, object("b-teams", 2, "[ab].*"))
+	wantBroken("alpha")
+
+	update(t, client, object("b-teams", 3, "a(b"))
+	until(t, func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) }, "the policy is known to be broken")
+	wantBroken("c", "a-names")
+
+	if err := client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return len(store.Snapshot().broken) == 0 }, "the deleted policy is forgotten")
+	wantBroken("c", "a-names")
+}
+
+func TestStoreIsSyncedOnceTheListIsKnown(t *testing.T) {
+	client := newClient(object("names", 1, "a.*"))
+	answer := make(chan struct{})
+	client.PrependReactor("list", "projectpolicies", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-answer
+		return false, nil, nil
+	})
+	store, err := newPolicyStore(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runStore(t, store)
+
+	if err := store.Synced(); err == nil || err.Error() != "waiting for the list of ProjectPolicies" {
+		t.Errorf("before the list is there: %v", err)
+	}
+	close(answer)
+	until(t, func() bool { return store.Synced() == nil }, "the store is synced")
+	if got := brokenBy(store, "b"); !cmp.Equal([]string{"names"}, got) {
+		t.Errorf("synced, and namespace b breaks %v", got)
+	}
+}
+
+func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
+	client := newClient(object("broken", 3, "a(b"), object("valid", 5, "a"))
+	follow(t, client)
+
+	ignoreTime := cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime")
+	for name, want := range map[string]metav1.Condition{
+		"broken": {
+			Type: "Valid", Status: metav1.ConditionFalse, Reason: "InvalidPattern", ObservedGeneration: 3,
+			Message: "The whole policy is skipped until this is corrected: spec.namePattern: error parsing regexp: missing closing ): `a(b`",
+		},
+		"valid": {
+			Type: "Valid", Status: metav1.ConditionTrue, Reason: "Enforced", ObservedGeneration: 5,
+			Message: "All patterns are valid; the policy is enforced.",
+		},
+	} {
+		until(t, func() bool { return len(conditions(t, client, name)) > 0 }, "the status of "+name)
+		if diff := cmp.Diff([]metav1.Condition{want}, conditions(t, client, name), ignoreTime); diff != "" {
+			t.Errorf("conditions of %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
+	client := newClient(object("names", 1, "a"))
+	// As the API server does: of two writes that rest on one state, the second is refused.
+	var attempts, written atomic.Int32
+	client.PrependReactor("update", "projectpolicies", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if attempts.Add(1); !written.CompareAndSwap(0, 1) {
+			return true, nil, apierrors.NewConflict(policy.Resource.GroupResource(), "names", nil)
+		}
+		return false, nil, nil
+	})
+	replicas := []*policyStore{follow(t, client), follow(t, client)}
+
+	until(t, func() bool {
+		for _, replica := range replicas {
+			obj, err := replica.status.lister.Get("names")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := decodePolicy(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !isReported(p.Status.Conditions, validity(p)) {
+				return false
+			}
+		}
+		return true
+	}, "both replicas see the status")
+
+	before := attempts.Load()
+	for _, replica := range replicas {
+		if err := replica.status.report(t.Context(), "names"); err != nil {
+			t.Error(err)
+		}
+	}
+	if after := attempts.Load(); after != before {
+		t.Errorf("%d writes of what is written already", after-before)
+	}
+}
+
+func TestIsReported(t *testing.T) {
+	now := metav1.Condition{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 2, Message: "new words"}
+	tests := map[string]struct {
+		there []metav1.Condition
+		want  bool
+	}{
+		"nothing":                 {},
+		"another condition":       {there: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, ObservedGeneration: 2}}},
+		"the generation before":   {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 1}}},
+		"the other verdict":       {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionTrue, ObservedGeneration: 2}}},
+		"the same in other words": {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 2, Message: "old words"}}, want: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := isReported(test.there, now); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func newClient(policies ...runtime.Object) *fake.FakeDynamicClient {
+	kinds := map[schema.GroupVersionResource]string{policy.Resource: "ProjectPolicyList"}
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, policies...)
+}
+
+func object(name string, generation int64, namePattern string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": policy.Resource.GroupVersion().String(),
+		"kind":       "ProjectPolicy",
+		"metadata":   map[string]any{"name": name, "generation": generation},
+		"spec":       map[string]any{"namePattern": namePattern},
+	}}
+}
+
+// follow runs a store on the client until the test ends, and waits until it is synced.
+func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
+	t.Helper()
+	store, err := newPolicyStore(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runStore(t, store)
+	until(t, func() bool { return store.Synced() == nil }, "the store is synced")
+	return store
+}
+
+func runStore(t *testing.T, store *policyStore) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		store.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		wait(t, done, "the store ends")
+	})
+}
+
+func brokenBy(store *policyStore, namespace string) []string {
+	var names []string
+	for _, violation := range policy.Check(policy.Namespace{Name: namespace}, store.Snapshot().inForce) {
+		names = append(names, violation.Policy)
+	}
+	return names
+}
+
+func update(t *testing.T, client *fake.FakeDynamicClient, obj *unstructured.Unstructured) {
+	t.Helper()
+	if _, err := client.Resource(policy.Resource).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func conditions(t *testing.T, client *fake.FakeDynamicClient, name string) []metav1.Condition {
+	t.Helper()
+	obj, err := client.Resource(policy.Resource).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := decodePolicy(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Status.Conditions
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
+)
+
+// fieldManager is the name under which the API server records the writes.
+const fieldManager = "projectpolicy-webhook"
+
+// statusReporter writes the condition Valid of each policy. Every replica runs
+// one: the write carries the resourceVersion that was read, so of two replicas
+// that see the same change one writes, and the other meets a conflict, looks
+// again and finds nothing left to do.
+type statusReporter struct {
+	policies dynamic.ResourceInterface
+	lister   cache.GenericLister
+	queue    workqueue.TypedRateLimitingInterface[string]
+}
+
+func newStatusReporter(policies dynamic.ResourceInterface, lister cache.GenericLister) *statusReporter {
+	return &statusReporter{
+		policies: policies,
+		lister:   lister,
+		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+	}
+}
+
+// Enqueue has the policy looked at soon.
+func (r *statusReporter) Enqueue(name string) { r.queue.Add(name) }
+
+// Run reports until ctx is done.
+func (r *statusReporter) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, r.queue.ShutDown)()
+	for {
+		name, shutdown := r.queue.Get()
+		if shutdown {
+			return
+		}
+		r.handle(ctx, name)
+		r.queue.Done(name)
+	}
+}
+
+func (r *statusReporter) handle(ctx context.Context, name string) {
+	err := r.report(ctx, name)
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		r.queue.Forget(name)
+	case apierrors.IsConflict(err):
+		r.queue.AddRateLimited(name)
+	default:
+		logrus.WithField("policy", name).WithError(err).Warn("Reporting on a policy, trying again")
+		r.queue.AddRateLimited(name)
+	}
+}
+
+func (r *statusReporter) report(ctx context.Context, name string) error {
+	obj, err := r.lister.Get(name)
+	if err != nil {
+		return err
+	}
+	p, err := decodePolicy(obj)
+	if err != nil {
+		return err
+	}
+	condition := validity(p)
+	if isReported(p.Status.Conditions, condition) {
+		return nil
+	}
+
+	meta.SetStatusCondition(&p.Status.Conditions, condition)
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&p.Status)
+	if err != nil {
+		return fmt.Errorf("encoding the status: %w", err)
+	}
+	updated := obj.(*unstructured.Unstructured).DeepCopy()
+	updated.Object["status"] = status
+	if _, err := r.policies.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
+		return err
+	}
+	logrus.WithFields(logrus.Fields{"policy": name, "reason": condition.Reason}).Info(condition.Message)
+	return nil
+}
+
+// validity is what there is to say about a policy.
+func validity(p *policy.ProjectPolicy) metav1.Condition {
+	condition := metav1.Condition{
+		Type:               policy.ConditionValid,
+		Status:             metav1.ConditionTrue,
+		Reason:             policy.ReasonEnforced,
+		Message:            "All patterns are valid; the policy is enforced.",
+		ObservedGeneration: p.Generation,
+	}
+	if _, err := policy.Compile(p); err != nil {
+		condition.Status = metav1.ConditionFalse
+		condition.Reason = policy.ReasonInvalidPattern
+		condition.Message = "The whole policy is skipped until this is corrected: " + err.Error()
+	}
+	return condition
+}
+
+// isReported compares the verdict and not its wording: while two versions of
+// this server run side by side, as during an upgrade, each would else replace
+// the other's words for ever.
+func isReported(conditions []metav1.Condition, condition metav1.Condition) bool {
+	reported := meta.FindStatusCondition(conditions, condition.Type)
+	return reported != nil &&
+		reported.Status == condition.Status &&
+		reported.ObservedGeneration == condition.ObservedGeneration
+}
