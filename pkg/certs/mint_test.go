@@ -1,0 +1,115 @@
+package certs
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+func TestMintMakesAChainThatServes(t *testing.T) {
+	g := minted(t, 5, start)
+	for _, name := range names {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(g.CA)
+		leaf := parse(g.Certificate)[0]
+		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name, CurrentTime: start}); err != nil {
+			t.Errorf("as %s: %v", name, err)
+		}
+	}
+	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok || key.Curve != elliptic.P256() {
+		t.Errorf("the key is a %T, want ECDSA on P-256", pair.PrivateKey)
+	}
+}
+
+func TestMintLimitsTheLeaf(t *testing.T) {
+	leaf := parse(minted(t, 1, start).Certificate)[0]
+	if leaf.Subject.String() != "" {
+		t.Errorf("the leaf has subject %q, want alternative names only", leaf.Subject)
+	}
+	if !slices.Equal(leaf.DNSNames, names) {
+		t.Errorf("the leaf is for %q, want %q", leaf.DNSNames, names)
+	}
+	if !slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) || leaf.KeyUsage != x509.KeyUsageDigitalSignature {
+		t.Errorf("the leaf may be used for %v and %v", leaf.ExtKeyUsage, leaf.KeyUsage)
+	}
+	if leaf.IsCA || !leaf.BasicConstraintsValid {
+		t.Error("the leaf is not marked as one")
+	}
+}
+
+func TestMintLimitsTheCA(t *testing.T) {
+	ca := parse(minted(t, 5, start).CA)[0]
+	if !ca.IsCA || !ca.MaxPathLenZero || ca.MaxPathLen != 0 {
+		t.Error("the CA may sign other CAs")
+	}
+	if ca.KeyUsage != x509.KeyUsageCertSign {
+		t.Errorf("the CA may be used for %v", ca.KeyUsage)
+	}
+	if ca.Subject.CommonName != names[0] || !strings.HasPrefix(ca.Subject.SerialNumber, "5-") {
+		t.Errorf("the CA's subject %q names neither the Service nor the generation", ca.Subject)
+	}
+}
+
+func TestMintNeverRepeatsACA(t *testing.T) {
+	one, two := parse(minted(t, 1, start).CA)[0], parse(minted(t, 1, start).CA)[0]
+	if bytes.Equal(one.RawSubject, two.RawSubject) {
+		t.Errorf("two CAs have the subject %q", one.Subject)
+	}
+	if len(one.SubjectKeyId) == 0 || bytes.Equal(one.SubjectKeyId, two.SubjectKeyId) {
+		t.Errorf("two CAs have the key id %x", one.SubjectKeyId)
+	}
+	if one.SerialNumber.Cmp(two.SerialNumber) == 0 {
+		t.Errorf("two CAs have the serial number %x", one.SerialNumber)
+	}
+}
+
+func TestMintKeepsTheCommonNameWithinX520(t *testing.T) {
+	long := DNSNames(strings.Repeat("s", 63), strings.Repeat("n", 63))
+	g := mint(t, Request{Number: 1, Names: long, NotBefore: start, NotAfter: after(day)})
+	if cn := parse(g.CA)[0].Subject.CommonName; len(cn) != 64 {
+		t.Errorf("the common name %q has %d characters, want the first 64", cn, len(cn))
+	}
+	if err := parse(g.Certificate)[0].VerifyHostname(long[2]); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMintRefusesToSignForNobody(t *testing.T) {
+	if _, err := Mint(Request{Number: 1, NotBefore: start, NotAfter: after(day)}); err == nil {
+		t.Error("a certificate without names was minted")
+	}
+}
+
+func TestNoSecretCanSign(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(60*day))
+	secret := Fill(holding(first), second, Decision{Trust: first.CA})
+	for key, value := range secret.Data {
+		for block, rest := pem.Decode(value); block != nil; block, rest = pem.Decode(rest) {
+			if block.Type == "CERTIFICATE" {
+				continue
+			}
+			signer, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+			if err != nil {
+				t.Fatalf("%s holds a %s that is no key: %v", key, block.Type, err)
+			}
+			for _, ca := range parse(slices.Concat(secret.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyPreviousCAs])) {
+				if ca.PublicKey.(*ecdsa.PublicKey).Equal(signer.(*ecdsa.PrivateKey).Public()) {
+					t.Errorf("%s holds the private key of the CA %q", key, ca.Subject)
+				}
+			}
+		}
+	}
+}
