@@ -40,6 +40,7 @@ client() {
 }
 
 own_crd() {
+  rm -f manifests/crds/olm-webhook-manager.io_*.yaml
   go tool -modfile=hack/tools/crd/go.mod controller-gen crd \
     paths=./pkg/apis/manager/v1alpha1 output:crd:dir=manifests/crds
 }
@@ -49,7 +50,7 @@ own_crd() {
 operators_crds() {
   local from
   from=$(go list -m -f '{{.Dir}}' $operators)/crds
-  mkdir -p manifests/crds/olm
+  rm -f manifests/crds/olm/operators.coreos.com_*.yaml
   for kind in clusterserviceversions operatorgroups operatorconditions subscriptions; do
     install -m 644 "$from/operators.coreos.com_$kind.yaml" manifests/crds/olm/
   done
