@@ -1,0 +1,92 @@
+package kube
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// AuditLog is the path of a log with a line for each request that an API server has
+// answered. The line may come a moment after the answer.
+type AuditLog string
+
+// Available says whether there is such a log of this cluster.
+func (l AuditLog) Available() bool {
+	return l != ""
+}
+
+// End returns where the log ends now, from where Since may read later.
+func (l AuditLog) End() (int64, error) {
+	info, err := os.Stat(string(l))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Since returns the events that have been written behind that place.
+func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
+	file, err := os.Open(string(l))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(place, io.SeekStart); err != nil {
+		return nil, err
+	}
+	var events []auditv1.Event
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return events, nil // what has no end yet is still being written
+		}
+		if err != nil {
+			return nil, err
+		}
+		var event auditv1.Event
+		if err := json.Unmarshal(bytes.TrimSpace(line), &event); err != nil {
+			return nil, fmt.Errorf("%s: %w in %q", string(l), err, line)
+		}
+		events = append(events, event)
+	}
+}
+
+// Writes returns those of the events that changed something, or tried to, by clients
+// whose user agent contains the text. Leases and events are not among them: they are
+// written for as long as a controller runs, whatever it has to do.
+func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
+	var writes []auditv1.Event
+	for _, event := range events {
+		if event.ObjectRef == nil || !strings.Contains(event.UserAgent, userAgent) {
+			continue
+		}
+		if isWrite(event.Verb) && !isBookkeeping(event.ObjectRef.APIGroup, event.ObjectRef.Resource) {
+			writes = append(writes, event)
+		}
+	}
+	return writes
+}
+
+func isWrite(verb string) bool {
+	switch verb {
+	case "create", "update", "patch", "delete", "deletecollection":
+		return true
+	}
+	return false
+}
+
+func isBookkeeping(group, resource string) bool {
+	switch group {
+	case "coordination.k8s.io":
+		return resource == "leases"
+	case "", "events.k8s.io":
+		return resource == "events"
+	}
+	return false
+}

@@ -1,0 +1,45 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// build returns the directory of the binaries. The tool that makes them knows where
+// they are kept and returns at once when they are there.
+func build(ctx context.Context) (string, error) {
+	module, err := clusterModule()
+	if err != nil {
+		return "", err
+	}
+	var bin bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/cluster", "build", "--light")
+	cmd.Dir = module
+	cmd.Stdout = &bin
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("build etcd and kube-apiserver with go run -C %s ./cmd/cluster build --light: %w", module, err)
+	}
+	return string(bytes.TrimSpace(bin.Bytes())), nil
+}
+
+// clusterModule finds test/cluster beside the package under test, or above it.
+func clusterModule() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		module := filepath.Join(dir, "test", "cluster")
+		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil {
+			return module, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no test/cluster at or above %s: run the tests in a checkout, or set KUBECONFIG to use a cluster that you have", start)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// Package kube gives tests an API server: etcd and kube-apiserver on the loopback
+// interface, of the same binaries that the whole cluster runs, or the cluster that
+// KUBECONFIG names. There are no controllers, no scheduler and no nodes in the former:
+// a Deployment stays as a test writes it, and nothing is garbage collected.
+//
+// A test package starts one for all its tests:
+//
+//	var cluster *kube.Cluster
+//
+//	func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+package kube
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is an API server to test against.
+type Cluster struct {
+	// Kubeconfig is the path, or as in KUBECONFIG the paths, by which other programs
+	// find the API server.
+	Kubeconfig string
+	// Audit has every request that the API server answered. It is empty when the cluster
+	// is not the package's own: tests that count requests ask Audit.Available.
+	Audit AuditLog
+
+	config *rest.Config
+	server *server // nil if the cluster is not the package's own
+}
+
+// Config returns a new copy of what makes a client the cluster's administrator. It does
+// not limit the client's own rate: tests measure the code, not the limit.
+func (c *Cluster) Config() *rest.Config {
+	return rest.CopyConfig(c.config)
+}
+
+// Main runs the tests of a package with a cluster, and ends the process.
+func Main(m *testing.M, cluster **Cluster) {
+	os.Exit(run(m, cluster))
+}
+
+func run(m *testing.M, cluster **Cluster) int {
+	started, err := Start(context.Background())
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "no API server to test against: %v\n", err)
+		return 1
+	}
+	*cluster = started
+	code := m.Run()
+	if err := started.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// Start returns when the API server is ready. The first time on a machine it builds the
+// binaries, which takes some minutes, and shows how far it is.
+func Start(ctx context.Context) (*Cluster, error) {
+	if paths := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); paths != "" {
+		return use(paths)
+	}
+	bin, err := build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := startServer(ctx, bin)
+	if err != nil {
+		return nil, err
+	}
+	c, err := use(s.kubeconfig())
+	if err != nil {
+		return nil, err
+	}
+	c.Audit, c.server = s.audit(), s
+	return c, nil
+}
+
+func use(paths string) (*Cluster, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(paths)}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("KUBECONFIG=%s: %w", paths, err)
+	}
+	config.QPS = -1
+	return &Cluster{Kubeconfig: paths, config: config}, nil
+}
+
+// Stop ends the API server and removes its files. A cluster that is not the package's
+// own stays as it is.
+func (c *Cluster) Stop() error {
+	if c.server == nil {
+		return nil
+	}
+	return c.server.stop()
+}

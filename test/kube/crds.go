@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// InstallCRDs applies the CustomResourceDefinitions of the YAML files and returns when
+// the API server serves them all.
+func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
+	client, err := apiextensions.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, path := range paths {
+		objects, err := readObjects(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		for _, object := range objects {
+			crd, err := applyCRD(ctx, client, object)
+			if err != nil {
+				return fmt.Errorf("%s: apply %s %s: %w", path, object.GetKind(), object.GetName(), err)
+			}
+			crds = append(crds, crd)
+		}
+	}
+	for _, crd := range crds {
+		if err := waitUntilServed(ctx, client, crd.Name); err != nil {
+			return fmt.Errorf("CustomResourceDefinition %s is not served: %w", crd.Name, err)
+		}
+	}
+	return nil
+}
+
+func readObjects(path string) ([]unstructured.Unstructured, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var objects []unstructured.Unstructured
+	for decoder := yaml.NewYAMLToJSONDecoder(file); ; {
+		var object unstructured.Unstructured
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 { // a file may begin with a line of dashes
+			objects = append(objects, object)
+		}
+	}
+}
+
+func applyCRD(ctx context.Context, client apiextensions.Interface, object unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if object.GetKind() != "CustomResourceDefinition" {
+		return nil, errors.New("it is no CustomResourceDefinition")
+	}
+	body, err := json.Marshal(object.Object)
+	if err != nil {
+		return nil, err
+	}
+	force := true
+	return client.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, object.GetName(), types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: "test", Force: &force})
+}
+
+// waitUntilServed waits for more than the condition Established, which is true a moment
+// before the first request for an object is answered.
+func waitUntilServed(ctx context.Context, client apiextensions.Interface, name string) error {
+	const limit = time.Minute
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+		if err != nil || !isEstablished(crd) {
+			return false, err
+		}
+		for _, version := range crd.Spec.Versions {
+			path := fmt.Sprintf("/apis/%s/%s/%s", crd.Spec.Group, version.Name, crd.Spec.Names.Plural)
+			request := client.ApiextensionsV1().RESTClient().Get().AbsPath(path).Param("limit", "1")
+			if version.Served && request.Do(ctx).Error() != nil {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established {
+			return condition.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}

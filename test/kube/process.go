@@ -1,0 +1,82 @@
+package kube
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// process is a server that ends when the test does, however that ends.
+type process struct {
+	cmd   *exec.Cmd
+	log   string
+	ended chan struct{}
+	err   error // once ended is closed
+}
+
+// startProcess starts the program with nothing of the environment: a proxy's address in
+// it would be the API server's too, when it calls webhooks.
+func startProcess(program, log string, flags []string) (*process, error) {
+	output, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	p := &process{log: log, ended: make(chan struct{}), cmd: &exec.Cmd{
+		Path:        program,
+		Args:        append([]string{program}, flags...),
+		Env:         []string{},
+		Stdout:      output,
+		Stderr:      output,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	}}
+	started := make(chan error)
+	go p.run(started)
+	return p, <-started
+}
+
+// run keeps the thread that started the process until the process ends: the kernel
+// would kill it when that thread ends, not when the whole test does.
+func (p *process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := p.cmd.Start(); err != nil {
+		close(p.ended)
+		started <- err
+		return
+	}
+	started <- nil
+	p.err = p.cmd.Wait()
+	close(p.ended)
+}
+
+// endError says why the process has ended, or returns nil while it runs.
+func (p *process) endError() error {
+	select {
+	case <-p.ended:
+		return fmt.Errorf("%s ended: %w\n%s", filepath.Base(p.cmd.Path), p.err, tail(p.log))
+	default:
+		return nil
+	}
+}
+
+// kill does not ask: a server that has nothing to save need not say good-bye to clients.
+func (p *process) kill() {
+	if p.cmd.Process != nil {
+		_ = p.cmd.Process.Kill() // it may have ended already
+	}
+	<-p.ended
+}
+
+// tail returns the end of a log.
+func tail(path string) string {
+	const most = 2000
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(content[max(0, len(content)-most):])
+}

@@ -1,0 +1,84 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+)
+
+// server is etcd and kube-apiserver, ready to be used.
+type server struct {
+	files
+	etcd, apiServer *process
+}
+
+// startServer starts one server in this process; there cannot be two, for they
+// would have one address.
+func startServer(ctx context.Context, bin string) (_ *server, err error) {
+	dir, err := os.MkdirTemp("", "kube-apiserver-")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{files: files(dir)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.stop())
+		}
+	}()
+	address := addressOf(os.Getpid())
+	if err := s.write(address); err != nil {
+		return nil, err
+	}
+	if s.etcd, err = startProcess(filepath.Join(bin, "etcd"), s.path("etcd.log"), etcdFlags(s.files, address)); err != nil {
+		return nil, err
+	}
+	if s.apiServer, err = startProcess(filepath.Join(bin, "kube-apiserver"), s.path("kube-apiserver.log"), apiServerFlags(s.files, address)); err != nil {
+		return nil, err
+	}
+	return s, s.waitUntilReady(ctx)
+}
+
+// waitUntilReady returns when the API server serves and has made the namespace that
+// every test may use.
+func (s *server) waitUntilReady(ctx context.Context) error {
+	const limit = 2 * time.Minute // about twenty times what it takes on two cores
+	c, err := use(s.kubeconfig())
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+		if err := errors.Join(s.etcd.endError(), s.apiServer.endError()); err != nil {
+			return false, err
+		}
+		for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {
+			if last = client.RESTClient().Get().AbsPath(path).Do(ctx).Error(); last != nil {
+				return false, nil //nolint:nilerr // Not ready yet is no error until the time is over.
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("kube-apiserver is not ready: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+func (s *server) stop() error {
+	for _, p := range []*process{s.apiServer, s.etcd} {
+		if p != nil {
+			p.kill()
+		}
+	}
+	return os.RemoveAll(string(s.files))
+}
