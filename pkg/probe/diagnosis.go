@@ -1,0 +1,114 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// because is the result of a probe that failed. The format goes on from the name of
+// the target and its address.
+//
+// What one state of the cluster makes of it is always the same text: messages end up in
+// a status, where a new text is a write. So no errors are quoted that tell a local
+// port or the time.
+func because(reason Reason, target Target, format string, args ...any) Result {
+	finding := fmt.Sprintf(format, args...)
+	return Result{Target: target, Reason: reason, Err: fmt.Errorf("%s at %s %s", target.What, target.Address, finding)}
+}
+
+// notConnected says why no connection came about.
+func notConnected(target Target, err error, timeout time.Duration) Result {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interrupted(target)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return because(Refused, target, "refuses connections: "+
+			"check that the webhook server runs and listens on the port that its Service targets")
+	case isTimeout(err):
+		return because(TimedOut, target, "accepted no connection within %s: "+
+			"check the network policies between it and the manager", timeout)
+	default:
+		return because(Unreachable, target, "cannot be reached (%v): "+
+			"check the routes and network policies between it and the manager", withoutAddresses(err))
+	}
+}
+
+// notTrusted says why a connection did not get through its handshake.
+func notTrusted(target Target, err error, expected trust, timeout time.Duration) Result {
+	var plain tls.RecordHeaderError
+	var rejected *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interrupted(target)
+	case isTimeout(err):
+		return because(TimedOut, target, "accepted the connection but did not finish a TLS handshake within %s: "+
+			"check that the webhook server is not stuck and serves TLS on this port", timeout)
+	case errors.As(err, &plain):
+		return because(NotTLS, target, "answers %q instead of TLS: "+
+			"let the webhook server serve HTTPS, with the certificate mounted into its container", plain.RecordHeader[:])
+	case errors.As(err, &rejected):
+		return badCertificate(target, rejected, expected)
+	default:
+		return because(HandshakeFailed, target, "breaks the TLS handshake off (%v): "+
+			"API servers need TLS 1.2 or later and HTTP/1.1 of it, and show no certificate of their own", withoutAddresses(err))
+	}
+}
+
+// badCertificate says what is wrong with the certificate that was presented.
+func badCertificate(target Target, rejected *tls.CertificateVerificationError, expected trust) Result {
+	leaf := rejected.UnverifiedCertificates[0]
+	if !expected.signed(rejected.UnverifiedCertificates) {
+		return because(ForeignCertificate, target, "presents a certificate %s that is not signed by the expected CA, %s: "+
+			"let the webhook server serve the certificate mounted into its container", describe(leaf), expected)
+	}
+	return because(UnfitCertificate, target, "presents a certificate %s that the expected CA signed, but %s: "+
+		"let the webhook server serve the certificate mounted into its container, and reload it when it changes",
+		describe(leaf), flaw(rejected.Err, target.ServerName))
+}
+
+// flaw is what keeps a certificate of the expected CA from being accepted.
+func flaw(err error, serverName string) string {
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	lapsed := errors.As(err, &invalid) && invalid.Reason == x509.Expired
+	switch {
+	case errors.As(err, &hostname):
+		return "it is not for " + serverName
+	case lapsed && invalid.Cert.IsCA:
+		return "that CA has ended or not begun"
+	case lapsed:
+		return "it has ended or not begun"
+	default:
+		return err.Error()
+	}
+}
+
+func interrupted(target Target) Result {
+	return because(Interrupted, target, "was not probed to the end, because the manager stops")
+}
+
+// withoutAddresses is the cause in a network error, which else also names both ends.
+func withoutAddresses(err error) error {
+	var operation *net.OpError
+	if errors.As(err, &operation) {
+		return operation.Err
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	var timed net.Error
+	return errors.As(err, &timed) && timed.Timeout()
+}
+
+// describe tells a certificate apart from every other.
+func describe(c *x509.Certificate) string {
+	return fmt.Sprintf("for %q (subject %q, issuer %q, serial %x, from %s to %s)", c.DNSNames, c.Subject, c.Issuer,
+		c.SerialNumber, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,33 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+)
+
+// one probes a target over a connection of its own: a resumed session would not
+// show the certificate that is served now.
+func one(ctx context.Context, target Target, expected trust, timeout time.Duration) Result {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", target.Address)
+	if err != nil {
+		return notConnected(target, err, timeout)
+	}
+	conn := tls.Client(raw, &tls.Config{
+		ServerName: target.ServerName,
+		RootCAs:    expected.pool,
+		MinVersion: tls.VersionTLS12,
+		// What API servers offer to the Service of a webhook, so that their
+		// connections spread over its pods.
+		NextProtos: []string{"http/1.1"},
+	})
+	defer conn.Close() //nolint:errcheck // The handshake has told all there is to know.
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return notTrusted(target, err, expected, timeout)
+	}
+	return Result{Target: target, Reason: Serving}
+}

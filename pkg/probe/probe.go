@@ -1,0 +1,87 @@
+// Package probe finds out who answers at the addresses of a webhook, and with which
+// certificate. It asks what an API server would find out: whether a TLS handshake
+// under a given caBundle and server name comes to its end.
+//
+// Nothing is sent over the connection. Whether the server also answers the webhook's
+// path, and speaks HTTP/1.1 at all, a handshake cannot tell.
+package probe
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Target is one address of a webhook.
+type Target struct {
+	// Address is IP and port, as net.JoinHostPort joins them.
+	Address string
+	// ServerName is the name that the certificate must carry: for a Service, what the
+	// API server asks for, which is "name.namespace.svc".
+	ServerName string
+	// What tells a reader who is behind the address: "pod shop/manager-7d9f",
+	// "Service shop/manager-service".
+	What string
+}
+
+// Reason is one CamelCase word for what a probe found.
+type Reason string
+
+// The reasons.
+const (
+	// Serving finishes the handshake with a certificate that the bundle trusts.
+	Serving Reason = "Serving"
+	// Refused has no process listening on the port.
+	Refused Reason = "Refused"
+	// Unreachable has no route, or an address that is none.
+	Unreachable Reason = "Unreachable"
+	// TimedOut did not accept the connection, or did not finish the handshake, in time.
+	TimedOut Reason = "TimedOut"
+	// NotTLS answers in something else, most often plain HTTP.
+	NotTLS Reason = "NotTLS"
+	// HandshakeFailed speaks TLS and breaks the handshake off.
+	HandshakeFailed Reason = "HandshakeFailed"
+	// ForeignCertificate presents a certificate that no CA of the bundle signed.
+	ForeignCertificate Reason = "ForeignCertificate"
+	// UnfitCertificate presents one that a CA of the bundle signed, and that has ended,
+	// is for another name, or is not for serving.
+	UnfitCertificate Reason = "UnfitCertificate"
+	// Interrupted was not probed to the end, because the caller's context was cancelled.
+	Interrupted Reason = "Interrupted"
+)
+
+// Result is what the probe of one target found.
+type Result struct {
+	Target
+	// Reason is Serving, or says what is in the way.
+	Reason Reason
+	// Err is nil for Serving. Else it names the target, what was found, what was
+	// expected, and what to do about it, for a person to read.
+	Err error
+}
+
+// Options bound what a call of All costs.
+type Options struct {
+	// Parallel is how many targets are probed at once, at least one.
+	Parallel int
+	// Timeout is how long one target may take from dial to handshake.
+	Timeout time.Duration
+}
+
+// All probes every target once, under the CAs of trust (PEM) and no others. The
+// results are in the order of the targets.
+func All(ctx context.Context, targets []Target, trust []byte, o Options) []Result {
+	results := make([]Result, len(targets))
+	expected := readTrust(trust)
+	slots := make(chan struct{}, max(1, o.Parallel))
+	var probes sync.WaitGroup
+	for i, target := range targets {
+		slots <- struct{}{}
+		probes.Go(func() {
+			results[i] = one(ctx, target, expected, o.Timeout)
+			<-slots
+		})
+	}
+	probes.Wait()
+	return results
+}

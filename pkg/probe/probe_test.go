@@ -1,0 +1,274 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// patience is for probes that are to come to an end by themselves.
+var patience = Options{Parallel: 4, Timeout: time.Minute}
+
+func at(address string) Target {
+	return Target{Address: address, ServerName: serverName, What: "pod shop/manager-0"}
+}
+
+// probeOne probes a single address.
+func probeOne(t *testing.T, address string, trust []byte, o Options) Result {
+	t.Helper()
+	results := All(t.Context(), []Target{at(address)}, trust, o)
+	if len(results) != 1 {
+		t.Fatalf("one target has %d results", len(results))
+	}
+	return results[0]
+}
+
+// mustSay checks the reason of a result, and that its message names the target and
+// each of some words.
+func mustSay(t *testing.T, got Result, reason Reason, words ...string) {
+	t.Helper()
+	if got.Reason != reason {
+		t.Fatalf("reason is %s, want %s: %v", got.Reason, reason, got.Err)
+	}
+	if got.Err == nil {
+		t.Fatalf("%s has no message", reason)
+	}
+	for _, word := range append(words, "pod shop/manager-0 at "+got.Address+" ") {
+		if !strings.Contains(got.Err.Error(), word) {
+			t.Errorf("the message lacks %q: %v", word, got.Err)
+		}
+	}
+}
+
+func TestServing(t *testing.T) {
+	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
+	leaf := ours.issue(t)
+	certificates := []tls.Certificate{leaf}
+	for name, config := range map[string]*tls.Config{
+		"TLS 1.3":           {Certificates: certificates, MinVersion: tls.VersionTLS13},
+		"TLS 1.2":           {Certificates: certificates, MaxVersion: tls.VersionTLS12},
+		"HTTP/1.1 or 2":     {Certificates: certificates, NextProtos: []string{"h2", "http/1.1"}},
+		"HTTP/2 only in Go": {Certificates: certificates, NextProtos: []string{"h2"}},
+		"certificate chosen by server name": {GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if hello.ServerName != serverName {
+				return nil, fmt.Errorf("asked for %q", hello.ServerName)
+			}
+			return &leaf, nil
+		}},
+	} {
+		for _, host := range []string{"127.0.0.1", "::1"} {
+			t.Run(name+" at "+host, func(t *testing.T) {
+				address, sent := serveTLS(t, host, config)
+				bundle := slices.Concat(other.bundle(), []byte("no certificate\n"), ours.bundle())
+				got := probeOne(t, address, bundle, patience)
+				if got.Reason != Serving || got.Err != nil {
+					t.Fatalf("%s: %v", got.Reason, got.Err)
+				}
+				if data := <-sent; len(data) > 0 {
+					t.Errorf("the server was sent %q", data)
+				}
+			})
+		}
+	}
+}
+
+func TestForeignCertificate(t *testing.T) {
+	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
+	for name, leaf := range map[string]tls.Certificate{
+		"for our name":      other.issue(t),
+		"for another name":  other.issue(t, func(c *x509.Certificate) { c.DNSNames = []string{"localhost"} }),
+		"that has ended":    other.issue(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }),
+		"signed by itself":  authority{}.issue(t),
+		"in the name of us": newAuthority(t, "ours").issue(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{leaf}})
+			mustSay(t, probeOne(t, address, ours.bundle(), patience), ForeignCertificate,
+				fmt.Sprintf("for %q", leaf.Leaf.DNSNames),
+				fmt.Sprintf("subject %q", leaf.Leaf.Subject),
+				fmt.Sprintf("issuer %q", leaf.Leaf.Issuer),
+				fmt.Sprintf("serial %x", leaf.Leaf.SerialNumber),
+				"to "+leaf.Leaf.NotAfter.UTC().Format(time.RFC3339),
+				`not signed by the expected CA, "CN=ours":`)
+		})
+	}
+}
+
+func TestAnEmptyBundleTrustsNobody(t *testing.T) {
+	address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{newAuthority(t, "ours").issue(t)}})
+	mustSay(t, probeOne(t, address, nil, patience), ForeignCertificate, "the expected CA, of which the caBundle has none")
+}
+
+func TestUnfitCertificate(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	ended := ours
+	ended.certificate = sign(t, &x509.Certificate{
+		Subject:               ours.certificate.Subject,
+		NotBefore:             time.Now().Add(-48 * time.Hour),
+		NotAfter:              time.Now().Add(-time.Hour),
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}, authority{}, ours.key)
+
+	for name, c := range map[string]struct {
+		leaf   tls.Certificate
+		bundle []byte
+		says   string
+	}{
+		"for another name": {
+			ours.issue(t, func(c *x509.Certificate) { c.DNSNames = []string{"localhost"} }),
+			ours.bundle(), "but it is not for " + serverName + ":",
+		},
+		"that has ended": {
+			ours.issue(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }),
+			ours.bundle(), "but it has ended or not begun:",
+		},
+		"for clients": {
+			ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }),
+			ours.bundle(), "incompatible key usage",
+		},
+		"of a CA that has ended": {
+			ours.issue(t), ended.bundle(), "but that CA has ended or not begun:",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{c.leaf}})
+			mustSay(t, probeOne(t, address, c.bundle, patience), UnfitCertificate, c.says, fmt.Sprintf("serial %x", c.leaf.Leaf.SerialNumber))
+		})
+	}
+}
+
+func TestNoHandshake(t *testing.T) {
+	leaf := newAuthority(t, "ours").issue(t)
+	tooOld, _ := serveTLS(t, "127.0.0.1", &tls.Config{
+		Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11,
+	})
+	otherProtocol, _ := serveTLS(t, "127.0.0.1", &tls.Config{
+		Certificates: []tls.Certificate{leaf}, NextProtos: []string{"grpc-exp"},
+	})
+	hungUp := serveRaw(t, func(conn *net.TCPConn) { readHello(conn) })
+	reset := serveRaw(t, func(conn *net.TCPConn) {
+		readHello(conn)
+		conn.SetLinger(0)
+	})
+	for name, c := range map[string]struct {
+		address string
+		reason  Reason
+		says    string
+	}{
+		"nothing listens":       {closedPort(t), Refused, "refuses connections"},
+		"no address":            {"::1:9443", Unreachable, "too many colons"},
+		"plain HTTP":            {serveHTTP(t), NotTLS, `answers "HTTP/" instead of TLS`},
+		"TLS 1.1":               {tooOld, HandshakeFailed, "protocol version not supported"},
+		"another protocol only": {otherProtocol, HandshakeFailed, "no application protocol"},
+		"closes the connection": {hungUp, HandshakeFailed, "(EOF)"},
+		"resets the connection": {reset, HandshakeFailed, "connection reset by peer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := probeOne(t, c.address, nil, patience)
+			mustSay(t, first, c.reason, c.says)
+			if again := probeOne(t, c.address, nil, patience); again.Err.Error() != first.Err.Error() {
+				t.Errorf("the same state is told in two ways: %q and %q", first.Err, again.Err)
+			}
+		})
+	}
+}
+
+// readHello reads what a client sends first, so that closing the connection afterwards
+// is not itself a reset.
+func readHello(conn net.Conn) { conn.Read(make([]byte, 4096)) }
+
+func TestASilentServerCostsTheTimeoutAndNoMore(t *testing.T) {
+	silent := serveRaw(t, func(conn *net.TCPConn) { io.Copy(io.Discard, conn) })
+	got := probeOne(t, silent, nil, Options{Parallel: 1, Timeout: 50 * time.Millisecond})
+	mustSay(t, got, TimedOut, "did not finish a TLS handshake within 50ms")
+}
+
+func TestACancelledProbeBlamesNobody(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	silent := serveRaw(t, func(conn *net.TCPConn) {
+		readHello(conn)
+		cancel()
+		io.Copy(io.Discard, conn)
+	})
+	for _, moment := range []string{"in its handshake", "before its dial"} {
+		got := All(ctx, []Target{at(silent)}, nil, patience)[0]
+		t.Run(moment, func(t *testing.T) { mustSay(t, got, Interrupted) })
+	}
+}
+
+func TestResultsKeepTheOrderOfTargets(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	good, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}})
+	plain, closed := serveHTTP(t), closedPort(t)
+	targets := []Target{at(plain), at(good), at(closed), at(good), at(plain)}
+	want := []Reason{NotTLS, Serving, Refused, Serving, NotTLS}
+	for i, got := range All(t.Context(), targets, ours.bundle(), patience) {
+		if got.Target != targets[i] || got.Reason != want[i] {
+			t.Errorf("result %d is %s of %s, want %s of %s", i, got.Reason, got.Address, want[i], targets[i].Address)
+		}
+	}
+	if got := All(t.Context(), nil, ours.bundle(), patience); len(got) != 0 {
+		t.Errorf("no targets have the results %v", got)
+	}
+}
+
+// Each handshake waits in the server until a second one is there, so that fewer than
+// two at once never end; and it is counted only while its client waits too, so that
+// more than two at once are seen.
+func TestTargetsAreProbedInParallelWithinTheBound(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	leaf := ours.issue(t)
+	var active, most atomic.Int32
+	meeting := make(chan struct{})
+	address, _ := serveTLS(t, "127.0.0.1", &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		n := active.Add(1)
+		defer active.Add(-1)
+		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+		}
+		select {
+		case meeting <- struct{}{}:
+		case <-meeting:
+		}
+		return &leaf, nil
+	}})
+	targets := slices.Repeat([]Target{at(address)}, 8)
+	for _, got := range All(t.Context(), targets, ours.bundle(), Options{Parallel: 2, Timeout: 20 * time.Second}) {
+		if got.Reason != Serving {
+			t.Fatal(got.Err)
+		}
+	}
+	if most.Load() != 2 {
+		t.Errorf("%d targets were probed at once, want 2", most.Load())
+	}
+}
+
+func TestEachProbeShakesHandsAnew(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	leaf := ours.issue(t)
+	var full atomic.Int32
+	address, sent := serveTLS(t, "127.0.0.1", &tls.Config{
+		Certificates: []tls.Certificate{leaf},
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if !state.DidResume {
+				full.Add(1)
+			}
+			return nil
+		},
+	})
+	for range 3 {
+		probeOne(t, address, ours.bundle(), patience)
+		<-sent
+	}
+	if full.Load() != 3 {
+		t.Errorf("%d of 3 handshakes were full ones", full.Load())
+	}
+}

@@ -1,0 +1,57 @@
+package probe
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// trust is a caBundle, read.
+type trust struct {
+	pool     *x509.CertPool
+	subjects []string
+}
+
+// readTrust reads the certificates of a caBundle and passes over what is none, as
+// API servers do.
+func readTrust(bundle []byte) trust {
+	read := trust{pool: x509.NewCertPool()}
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		ca, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil {
+			continue
+		}
+		read.pool.AddCert(ca)
+		read.subjects = append(read.subjects, fmt.Sprintf("%q", ca.Subject))
+	}
+	return read
+}
+
+// String names the CAs.
+func (t trust) String() string {
+	if len(t.subjects) == 0 {
+		return "of which the caBundle has none"
+	}
+	return strings.Join(t.subjects, " or ")
+}
+
+// signed says whether a CA of the bundle signed what was presented, whatever else is
+// wrong with it. It looks from the leaf's first moment: one that has ended since
+// is no stranger.
+func (t trust) signed(presented []*x509.Certificate) bool {
+	leaf := presented[0]
+	intermediates := x509.NewCertPool()
+	for _, c := range presented[1:] {
+		intermediates.AddCert(c)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots:         t.pool,
+		Intermediates: intermediates,
+		CurrentTime:   leaf.NotBefore,
+		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
+	var unknown x509.UnknownAuthorityError
+	return !errors.As(err, &unknown)
+}
