@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,10 +22,11 @@ import (
 func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretName string) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: ownedMeta(in.CSV, spec.Name),
+		ObjectMeta: OwnedMeta(in.CSV, spec.Name),
 		Spec:       *spec.Spec.DeepCopy(),
 	}
 	d.Labels = merged(spec.Label, d.Labels)
+	d.Annotations = map[string]string{vocabulary.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
 	keepOneRevision(&d.Spec)
 	writeOutListDefaults(&d.Spec.Template.Spec)
 	annotatePods(&d.Spec.Template, in)
@@ -37,6 +39,14 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	}
 	d.Labels[vocabulary.LabelDeploymentHash] = hashOf(d.Spec)
 	return d
+}
+
+// replicas is how many the author asks for; one, as the API server defaults it.
+func replicas(spec appsv1.DeploymentSpec) int {
+	if spec.Replicas == nil {
+		return 1
+	}
+	return int(*spec.Replicas)
 }
 
 // keepOneRevision spares the cluster ten old ReplicaSets: an operator is rolled

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -94,7 +95,7 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	if len(descriptions) == 0 {
 		return Deployment{Object: deployment(in, spec, "")}
 	}
-	d := Deployment{SecretName: in.Services[spec.Name] + secretSuffix}
+	d := Deployment{SecretName: names.Secret(in.Services[spec.Name])}
 	ports := allocatePorts(descriptions)
 	d.Object = deployment(in, spec, d.SecretName)
 	d.Service = service(in, spec, ports)

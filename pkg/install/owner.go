@@ -35,19 +35,14 @@ func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerRe
 	}
 }
 
-// OwnedBy tells whether an object of the csv's namespace is the csv's.
-func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	for _, owner := range object.GetOwnerReferences() {
-		if owner.UID == csv.UID {
-			return true
-		}
-	}
-	return false
+// Managed tells whether an object bears the label of derived objects.
+func Managed(object metav1.Object) bool {
+	return object.GetLabels()[vocabulary.LabelManaged] == "true"
 }
 
-// ownedMeta is the metadata of every namespaced object that is derived from a
+// OwnedMeta is the metadata of every namespaced object that is derived from a
 // ClusterServiceVersion.
-func ownedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, name string) metav1.ObjectMeta {
+func OwnedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:            name,
 		Namespace:       csv.Namespace,

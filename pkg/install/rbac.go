@@ -13,7 +13,7 @@ func secretAccess(in Input, secretName, serviceAccount string) (*rbacv1.Role, *r
 	}
 	role := &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-		ObjectMeta: ownedMeta(in.CSV, secretName),
+		ObjectMeta: OwnedMeta(in.CSV, secretName),
 		Rules: []rbacv1.PolicyRule{{
 			APIGroups:     []string{""},
 			Resources:     []string{"secrets"},
@@ -23,7 +23,7 @@ func secretAccess(in Input, secretName, serviceAccount string) (*rbacv1.Role, *r
 	}
 	binding := &rbacv1.RoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-		ObjectMeta: ownedMeta(in.CSV, secretName),
+		ObjectMeta: OwnedMeta(in.CSV, secretName),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: serviceAccount, Namespace: in.CSV.Namespace}},
 	}

@@ -12,10 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-const (
-	secretSuffix = "-cert"
-	defaultPort  = 443
-)
+const defaultPort = 443
 
 // ServiceName is the name of the Service in front of a Deployment. It is the one
 // that OLM v0 gives, unless an object that is not the ClusterServiceVersion's has
@@ -37,7 +34,7 @@ func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployme
 func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports portTable) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: ownedMeta(in.CSV, in.Services[spec.Name]),
+		ObjectMeta: OwnedMeta(in.CSV, in.Services[spec.Name]),
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeClusterIP,
 			Selector: podLabels(spec),

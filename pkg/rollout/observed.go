@@ -126,3 +126,26 @@ type Answer struct {
 
 // Serves tells whether the endpoint may be called.
 func (a Answer) Serves() bool { return a.Reason == "" }
+
+// Adopt adds an object that the caches did not show. A refusal says why it cannot be
+// the ClusterServiceVersion's.
+func (o *Observed) Adopt(object Object, refusal string) {
+	if refusal != "" {
+		o.Refused[KeyOf(object)] = refusal
+		return
+	}
+	switch object := object.(type) {
+	case *appsv1.Deployment:
+		o.Deployments[object.Name] = object
+	case *corev1.Service:
+		o.Services[object.Name] = object
+	case *rbacv1.Role:
+		o.Roles[object.Name] = object
+	case *rbacv1.RoleBinding:
+		o.RoleBindings[object.Name] = object
+	case *admissionv1.ValidatingWebhookConfiguration:
+		o.Validating = append(o.Validating, object)
+	case *admissionv1.MutatingWebhookConfiguration:
+		o.Mutating = append(o.Mutating, object)
+	}
+}

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -93,7 +92,7 @@ func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, mess
 		}
 		if !answer.Serves() {
 			p.lookAgain(p.now.Add(probePause(p.Previous, w, p.now)))
-			return answer.Reason, fmt.Sprintf("%s: %s", e.What, answer.Message)
+			return answer.Reason, answer.Message
 		}
 	}
 	return reason, message

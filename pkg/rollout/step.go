@@ -6,7 +6,9 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // Verb is what to do with an object.
@@ -45,7 +47,44 @@ func KeyOf(o Object) string {
 	if o.GetNamespace() != "" {
 		name = o.GetNamespace() + "/" + name
 	}
-	return o.GetObjectKind().GroupVersionKind().Kind + " " + name
+	return kindOf(o) + " " + name
+}
+
+// kindOf is the kind of an object, which objects from a cache do not say themselves.
+func kindOf(o Object) string {
+	kinds, _, err := scheme.Scheme.ObjectKinds(o)
+	if err != nil {
+		panic(err) // every kind that is rolled out is built in
+	}
+	return kinds[0].Kind
+}
+
+// Kind is the kind of the step's object.
+func (s Step) Kind() string { return kindOf(s.Object) }
+
+// Repairs tells whether the step undoes what somebody else did: a field that another
+// manager wrote last, or a registration that was there before and is gone.
+func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus) bool {
+	switch {
+	case s.Verb == Delete:
+		return false
+	case s.Live != nil:
+		return s.Drift.By != ""
+	default:
+		return registers(previous, s.Object.GetName())
+	}
+}
+
+// registers tells whether a status speaks of a live registration of that name.
+func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string) bool {
+	for _, d := range status.Deployments {
+		for _, w := range d.Webhooks {
+			if w.Configuration == configuration {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Why says in a few words what made the step necessary.
@@ -65,8 +104,6 @@ func exclusive(o Object) []string {
 	switch o.(type) {
 	case *admissionv1.ValidatingWebhookConfiguration, *admissionv1.MutatingWebhookConfiguration:
 		return []string{".webhooks"}
-	case *corev1.Service:
-		return []string{".spec.selector"}
 	default:
 		return nil
 	}
@@ -79,15 +116,17 @@ func stepTo(desired, live Object, o Observed, now time.Time) (step Step, ok bool
 	if live == nil {
 		return Step{Verb: Create, Object: desired}, !contest.holds("", now)
 	}
+	if deployment, ok := desired.(*appsv1.Deployment); ok {
+		desired = scaled(deployment, live.(*appsv1.Deployment))
+	}
 	drift := DriftOf(desired, live, exclusive(desired)...)
 	if drift.None() || contest.holds(drift.By, now) {
 		return Step{}, false
 	}
-	step = Step{Verb: Apply, Object: desired, Live: live, Drift: drift}
 	if applyFallsShort(desired, drift) {
-		step.Verb = Update
+		return Step{Verb: Update, Object: replacement(desired, live), Live: live, Drift: drift}, true
 	}
-	return step, true
+	return Step{Verb: Apply, Object: desired, Live: live, Drift: drift}, true
 }
 
 // applyFallsShort tells where a write has to replace. Bundles list a port or a

@@ -41,9 +41,9 @@ func Service(deployment string) string {
 	return fit(label, deployment, serviceSuffix, validation.DNS1035LabelMaxLength)
 }
 
-// Secret is the name of the Secret that holds a Deployment's serving certificate,
-// and of the Role and the RoleBinding that let the Deployment read it.
-func Secret(deployment string) string { return Service(deployment) + secretSuffix }
+// Secret is the name of the Secret that holds the serving certificate of the pods
+// behind a Service, and of the Role and the RoleBinding that let them read it.
+func Secret(service string) string { return service + secretSuffix }
 
 // WebhookConfiguration is the name under which a webhook is first registered.
 // The identity tells apart webhooks of the same generateName: the namespace and

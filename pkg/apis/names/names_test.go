@@ -12,7 +12,7 @@ func TestNamesThatOLMGivesStayVerbatim(t *testing.T) {
 		if got, want := Service(d), d+"-service"; got != want {
 			t.Errorf("Service(%q) = %q, want %q", d, got, want)
 		}
-		if got, want := Secret(d), d+"-service-cert"; got != want {
+		if got, want := Secret(Service(d)), d+"-service-cert"; got != want {
 			t.Errorf("Secret(%q) = %q, want %q", d, got, want)
 		}
 	}
@@ -30,8 +30,8 @@ func TestEverySourceGetsAValidName(t *testing.T) {
 		if problems := validation.IsDNS1035Label(Service(s)); len(problems) > 0 {
 			t.Errorf("Service(%q) = %q: %v", s, Service(s), problems)
 		}
-		if problems := validation.IsDNS1123Subdomain(Secret(s)); len(problems) > 0 {
-			t.Errorf("Secret(%q) = %q: %v", s, Secret(s), problems)
+		if problems := validation.IsDNS1123Subdomain(Secret(Service(s))); len(problems) > 0 {
+			t.Errorf("Secret(%q) = %q: %v", s, Secret(Service(s)), problems)
 		}
 		if problems := validation.IsValidLabelValue(LabelValue(s)); len(problems) > 0 {
 			t.Errorf("LabelValue(%q) = %q: %v", s, LabelValue(s), problems)
@@ -50,7 +50,7 @@ func TestTwoSourcesNeverShareAName(t *testing.T) {
 		long, long + "b", long + "c", long + ".b", long + "-b",
 	}
 	for name, derive := range map[string]func(string) string{
-		"Service": Service, "Secret": Secret,
+		"Service":              Service,
 		"LabelValue":           LabelValue,
 		"WebhookConfiguration": func(s string) string { return WebhookConfiguration(s, "ns", "csv") },
 	} {

@@ -44,6 +44,10 @@ const AnnotationCAHash = "olmcahash"
 // in it, counted from 1.
 const AnnotationGeneration = "olm-webhook-manager.io/certificate-generation"
 
+// AnnotationReplicas, on a Deployment, is the number of replicas that the
+// ClusterServiceVersion asked for when the Deployment was last written.
+const AnnotationReplicas = "olm-webhook-manager.io/replicas"
+
 // OwnAnnotationPrefix begins the annotations that are instructions to the manager.
 // They are never copied to derived objects.
 const OwnAnnotationPrefix = "olm-webhook-manager.io/"

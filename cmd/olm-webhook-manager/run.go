@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	controller controller.Options
+	election   electionOptions
+	gate       string
+	kubeconfig string
+	listen     string
+	logFormat  string
+	logLevel   string
+}
+
+func runCommand() *cobra.Command {
+	o := runOptions{controller: controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 8}}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the manager",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.controller.Namespaces, "namespaces", nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
+	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate (serving), or when its Deployment is available (available)")
+	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
+	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "objects to look at side by side")
+	f.StringVar(&o.election.namespace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); without one there is no election")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
+	f.StringVar(&o.listen, "listen", ":8080", "address of /healthz, /readyz and /metrics")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warning or error")
+	return cmd
+}
+
+// run is the life of the manager: connect, refuse to share a cluster with OLM v0,
+// fill the caches, wait to be the leader, work, and give up the lead.
+func run(ctx context.Context, o runOptions) error {
+	log, err := newLogger(o.logFormat, o.logLevel)
+	if err != nil {
+		return err
+	}
+	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
+		return err
+	}
+	config, err := clientConfig(o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	olm, err := clientset.NewForConfig(rest.CopyConfig(config))
+	if err != nil {
+		return err
+	}
+	if err := controller.RefuseBesideOLM(ctx, kube, o.controller.Namespaces); err != nil {
+		return err
+	}
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	events, stopEvents := newRecorder(kube)
+	defer stopEvents()
+	c, err := controller.New(kube, olm, events, controller.NewMetrics(registry), logrus.NewEntry(log), o.controller)
+	if err != nil {
+		return err
+	}
+	elector, err := newElector(kube, o.election, log, c.Run)
+	if err != nil {
+		return err
+	}
+	stopServing, err := serve(o.listen, registry, c.Synced, elector)
+	if err != nil {
+		return err
+	}
+	defer stopServing()
+
+	log.WithField("version", currentVersion()).Info("starting")
+	if err := c.Fill(ctx); err != nil {
+		return err
+	}
+	return elector.run(ctx)
+}
+
+func parseGate(gate string) (rollout.Gate, error) {
+	switch g := rollout.Gate(gate); g {
+	case rollout.GateServing, rollout.GateAvailable:
+		return g, nil
+	default:
+		return "", fmt.Errorf("--registration-gate=%s: use %s or %s", gate, rollout.GateServing, rollout.GateAvailable)
+	}
+}
+
+// clientConfig has no throttle of its own: the API server's priority and fairness
+// knows better, and a client that waits in line makes every webhook late.
+func clientConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to work with: %w", err)
+	}
+	config.UserAgent = "olm-webhook-manager/" + currentVersion()
+	config.QPS = -1
+	return config, nil
+}
+
+func newLogger(format, level string) (*logrus.Logger, error) {
+	log := logrus.New()
+	parsed, err := logrus.ParseLevel(level)
+	if err != nil {
+		return nil, fmt.Errorf("--log-level=%s: use debug, info, warning or error", level)
+	}
+	log.SetLevel(parsed)
+	switch format {
+	case "text":
+		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true})
+	case "json":
+		log.SetFormatter(&logrus.JSONFormatter{})
+	default:
+		return nil, fmt.Errorf("--log-format=%s: use text or json", format)
+	}
+	return log, nil
+}

@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// apply carries out steps in their order. It tells whether something came of it
+// that the decision did not know; then the rest of the steps is left, because the
+// next decision may be another.
+func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (learned bool, err error) {
+	for _, step := range steps {
+		written, existing, err := c.write(ctx, s.csv.Namespace, step)
+		c.metrics.observeWrite(step, err)
+		switch {
+		case existing != nil:
+			s.learn(existing)
+			return true, nil
+		case refused(err):
+			s.observed.Refused[step.Key()] = fmt.Sprintf("the API server refuses %s: %v", step.Key(), err)
+			return true, nil
+		case err != nil:
+			return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
+		}
+		c.log.WithFields(k.fields()).WithField("why", step.Why()).Infof("%s %s", step.Verb, step.Key())
+		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
+		if step.Repairs(s.status) {
+			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
+		}
+	}
+	return false, nil
+}
+
+// refused tells an answer that will not change until somebody changes something.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// write sends one step to the API server.
+func (c *Controller) write(ctx context.Context, namespace string, step rollout.Step) (written, existing rollout.Object, err error) {
+	switch o := step.Object.(type) {
+	case *corev1.Secret:
+		return send(ctx, c.kube.CoreV1().Secrets(namespace), step, o)
+	case *corev1.Service:
+		return send(ctx, c.kube.CoreV1().Services(namespace), step, o)
+	case *appsv1.Deployment:
+		return send(ctx, c.kube.AppsV1().Deployments(namespace), step, o)
+	case *rbacv1.Role:
+		return send(ctx, c.kube.RbacV1().Roles(namespace), step, o)
+	case *rbacv1.RoleBinding:
+		return send(ctx, c.kube.RbacV1().RoleBindings(namespace), step, o)
+	case *admissionv1.ValidatingWebhookConfiguration:
+		return send(ctx, c.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
+	case *admissionv1.MutatingWebhookConfiguration:
+		return send(ctx, c.kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
+	default:
+		return nil, nil, fmt.Errorf("no way to write a %T", o)
+	}
+}
+
+// resource is a typed client of any kind.
+type resource[T rollout.Object] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
+	Delete(context.Context, string, metav1.DeleteOptions) error
+}
+
+// send carries out one step. Where the object to create is there already, it is
+// returned as existing, and nothing is written.
+func send[T rollout.Object](ctx context.Context, client resource[T], step rollout.Step, object T) (written, existing rollout.Object, err error) {
+	switch step.Verb {
+	case rollout.Create:
+		return create(ctx, client, object)
+	case rollout.Apply:
+		return answer(applyWhole(ctx, client, object))
+	case rollout.Update:
+		return answer(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager}))
+	default:
+		return object, nil, deleteExactly(ctx, client, object)
+	}
+}
+
+// create makes an object that is not there. Deployments and Secrets are created as
+// such: apply would refuse the first for duplicate keys, and merge the second into
+// somebody else's. The others are applied after a look, so that their fields are
+// owned by one entry from the start.
+func create[T rollout.Object](ctx context.Context, client resource[T], object T) (written, existing rollout.Object, err error) {
+	switch any(object).(type) {
+	case *appsv1.Deployment, *corev1.Secret:
+		created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+		if !apierrors.IsAlreadyExists(err) {
+			return answer(created, err)
+		}
+		there, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
+		return nil, there, err
+	default:
+		there, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return answer(applyWhole(ctx, client, object))
+		}
+		return nil, there, err
+	}
+}
+
+func applyWhole[T rollout.Object](ctx context.Context, client resource[T], object T) (T, error) {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return object, err
+	}
+	return client.Patch(ctx, object.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: vocabulary.FieldManager, Force: new(true)})
+}
+
+// deleteExactly removes this object, not one that has taken its name since.
+func deleteExactly[T rollout.Object](ctx context.Context, client resource[T], object T) error {
+	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(object.GetUID()))})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func answer[T rollout.Object](object T, err error) (written, existing rollout.Object, _ error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return object, nil, nil
+}

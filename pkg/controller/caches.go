@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"context"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
+)
+
+// caches hold what the decisions look at, and no more: derived objects by their
+// label, foreign ones stripped to what is read of them.
+type caches struct {
+	csvs         store[*operatorsv1alpha1.ClusterServiceVersion]
+	groups       store[*operatorsv1.OperatorGroup]
+	rollouts     store[*managerv1alpha1.WebhookRollout]
+	namespaces   store[*corev1.Namespace]
+	accounts     store[*corev1.ServiceAccount]
+	deployments  store[*appsv1.Deployment]
+	pods         store[*corev1.Pod]
+	services     store[*corev1.Service]
+	slices       store[*discoveryv1.EndpointSlice]
+	secrets      store[*corev1.Secret]
+	roles        store[*rbacv1.Role]
+	roleBindings store[*rbacv1.RoleBinding]
+	validating   store[*admissionv1.ValidatingWebhookConfiguration]
+	mutating     store[*admissionv1.MutatingWebhookConfiguration]
+
+	factories []factory
+}
+
+type factory interface {
+	StartWithContext(context.Context)
+}
+
+func newCaches(kube kubernetes.Interface, olm clientset.Interface) caches {
+	all := informers.NewSharedInformerFactory(kube, 0)
+	managed := informers.NewSharedInformerFactoryWithOptions(kube, 0, selecting(vocabulary.LabelManaged+"=true"))
+	pods := informers.NewSharedInformerFactoryWithOptions(kube, 0, selecting(vocabulary.LabelPod))
+	operators := olminformers.NewSharedInformerFactory(olm, 0)
+	return caches{
+		csvs:         newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
+		groups:       newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
+		rollouts:     newStore[*managerv1alpha1.WebhookRollout](operators.Manager().V1alpha1().WebhookRollouts().Informer(), withoutManagedFields),
+		namespaces:   newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
+		accounts:     newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
+		pods:         newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
+		deployments:  newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), nil),
+		services:     newStore[*corev1.Service](managed.Core().V1().Services().Informer(), nil),
+		slices:       newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
+		secrets:      newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
+		roles:        newStore[*rbacv1.Role](managed.Rbac().V1().Roles().Informer(), nil),
+		roleBindings: newStore[*rbacv1.RoleBinding](managed.Rbac().V1().RoleBindings().Informer(), nil),
+		validating:   newStore[*admissionv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
+		mutating:     newStore[*admissionv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
+		factories:    []factory{all, managed, pods, operators},
+	}
+}
+
+func selecting(labels string) informers.SharedInformerOption {
+	return informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = labels })
+}
+
+func (c caches) start(ctx context.Context) {
+	for _, f := range c.factories {
+		f.StartWithContext(ctx)
+	}
+}
+
+func (c caches) synced() []cache.InformerSynced {
+	return []cache.InformerSynced{
+		c.csvs.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
+		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.validating.synced, c.mutating.synced,
+	}
+}
+
+// withoutManagedFields drops what is read of no object but those that the manager repairs.
+func withoutManagedFields(o any) (any, error) {
+	if object, err := meta.Accessor(o); err == nil {
+		object.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+// withoutProse drops the parts of a ClusterServiceVersion that are for catalogs.
+func withoutProse(o any) (any, error) {
+	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+		csv.ManagedFields = nil
+		csv.Spec.Icon, csv.Spec.Description = nil, ""
+	}
+	return o, nil
+}
+
+// withoutPodSpec keeps a pod's identity and status.
+func withoutPodSpec(o any) (any, error) {
+	if pod, ok := o.(*corev1.Pod); ok {
+		pod.ManagedFields, pod.Annotations = nil, nil
+		pod.Spec = corev1.PodSpec{}
+	}
+	return o, nil
+}

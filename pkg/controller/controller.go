@@ -1,0 +1,111 @@
+// Package controller carries out what the pure packages decide: it observes through
+// caches, lets them decide, applies, and reports.
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// Options are the administrator's choices.
+type Options struct {
+	// Namespaces are those whose ClusterServiceVersions the manager looks after; none
+	// means all.
+	Namespaces []string
+	// Rollout says when a webhook may be registered, and how long things may take.
+	Rollout rollout.Policy
+	// Certificates says how long a serving certificate lives.
+	Certificates certs.Policy
+	// Workers is how many objects are looked at side by side.
+	Workers int
+}
+
+// Controller is the whole manager: one queue, one worker function, one pass per key.
+type Controller struct {
+	Options
+	kube    kubernetes.Interface
+	olm     clientset.Interface
+	caches  caches
+	queue   workqueue.TypedRateLimitingInterface[key]
+	events  record.EventRecorder
+	log     *logrus.Entry
+	metrics *Metrics
+	now     func() time.Time
+
+	writes   writes   // what caches have yet to show
+	contests contests // repairs that another client undid
+}
+
+// New wires the informers to the queue; Run starts them.
+func New(kube kubernetes.Interface, olm clientset.Interface, events record.EventRecorder, metrics *Metrics, log *logrus.Entry, options Options) (*Controller, error) {
+	c := &Controller{
+		Options: options,
+		kube:    kube,
+		olm:     olm,
+		caches:  newCaches(kube, olm),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[key](50*time.Millisecond, time.Minute),
+			workqueue.TypedRateLimitingQueueConfig[key]{Name: "olm-webhook-manager"}),
+		events:  events,
+		log:     log,
+		metrics: metrics,
+		now:     time.Now,
+	}
+	return c, c.watch()
+}
+
+// Fill starts the caches and waits until they are filled. They stay current until
+// the context ends: a standby fills them too, so that it can take over at once.
+func (c *Controller) Fill(ctx context.Context) error {
+	c.caches.start(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), c.caches.synced()...) {
+		return errors.New("told to stop before the caches were filled")
+	}
+	return nil
+}
+
+// Run works until the context ends, and then finishes the passes that are under way.
+func (c *Controller) Run(ctx context.Context) {
+	c.log.WithField("workers", c.Workers).Info("working")
+	var workers wait.Group
+	for range c.Workers {
+		// A pass that has begun is finished: the context of the passes outlives ctx.
+		workers.Start(func() { c.work(context.WithoutCancel(ctx)) })
+	}
+	<-ctx.Done()
+	c.queue.ShutDown()
+	workers.Wait()
+}
+
+// Synced tells whether the caches are filled.
+func (c *Controller) Synced() bool {
+	for _, synced := range c.caches.synced() {
+		if !synced() {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Controller) work(ctx context.Context) {
+	for {
+		k, stop := c.queue.Get()
+		if stop {
+			return
+		}
+		c.pass(ctx, k)
+		c.queue.Done(k)
+	}
+}

@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// lookAtCSV is one pass over one ClusterServiceVersion: observe, decide, apply,
+// report. It tells when the answer may change by itself.
+func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
+	csv := c.caches.csvs.get(k.namespace, k.name)
+	if csv == nil {
+		c.contests.forget(types.NamespacedName{Namespace: k.namespace, Name: k.name})
+		c.metrics.forget(k)
+		return time.Time{}, nil
+	}
+	if !c.manages(csv) {
+		return time.Time{}, nil
+	}
+	if !c.writes.shown(k, c.caches, c.now()) {
+		return time.Time{}, errNotYet
+	}
+	if c.leaving(csv) {
+		return time.Time{}, c.finalize(ctx, csv)
+	}
+	s := c.observe(csv)
+	if marked, err := c.mark(ctx, k, s); marked || err != nil {
+		return time.Time{}, err
+	}
+	plan, err := c.carryOut(ctx, k, s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return plan.NextLook, c.report(ctx, k, s, plan)
+}
+
+// manages tells which ClusterServiceVersions are looked after: neither copies nor
+// those of namespaces that are somebody else's.
+func (c *Controller) manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return !csv.IsCopied() && c.inScope(csv.Namespace)
+}
+
+func (c *Controller) inScope(namespace string) bool {
+	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
+}
+
+// leaving tells whether the ClusterServiceVersion is on its way out, alone or with
+// its Namespace, where nothing can be created any more.
+func (c *Controller) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	if csv.DeletionTimestamp != nil {
+		return true
+	}
+	namespace := c.caches.namespaces.get("", csv.Namespace)
+	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
+}
+
+// mark puts the finalizer on the ClusterServiceVersion before anything is made for
+// it, and the annotations by which it tells its scope. It tells whether it wrote.
+func (c *Controller) mark(ctx context.Context, k key, s *snapshot) (bool, error) {
+	finalizers, annotations := s.csv.Finalizers, map[string]string{}
+	if !slices.Contains(finalizers, vocabulary.FinalizerCSV) {
+		finalizers = append(slices.Clone(finalizers), vocabulary.FinalizerCSV)
+	}
+	if scopeKnown(s.failure) {
+		for name, value := range s.scope.Annotations() {
+			if current, ok := s.csv.Annotations[name]; !ok || current != value {
+				annotations[name] = value
+			}
+		}
+	}
+	if len(finalizers) == len(s.csv.Finalizers) && len(annotations) == 0 {
+		return false, nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": s.csv.ResourceVersion, "finalizers": finalizers, "annotations": annotations,
+	}})
+	if err != nil {
+		return false, err
+	}
+	marked, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).Patch(ctx, k.name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return false, err
+	}
+	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
+	return true, nil
+}
+
+// scopeKnown tells whether there is a scope, if only one that is not supported.
+func scopeKnown(failure *scope.Failure) bool {
+	return failure == nil || failure.Reason == operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup
+}
+
+// carryOut decides and applies until there is nothing left to learn in this pass: a
+// decision may ask for endpoints to be dialled, and the API server's answer to a
+// write may be something that the caches did not show.
+func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.Plan, error) {
+	for {
+		plan, err := c.decide(s, c.now())
+		if err != nil {
+			return plan, err
+		}
+		learned, err := c.apply(ctx, k, s, plan.Steps)
+		if err != nil {
+			return plan, err
+		}
+		if len(plan.Probes) > 0 {
+			c.dial(ctx, s, plan.Probes)
+			learned = true
+		}
+		if !learned {
+			return plan, nil
+		}
+	}
+}

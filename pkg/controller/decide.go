@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// decide asks the pure packages, one after the other, what to do now.
+func (c *Controller) decide(s *snapshot, now time.Time) (rollout.Plan, error) {
+	in := rollout.Input{
+		CSV:      s.csv,
+		Policy:   c.Rollout,
+		Failure:  s.failure,
+		Verdict:  install.Check(s.facts),
+		Observed: s.observed,
+		Previous: s.status,
+	}
+	if in.Failure != nil || !in.Verdict.Passes() {
+		return rollout.Next(in, now), nil
+	}
+	c.nameServices(s)
+	in.Certificates, in.Secrets = map[string]managerv1alpha1.CertificateStatus{}, map[string]rollout.SecretWrite{}
+	rendering := install.Input{
+		CSV: s.csv, Scope: s.scope, Services: s.services,
+		Configurations: s.observed.Configurations(s.csv),
+		Trust:          map[string]install.Trust{},
+	}
+	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if len(install.DescriptionsOf(s.csv, spec.Name)) == 0 {
+			continue
+		}
+		certificate, err := c.certificate(s, spec.Name, now)
+		if err != nil {
+			return rollout.Plan{}, err
+		}
+		in.Certificates[spec.Name] = certificate.status
+		rendering.Trust[spec.Name] = certificate.trust
+		if certificate.write != nil {
+			in.Secrets[spec.Name] = *certificate.write
+		}
+	}
+	in.Desired = install.Render(rendering)
+	return rollout.Next(in, now), nil
+}
+
+// certificate is what a decision about a serving certificate means for the rest.
+type certificate struct {
+	status managerv1alpha1.CertificateStatus
+	trust  install.Trust
+	write  *rollout.SecretWrite
+}
+
+func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) (certificate, error) {
+	service := s.services[deployment]
+	secretName := names.Secret(service)
+	secret := s.secrets[secretName]
+	decision := certs.Decide(certs.Facts{
+		Secret:     secret,
+		Registered: s.observed.CABundles(service),
+		Names:      certs.DNSNames(service, s.csv.Namespace),
+	}, c.Certificates, now)
+
+	result := certificate{
+		status: managerv1alpha1.CertificateStatus{
+			Provider: managerv1alpha1.ProviderManager, Phase: decision.Phase, Secret: secretName,
+			NextLook: expiry(decision.Next), Message: decision.Problem,
+		},
+		trust: install.Trust{CABundle: decision.Trust},
+	}
+	if serving := decision.Serving; serving != nil {
+		result.status.CAFingerprint, result.status.NotAfter = serving.CAFingerprint, expiry(serving.NotAfter)
+		result.trust.CAHash, result.trust.Generation = serving.CAHash, serving.Number
+	}
+	if decision.Mint == nil {
+		return result, nil
+	}
+	generation, minted := s.minted[deployment]
+	if !minted {
+		var err error
+		if generation, err = certs.Mint(*decision.Mint); err != nil {
+			return certificate{}, err
+		}
+		s.minted[deployment] = generation
+	}
+	if secret == nil {
+		secret = &corev1.Secret{ObjectMeta: install.OwnedMeta(s.csv, secretName)}
+	}
+	filled := certs.Fill(secret, generation, decision)
+	filled.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	result.write = &rollout.SecretWrite{Object: filled, AfterTrust: decision.Phase == managerv1alpha1.CertificateRecovering}
+	result.trust.CABundle = generation.Trust(decision)
+	result.trust.Generation = generation.Number
+	if decision.Serving == nil {
+		result.trust.CAHash = filled.Annotations[vocabulary.AnnotationCAHash]
+	}
+	return result, nil
+}

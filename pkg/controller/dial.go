@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// dial asks endpoints whether they serve with a certificate that the registration
+// will trust, and adds their answers to the snapshot.
+func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.Endpoint) {
+	byDeployment := map[string][]rollout.Endpoint{}
+	for _, e := range endpoints {
+		byDeployment[e.Deployment] = append(byDeployment[e.Deployment], e)
+	}
+	for deployment, some := range byDeployment {
+		targets := make([]probe.Target, 0, len(some))
+		for _, e := range some {
+			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
+		}
+		for i, result := range probe.All(ctx, targets, c.trustOf(s, deployment), bounds) {
+			s.observed.Answers[some[i]] = answerOf(result)
+		}
+	}
+}
+
+// bounds keep a pass short: a hundred endpoints that swallow packets take 25 seconds.
+var bounds = probe.Options{Parallel: 8, Timeout: 2 * time.Second}
+
+func answerOf(r probe.Result) rollout.Answer {
+	if r.Err == nil {
+		return rollout.Answer{}
+	}
+	return rollout.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
+}
+
+// trustOf is the bundle that the registrations of a Deployment will carry.
+func (c *Controller) trustOf(s *snapshot, deployment string) []byte {
+	service := s.services[deployment]
+	return certs.Decide(certs.Facts{
+		Secret: s.secrets[names.Secret(service)], Names: certs.DNSNames(service, s.csv.Namespace),
+	}, c.Certificates, c.now()).Trust
+}

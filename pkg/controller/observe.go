@@ -1,0 +1,168 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// snapshot is all that a pass over one ClusterServiceVersion knows. It begins as
+// what the caches show; the pass adds what it learns.
+type snapshot struct {
+	csv      *operatorsv1alpha1.ClusterServiceVersion
+	scope    scope.Scope
+	failure  *scope.Failure
+	facts    install.Facts
+	observed rollout.Observed
+	rollout  *managerv1alpha1.WebhookRollout
+
+	services map[string]string                    // names of the Services, by Deployment
+	secrets  map[string]*corev1.Secret            // by name
+	minted   map[string]certs.Generation          // in this pass, by Deployment
+	taken    map[string]bool                      // names of Services that are not ours
+	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
+}
+
+// observe reads the caches; nothing else.
+func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snapshot {
+	owner := ownerID(csv.Namespace, csv.Name)
+	s := &snapshot{
+		csv:     csv,
+		facts:   install.Facts{CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace))},
+		rollout: c.caches.rollouts.get(csv.Namespace, csv.Name),
+		secrets: map[string]*corev1.Secret{},
+		minted:  map[string]certs.Generation{},
+		taken:   map[string]bool{},
+		observed: rollout.Observed{
+			Deployments:  byName(c.caches.deployments.ofOwner(owner)),
+			Services:     byName(c.caches.services.ofOwner(owner)),
+			Slices:       map[string][]*discoveryv1.EndpointSlice{},
+			Pods:         map[string][]*corev1.Pod{},
+			Roles:        byName(c.caches.roles.ofOwner(owner)),
+			RoleBindings: byName(c.caches.roleBindings.ofOwner(owner)),
+			Validating:   c.caches.validating.ofOwner(owner),
+			Mutating:     c.caches.mutating.ofOwner(owner),
+			Answers:      map[rollout.Endpoint]rollout.Answer{},
+			Refused:      map[string]string{},
+			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
+		},
+	}
+	if s.rollout != nil {
+		s.status = s.rollout.Status
+	}
+	s.scope, s.failure = scope.ForNamespace(csv.Namespace, c.caches.groups.in(csv.Namespace), c.caches.namespaces.all())
+	if s.failure == nil {
+		s.failure = s.scope.Supported(csv)
+		s.observed.Uncovered = s.scope.Unlabelled(c.caches.namespaces.all())
+	}
+	for _, slice := range c.caches.slices.ofOwner(owner) {
+		service := slice.Labels[discoveryv1.LabelServiceName]
+		s.observed.Slices[service] = append(s.observed.Slices[service], slice)
+	}
+	c.observePods(s, owner)
+	return s
+}
+
+// observePods gives each Deployment the pods that its selector matches.
+func (c *Controller) observePods(s *snapshot, owner string) {
+	pods := c.caches.pods.ofOwner(owner)
+	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
+		if err != nil {
+			continue // the API server refuses such a Deployment and says why
+		}
+		for _, pod := range pods {
+			if selector.Matches(labels.Set(pod.Labels)) {
+				s.observed.Pods[spec.Name] = append(s.observed.Pods[spec.Name], pod)
+			}
+		}
+	}
+}
+
+// nameServices settles which Service each Deployment has, and which Secret it serves
+// from.
+func (c *Controller) nameServices(s *snapshot) {
+	s.services = map[string]string{}
+	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		alternate := s.observed.Services[install.AlternateServiceName(s.csv, spec.Name)] != nil
+		name := install.ServiceName(s.csv, spec.Name, s.taken[spec.Name], alternate)
+		s.services[spec.Name] = name
+		secret := names.Secret(name)
+		if _, learned := s.secrets[secret]; !learned {
+			if cached := c.caches.secrets.get(s.csv.Namespace, secret); cached != nil {
+				s.secrets[secret] = cached
+			}
+		}
+	}
+}
+
+// learn adds to the snapshot what the API server answered: an object that is there
+// although the caches did not show it.
+func (s *snapshot) learn(o rollout.Object) {
+	switch o := o.(type) {
+	case *corev1.Secret:
+		s.secrets[o.Name] = o
+	case *corev1.Service:
+		if s.mayClaim(o) == "" {
+			s.observed.Services[o.Name] = o
+			return
+		}
+		for deployment, name := range s.services {
+			s.taken[deployment] = s.taken[deployment] || name == o.Name
+		}
+	default:
+		s.observed.Adopt(o, s.mayClaim(o))
+	}
+}
+
+// mayClaim says why an object that bears the name of one of the
+// ClusterServiceVersion's cannot be made it; empty when it can. Objects without an
+// owner are taken over, as OLM v0 does, but for Services: authors ship their own.
+func (s *snapshot) mayClaim(o rollout.Object) string {
+	owners := o.GetOwnerReferences()
+	for _, owner := range owners {
+		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && owner.Name == s.csv.Name {
+			return ""
+		}
+	}
+	for _, owner := range owners {
+		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
+			return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", rollout.KeyOf(o), owner.Name)
+		}
+	}
+	if _, service := o.(*corev1.Service); service && !install.Managed(o) {
+		return fmt.Sprintf("%s is not the manager's", rollout.KeyOf(o))
+	}
+	return ""
+}
+
+func byName[T rollout.Object](objects []T) map[string]T {
+	named := make(map[string]T, len(objects))
+	for _, o := range objects {
+		named[o.GetName()] = o
+	}
+	return named
+}
+
+// expiry is a time for a status; nil for none.
+func expiry(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := metav1.NewTime(t)
+	return &at
+}

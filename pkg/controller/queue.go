@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// kind is what a key stands for.
+type kind string
+
+const (
+	csvKind        kind = "ClusterServiceVersion"
+	groupKind      kind = "OperatorGroup"
+	namespacesKind kind = "Namespaces" // one key for the labels of all Namespaces
+)
+
+// key is an item of the queue: something to look at.
+type key struct {
+	kind            kind
+	namespace, name string
+}
+
+// errNotYet says that a pass waits for its own earlier writes to come back through
+// the caches. Their arrival wakes it up.
+var errNotYet = errors.New("the caches do not show the last pass's writes yet")
+
+// cacheGrace is how long a cache may lag before a pass goes on without it.
+const cacheGrace = time.Second
+
+// pass looks at one key once, and says when to look at it again.
+func (c *Controller) pass(ctx context.Context, k key) {
+	started := c.now()
+	next, err := c.look(ctx, k)
+	c.metrics.observePass(k.kind, c.now().Sub(started), err)
+	log := c.log.WithFields(k.fields())
+	switch {
+	case err == nil:
+		c.queue.Forget(k)
+		if !next.IsZero() {
+			c.queue.AddAfter(k, next.Sub(c.now()))
+		}
+	case errors.Is(err, errNotYet):
+		c.queue.AddAfter(k, cacheGrace)
+	case apierrors.IsConflict(err):
+		log.WithError(err).Debug("somebody else wrote first, looking again")
+		c.queue.AddRateLimited(k)
+	default:
+		log.WithError(err).Error("pass failed, trying again")
+		c.queue.AddRateLimited(k)
+	}
+}
+
+func (c *Controller) look(ctx context.Context, k key) (next time.Time, err error) {
+	switch k.kind {
+	case csvKind:
+		return c.lookAtCSV(ctx, k)
+	case groupKind:
+		return time.Time{}, c.lookAtGroup(ctx, k)
+	default:
+		return time.Time{}, c.lookAtNamespaces(ctx)
+	}
+}
+
+func (k key) fields() map[string]any {
+	switch k.kind {
+	case csvKind:
+		return map[string]any{"csv": k.name, "namespace": k.namespace}
+	case groupKind:
+		return map[string]any{"operatorgroup": k.name, "namespace": k.namespace}
+	default:
+		return nil
+	}
+}

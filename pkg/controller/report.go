@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// report says what the pass came to: in the WebhookRollout, in the status of the
+// ClusterServiceVersion, in events and in metrics. What is said already is not said
+// again.
+func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollout.Plan) error {
+	c.metrics.observeStatus(k, plan.Status)
+	if err := c.reportRollout(ctx, k, s, plan.Status); err != nil {
+		return err
+	}
+	return c.reportCSV(ctx, k, s, plan.Phases)
+}
+
+// reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
+// that declare webhooks.
+func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
+	if len(s.csv.Spec.WebhookDefinitions) == 0 && s.rollout == nil {
+		return nil
+	}
+	client := c.olm.ManagerV1alpha1().WebhookRollouts(k.namespace)
+	current := s.rollout
+	if current == nil {
+		created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: install.OwnedMeta(s.csv, s.csv.Name)},
+			metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			created, err = client.Get(ctx, k.name, metav1.GetOptions{})
+		}
+		if err != nil {
+			return err
+		}
+		c.writes.add(k, pendingWrite{object: created, at: c.now()})
+		current = created
+	}
+	if equality.Semantic.DeepEqual(current.Status, status) {
+		return nil
+	}
+	updated := current.DeepCopy()
+	updated.Status = status
+	written, err := client.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return err
+	}
+	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	for _, e := range rollout.Events(current.Status, status) {
+		c.events.Event(s.csv, severity(e.Warning), e.Reason, e.Message)
+	}
+	return nil
+}
+
+// reportCSV writes the phases that the ClusterServiceVersion went through, and the
+// results of its requirements.
+func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []rollout.Phase) error {
+	updated := s.csv.DeepCopy()
+	now := metav1.NewTime(c.now())
+	for _, p := range phases {
+		updated.SetPhase(p.Phase, p.Reason, p.Message, &now)
+	}
+	if s.failure == nil {
+		updated.SetRequirementStatus(install.Check(s.facts).Requirements)
+	}
+	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
+		return nil
+	}
+	written, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return err
+	}
+	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	for _, p := range phases {
+		c.events.Event(s.csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
+		c.log.WithFields(k.fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
+	}
+	return nil
+}
+
+func severity(warning bool) string {
+	if warning {
+		return corev1.EventTypeWarning
+	}
+	return corev1.EventTypeNormal
+}

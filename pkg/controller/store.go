@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// byOwner indexes objects by the ClusterServiceVersion that they say they belong to.
+const byOwner = "owner"
+
+// store is a typed view of an informer's cache.
+type store[T rollout.Object] struct {
+	informer cache.SharedIndexInformer
+	synced   cache.InformerSynced
+}
+
+// newStore wraps an informer. The transform, which may be nil, strips objects before
+// they are stored.
+func newStore[T rollout.Object](informer cache.SharedIndexInformer, transform cache.TransformFunc) store[T] {
+	err := informer.AddIndexers(cache.Indexers{
+		byOwner: func(o any) ([]string, error) { return ownersOf(o.(rollout.Object)), nil },
+	})
+	if err == nil && transform != nil {
+		err = informer.SetTransform(transform)
+	}
+	if err != nil {
+		panic(err) // only a started informer refuses
+	}
+	return store[T]{informer: informer, synced: informer.HasSynced}
+}
+
+// get is the object of that name, or nil; for cluster-scoped ones namespace is "".
+func (s store[T]) get(namespace, name string) (object T) {
+	k := name
+	if namespace != "" {
+		k = namespace + "/" + name
+	}
+	if o, exists, err := s.informer.GetStore().GetByKey(k); err == nil && exists {
+		object = o.(T)
+	}
+	return object
+}
+
+// in is everything in a namespace.
+func (s store[T]) in(namespace string) []T { return s.by(cache.NamespaceIndex, namespace) }
+
+// ofOwner is everything that says it belongs to the ClusterServiceVersion.
+func (s store[T]) ofOwner(owner string) []T { return s.by(byOwner, owner) }
+
+// all is everything.
+func (s store[T]) all() []T {
+	return typed[T](s.informer.GetStore().List())
+}
+
+func (s store[T]) by(index, value string) []T {
+	objects, err := s.informer.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		panic(fmt.Sprintf("index %s: %v", index, err))
+	}
+	return typed[T](objects)
+}
+
+func typed[T rollout.Object](objects []any) []T {
+	list := make([]T, 0, len(objects))
+	for _, o := range objects {
+		list = append(list, o.(T))
+	}
+	return list
+}

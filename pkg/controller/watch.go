@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// watch maps every change to the keys that have to be looked at because of it.
+func (c *Controller) watch() error {
+	for _, watched := range []struct {
+		informer cache.SharedIndexInformer
+		changed  func(before, after rollout.Object)
+	}{
+		{c.caches.csvs.informer, c.ownersChanged},
+		{c.caches.rollouts.informer, c.ownersChanged},
+		{c.caches.deployments.informer, c.ownersChanged},
+		{c.caches.pods.informer, c.ownersChanged},
+		{c.caches.services.informer, c.ownersChanged},
+		{c.caches.slices.informer, c.ownersChanged},
+		{c.caches.secrets.informer, c.ownersChanged},
+		{c.caches.roles.informer, c.ownersChanged},
+		{c.caches.roleBindings.informer, c.ownersChanged},
+		{c.caches.validating.informer, c.registrationChanged},
+		{c.caches.mutating.informer, c.registrationChanged},
+		{c.caches.groups.informer, c.groupChanged},
+		{c.caches.namespaces.informer, c.namespaceChanged},
+		{c.caches.accounts.informer, c.accountChanged},
+	} {
+		if _, err := watched.informer.AddEventHandler(handler(watched.changed)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handler calls changed with both states of an object; before is nil for a new one,
+// after for one that is gone.
+func handler(changed func(before, after rollout.Object)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { changed(nil, o.(rollout.Object)) },
+		UpdateFunc: func(before, after any) {
+			changed(before.(rollout.Object), after.(rollout.Object))
+		},
+		DeleteFunc: func(o any) {
+			if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = unknown.Obj
+			}
+			changed(o.(rollout.Object), nil)
+		},
+	}
+}
+
+// ownersChanged looks at the ClusterServiceVersions that an object belongs to, and
+// at those that it belonged to.
+func (c *Controller) ownersChanged(before, after rollout.Object) {
+	for _, o := range present(before, after) {
+		for _, owner := range ownersOf(o) {
+			for _, csv := range c.caches.csvs.ofOwner(owner) {
+				c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+			}
+		}
+	}
+}
+
+// registrationChanged also looks at the Namespaces: a label that no webhook selects
+// by any more may go.
+func (c *Controller) registrationChanged(before, after rollout.Object) {
+	c.ownersChanged(before, after)
+	c.queue.Add(key{kind: namespacesKind})
+}
+
+func (c *Controller) groupChanged(before, after rollout.Object) {
+	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
+	c.lookAtGroupsOf(group.Namespace)
+	c.lookAtCSVsOf(group.Namespace)
+	c.queue.Add(key{kind: namespacesKind})
+}
+
+// namespaceChanged matters to the groups that may target the Namespace, and to
+// whatever is in it when it comes or goes.
+func (c *Controller) namespaceChanged(before, after rollout.Object) {
+	if before != nil && after != nil && equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
+		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {
+		return
+	}
+	name := present(before, after)[0].GetName()
+	c.queue.Add(key{kind: namespacesKind})
+	c.lookAtCSVsOf(name)
+	for _, group := range c.caches.groups.all() {
+		if group.Spec.Selector != nil || slices.Contains(group.Spec.TargetNamespaces, name) {
+			c.queue.Add(key{groupKind, group.Namespace, group.Name})
+			c.lookAtCSVsOf(group.Namespace)
+		}
+	}
+}
+
+// accountChanged matters to ClusterServiceVersions that wait for a ServiceAccount, or
+// rely on one: only its coming, its going and its owners do.
+func (c *Controller) accountChanged(before, after rollout.Object) {
+	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
+		account := present(before, after)[0].(*corev1.ServiceAccount)
+		c.lookAtCSVsOf(account.Namespace)
+	}
+}
+
+func (c *Controller) lookAtCSVsOf(namespace string) {
+	for _, csv := range c.caches.csvs.in(namespace) {
+		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	}
+}
+
+func (c *Controller) lookAtGroupsOf(namespace string) {
+	for _, group := range c.caches.groups.in(namespace) {
+		c.queue.Add(key{groupKind, group.Namespace, group.Name})
+	}
+}
+
+func present(before, after rollout.Object) []rollout.Object {
+	return slices.DeleteFunc([]rollout.Object{after, before}, func(o rollout.Object) bool { return o == nil })
+}

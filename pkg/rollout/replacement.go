@@ -1,0 +1,61 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// replacement is what an update writes: the live object with everything that the
+// manager owns as desired, and nothing else in the parts where it owns all.
+func replacement(desired, live Object) Object {
+	whole := live.DeepCopyObject().(Object)
+	whole.SetLabels(merged(live.GetLabels(), desired.GetLabels()))
+	whole.SetAnnotations(merged(live.GetAnnotations(), desired.GetAnnotations()))
+	whole.SetOwnerReferences(withOwners(live.GetOwnerReferences(), desired.GetOwnerReferences()))
+	switch desired := desired.(type) {
+	case *appsv1.Deployment:
+		desired.Spec.DeepCopyInto(&whole.(*appsv1.Deployment).Spec)
+	case *admissionv1.ValidatingWebhookConfiguration:
+		whole.(*admissionv1.ValidatingWebhookConfiguration).Webhooks = desired.Webhooks
+	case *admissionv1.MutatingWebhookConfiguration:
+		whole.(*admissionv1.MutatingWebhookConfiguration).Webhooks = desired.Webhooks
+	}
+	return whole
+}
+
+// scaled is a desired Deployment with the number of replicas that the live one has,
+// unless the ClusterServiceVersion asks for another number than when it was last
+// written: in between, the number is an autoscaler's or an administrator's.
+func scaled(desired, live *appsv1.Deployment) *appsv1.Deployment {
+	if live.Annotations[vocabulary.AnnotationReplicas] != desired.Annotations[vocabulary.AnnotationReplicas] {
+		return desired
+	}
+	d := desired.DeepCopy()
+	d.Spec.Replicas = live.Spec.Replicas
+	return d
+}
+
+func withOwners(live, desired []metav1.OwnerReference) []metav1.OwnerReference {
+	owners := slices.Clone(live)
+	for _, wanted := range desired {
+		owners = slices.DeleteFunc(owners, func(o metav1.OwnerReference) bool { return o.Kind == wanted.Kind && o.Name == wanted.Name })
+		owners = append(owners, wanted)
+	}
+	return owners
+}
+
+// merged is a new map of both; over wins.
+func merged(under, over map[string]string) map[string]string {
+	both := maps.Clone(under)
+	if both == nil {
+		both = map[string]string{}
+	}
+	maps.Copy(both, over)
+	return both
+}
