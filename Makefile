@@ -1,0 +1,92 @@
+# Everything is built without cgo: the images hold one static program each, and every
+# target shares one build cache.
+export CGO_ENABLED := 0
+
+CLUSTER := go run -C test/cluster ./cmd/cluster
+LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
+
+# What is outside test/ needs no API server.
+UNIT := $$(go list ./... | grep -v /test/)
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+##@ Every day
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: generate
+generate: ## Write deepcopy functions, clients, listers, informers and CRDs
+	./hack/generate.sh
+
+.PHONY: verify
+verify: ## Check that generated files, modules and formatting are up to date
+	./hack/verify.sh
+
+.PHONY: lint
+lint: ## Lint both modules (.golangci.yaml holds the lines between packages)
+	$(LINT) ./...
+	cd test/cluster && $(LINT) ./...
+
+.PHONY: build
+build: ## Build the manager into bin/
+	go build -o bin/ ./cmd/...
+
+.PHONY: clean
+clean: ## Remove bin/ and out/
+	rm -rf bin out
+
+##@ Tests
+
+.PHONY: test
+test: ## Run all tests: unit, integration, e2e
+	./hack/test.sh unit integration e2e
+
+.PHONY: unit
+unit: ## Run the tests that need nothing but Go
+	go test $(UNIT)
+	go test -C test/cluster ./internal/... ./cmd/cluster/...
+
+.PHONY: integration
+integration: ## Run the tests that need an API server: etcd and kube-apiserver from source, or KUBECONFIG's
+	go test -count=1 ./test/kube/... ./test/integration/...
+
+.PHONY: e2e
+e2e: ## Run the tests that need a cluster: one from source, or KUBECONFIG's
+	./hack/e2e.sh
+
+.PHONY: bench
+bench: ## Measure what has a benchmark
+	go test -run '^$$' -bench . -benchmem $(UNIT)
+
+##@ A real cluster, built from source
+
+.PHONY: demo
+demo: ## Bring a cluster up, install the manager and a bundle, and see its webhook deny
+	./hack/demo.sh
+
+.PHONY: demo-down
+demo-down: ## Remove what demo left
+	./hack/demo-down.sh
+
+.PHONY: cluster-up
+cluster-up: ## Bring a single-node Kubernetes up
+	$(CLUSTER) up --install
+
+.PHONY: cluster-down
+cluster-down: ## Take it down, leaving nothing behind but the built binaries
+	$(CLUSTER) down
+
+##@ Images
+
+.PHONY: image
+image: ## Build the manager's image archive in out/, the same bytes each time
+	./hack/image.sh olm-webhook-manager ./cmd/olm-webhook-manager
+
+.PHONY: images
+images: image ## Build the examples' image archives too
+	./hack/image.sh projectpolicy ./examples/projectpolicy
