@@ -52,9 +52,13 @@ func hasEnded(pid int) bool {
 // within asks again and again whether something is so, and returns an error with the
 // given text if it is not so in time.
 func within(limit time.Duration, otherwise string, so func() bool) error {
-	const every = 20 * time.Millisecond
-	for end := time.Now().Add(limit); !so(); time.Sleep(every) {
-		if time.Now().After(end) {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	over := time.After(limit)
+	for !so() {
+		select {
+		case <-ticker.C:
+		case <-over:
 			return fmt.Errorf("%s within %s", otherwise, limit)
 		}
 	}
