@@ -22,7 +22,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 			return waiting(w, reason, message)
 		}
 		p.want(desired, nil)
-		return waiting(w, "Registering", "its endpoints serve; the registration is being written")
+		return waiting(w, "Registering", "the registration is being written")
 	}
 	p.keep(desired, live)
 	return p.reachability(d, w, live, backend)
