@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // Facts is what the cluster holds about one Deployment's serving certificate.
@@ -23,7 +23,7 @@ type Facts struct {
 // Decision is what Facts amount to at an instant.
 type Decision struct {
 	// Phase is where the certificate stands in its life.
-	Phase v1alpha1.CertificatePhase
+	Phase managerv1alpha1.CertificatePhase
 	// Serving is the generation in the Secret; nil when it cannot be served.
 	Serving *Serving
 	// Trust is the caBundle for registrations, given what is in the Secret now;
@@ -74,7 +74,7 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	}
 	trusted := trustworthy(known, now)
 	d := Decision{
-		Phase:   v1alpha1.CertificateStable,
+		Phase:   managerv1alpha1.CertificateStable,
 		Serving: h.serving,
 		Trust:   encode(trusted...),
 		Problem: h.problem,
@@ -87,9 +87,9 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	// Numbers go on from whatever is registered, adopted or not: a lower generation
 	// is never written over a higher one.
 	d.Mint = p.request(1+max(h.number, highestNumber(registered)), f.Names, now)
-	d.Phase = v1alpha1.CertificateRecovering
+	d.Phase = managerv1alpha1.CertificateRecovering
 	if len(f.Registered) == 0 {
-		d.Phase = v1alpha1.CertificateBootstrap
+		d.Phase = managerv1alpha1.CertificateBootstrap
 		if f.Secret == nil {
 			d.Problem = "" // A first certificate is no loss.
 		}
@@ -102,7 +102,7 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 func keepHandsOff(registered []*x509.Certificate, problem string, now time.Time) Decision {
 	trusted := trustworthy(newestFirst(registered), now)
 	return Decision{
-		Phase:   v1alpha1.CertificateBootstrap,
+		Phase:   managerv1alpha1.CertificateBootstrap,
 		Trust:   encode(trusted...),
 		Problem: problem,
 		Next:    nextTurn(nil, trusted, now),

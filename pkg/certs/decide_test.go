@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -37,13 +37,13 @@ func TestDecide(t *testing.T) {
 	registeredFirst := [][]byte{first.CA}
 	garbage := []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
 
-	const bootstrap, stable, recovering = v1alpha1.CertificateBootstrap, v1alpha1.CertificateStable, v1alpha1.CertificateRecovering
+	const bootstrap, stable, recovering = managerv1alpha1.CertificateBootstrap, managerv1alpha1.CertificateStable, managerv1alpha1.CertificateRecovering
 	cases := map[string]struct {
 		secret     *corev1.Secret
 		registered [][]byte
 		at         time.Time
 
-		phase   v1alpha1.CertificatePhase
+		phase   managerv1alpha1.CertificatePhase
 		serving string // the generation; empty for none
 		trust   []string
 		mint    int64 // the number; 0 for nothing

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -74,7 +74,7 @@ func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 
 	now := after(487 * day)
 	d = Decide(f, DefaultPolicy(), now)
-	if d.Phase != v1alpha1.CertificateRecovering || d.Mint == nil || d.Mint.Number != 1 {
+	if d.Phase != managerv1alpha1.CertificateRecovering || d.Mint == nil || d.Mint.Number != 1 {
 		t.Fatalf("when it is due, it amounts to %+v", d)
 	}
 	g := mint(t, *d.Mint)
@@ -100,12 +100,5 @@ func TestACAThatEndsBeforeItsLeafEndsTheGeneration(t *testing.T) {
 	d := Decide(f, DefaultPolicy(), after(90*day))
 	if d.Serving != nil || !strings.Contains(d.Problem, "olmCAKey ended at 2026-05-30T12:00:00Z") {
 		t.Errorf("after the CA's end serving is %+v and the problem %q", d.Serving, d.Problem)
-	}
-}
-
-func TestKeysInABundleAreNoCertificates(t *testing.T) {
-	g := minted(t, 1, start)
-	if found := parse(append(g.Key, g.CA...)); len(found) != 1 || string(encode(found...)) != string(g.CA) {
-		t.Errorf("a bundle of a key and a CA has %d certificates", len(found))
 	}
 }

@@ -90,7 +90,7 @@ func flaw(err error, serverName string) string {
 }
 
 func interrupted(target Target) Result {
-	return because(Interrupted, target, "was not probed to the end, because the manager stops")
+	return because(Interrupted, target, "was not probed to the end: the probe was cancelled")
 }
 
 // withoutAddresses is the cause in a network error, which else also names both ends.

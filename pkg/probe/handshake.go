@@ -25,7 +25,7 @@ func one(ctx context.Context, target Target, expected trust, timeout time.Durati
 		// connections spread over its pods.
 		NextProtos: []string{"http/1.1"},
 	})
-	defer conn.Close() //nolint:errcheck // The handshake has told all there is to know.
+	defer conn.Close()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return notTrusted(target, err, expected, timeout)
 	}

@@ -86,11 +86,14 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 // listen opens a port of the loopback address until the test ends.
 func listen(t *testing.T, host string) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		t.Skipf("this machine has no address %s: %v", host, err)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))
+	if err != nil && host == "::1" {
+		t.Skipf("this machine has no IPv6: %v", err)
 	}
-	t.Cleanup(func() { l.Close() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
@@ -102,7 +105,7 @@ func serveTLS(t *testing.T, host string, config *tls.Config) (address string, se
 	received := make(chan []byte, 16)
 	go eachConnection(l, func(raw net.Conn) {
 		conn := tls.Server(raw, config)
-		if conn.Handshake() == nil {
+		if conn.HandshakeContext(t.Context()) == nil {
 			data, _ := io.ReadAll(conn)
 			received <- data
 		}
@@ -114,9 +117,7 @@ func serveTLS(t *testing.T, host string, config *tls.Config) (address string, se
 func serveHTTP(t *testing.T) string {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
-	server := &http.Server{Handler: http.NotFoundHandler()}
-	t.Cleanup(func() { server.Close() })
-	go server.Serve(l)
+	go func() { _ = http.Serve(l, http.NotFoundHandler()) }() // It ends with its listener.
 	return l.Addr().String()
 }
 
@@ -135,8 +136,8 @@ func eachConnection(l net.Listener, serve func(net.Conn)) {
 			return
 		}
 		go func() {
-			defer conn.Close()
 			serve(conn)
+			_ = conn.Close()
 		}()
 	}
 }
@@ -145,6 +146,8 @@ func eachConnection(l net.Listener, serve func(net.Conn)) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
-	l.Close()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return l.Addr().String()
 }

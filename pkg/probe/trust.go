@@ -19,12 +19,13 @@ type trust struct {
 func readTrust(bundle []byte) trust {
 	read := trust{pool: x509.NewCertPool()}
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
-		ca, err := x509.ParseCertificate(block.Bytes)
-		if block.Type != "CERTIFICATE" || err != nil {
+		if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
 			continue
 		}
-		read.pool.AddCert(ca)
-		read.subjects = append(read.subjects, fmt.Sprintf("%q", ca.Subject))
+		if ca, err := x509.ParseCertificate(block.Bytes); err == nil {
+			read.pool.AddCert(ca)
+			read.subjects = append(read.subjects, fmt.Sprintf("%q", ca.Subject))
+		}
 	}
 	return read
 }
@@ -50,7 +51,6 @@ func (t trust) signed(presented []*x509.Certificate) bool {
 		Roots:         t.pool,
 		Intermediates: intermediates,
 		CurrentTime:   leaf.NotBefore,
-		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
 	var unknown x509.UnknownAuthorityError
 	return !errors.As(err, &unknown)
