@@ -1,0 +1,66 @@
+// Command hook is the workload of the e2e tests: a webhook server as plain as they
+// come, and an operator that waits for it.
+//
+//	hook serve               denies what is labelled deny=true
+//	hook serve --foreign     the same with a certificate of its own making
+//	hook await               gets ready when the webhook denies
+package main
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const certificates = "/tmp/k8s-webhook-server/serving-certs/"
+
+func main() {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "serve":
+		log.Fatal(http.ListenAndServeTLS(":9443", certificates+"tls.crt", certificates+"tls.key", handlers()))
+	case slices.Equal(os.Args[1:], []string{"serve", "--foreign"}):
+		server := &http.Server{Addr: ":9443", Handler: handlers(), TLSConfig: &tls.Config{Certificates: []tls.Certificate{foreign()}}}
+		log.Fatal(server.ListenAndServeTLS("", ""))
+	case slices.Equal(os.Args[1:], []string{"await"}):
+		log.Fatal(await())
+	default:
+		log.Fatal("usage: hook serve [--foreign] | hook await")
+	}
+}
+
+func handlers() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("/validate", validate)
+	return mux
+}
+
+func validate(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	var object metav1.PartialObjectMetadata
+	err := json.NewDecoder(r.Body).Decode(&review)
+	if err == nil && review.Request != nil && len(review.Request.Object.Raw) > 0 {
+		err = json.Unmarshal(review.Request.Object.Raw, &object)
+	}
+	if err != nil || review.Request == nil {
+		http.Error(w, fmt.Sprint("no AdmissionReview: ", err), http.StatusBadRequest)
+		return
+	}
+	review.Response = &admissionv1.AdmissionResponse{
+		UID:     review.Request.UID,
+		Allowed: object.Labels["deny"] != "true",
+		Result:  &metav1.Status{Message: "labelled deny=true"},
+	}
+	review.Request = nil
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(review); err != nil {
+		log.Print(err)
+	}
+}
