@@ -148,7 +148,7 @@ func readTar(t *testing.T, path string) map[string][]byte {
 	entries := map[string][]byte{}
 	for r := tar.NewReader(archive); ; {
 		header, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return entries
 		}
 		if err != nil {

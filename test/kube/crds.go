@@ -91,15 +91,19 @@ func waitUntilServed(ctx context.Context, client apiextensions.Interface, name s
 		if err != nil || !isEstablished(crd) {
 			return false, err
 		}
-		for _, version := range crd.Spec.Versions {
-			path := fmt.Sprintf("/apis/%s/%s/%s", crd.Spec.Group, version.Name, crd.Spec.Names.Plural)
-			request := client.ApiextensionsV1().RESTClient().Get().AbsPath(path).Param("limit", "1")
-			if version.Served && request.Do(ctx).Error() != nil {
-				return false, nil
-			}
-		}
-		return true, nil
+		return allServed(ctx, client, crd), nil
 	})
+}
+
+func allServed(ctx context.Context, client apiextensions.Interface, crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, version := range crd.Spec.Versions {
+		path := fmt.Sprintf("/apis/%s/%s/%s", crd.Spec.Group, version.Name, crd.Spec.Names.Plural)
+		list := client.Discovery().RESTClient().Get().AbsPath(path).Param("limit", "1")
+		if version.Served && list.Do(ctx).Error() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {

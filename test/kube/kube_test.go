@@ -169,7 +169,7 @@ func TestProxyCutsOffWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var judged []int
-			proxy := newProxy(t, func(n int, r *http.Request) Verdict {
+			proxy := newProxy(t, func(n int, _ *http.Request) Verdict {
 				judged = append(judged, n)
 				if n == 2 {
 					return tc.verdict

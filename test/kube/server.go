@@ -61,15 +61,21 @@ func (s *server) waitUntilReady(ctx context.Context) error {
 		if err := errors.Join(s.etcd.endError(), s.apiServer.endError()); err != nil {
 			return false, err
 		}
-		for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {
-			if last = client.RESTClient().Get().AbsPath(path).Do(ctx).Error(); last != nil {
-				return false, nil //nolint:nilerr // Not ready yet is no error until the time is over.
-			}
-		}
-		return true, nil
+		last = answers(ctx, client, "/readyz", "/api/v1/namespaces/default")
+		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("kube-apiserver is not ready: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+// answers returns nil if there is an answer at each of the paths.
+func answers(ctx context.Context, client kubernetes.Interface, paths ...string) error {
+	for _, path := range paths {
+		if err := client.Discovery().RESTClient().Get().AbsPath(path).Do(ctx).Error(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -14,12 +14,17 @@ import (
 )
 
 func main() {
+	os.Exit(run())
+}
+
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func rootCommand() *cobra.Command {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -24,7 +25,7 @@ func Poll(ctx context.Context, ask func(context.Context) error) error {
 		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); cause != ctx.Err() {
+			if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 				return cause
 			}
 			return last

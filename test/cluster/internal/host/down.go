@@ -10,6 +10,10 @@ import (
 
 // TakeDown ends the cluster and leaves nothing of it. It is no error if there is none.
 func TakeDown(ctx context.Context, run string, out io.Writer) error {
+	if !remains(run) {
+		fmt.Fprintln(out, "No cluster is up.")
+		return nil
+	}
 	if err := lacksPrivilege(thisMachine()); err != nil {
 		return err
 	}
@@ -18,10 +22,6 @@ func TakeDown(ctx context.Context, run string, out io.Writer) error {
 		return err
 	}
 	defer unlock()
-	if !remains(run) {
-		fmt.Fprintln(out, "No cluster is up.")
-		return nil
-	}
 	s := newSteps(out)
 	if err := takeDown(ctx, run); err != nil {
 		return err

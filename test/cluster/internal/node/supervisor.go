@@ -21,8 +21,8 @@ func (s *supervisor) start(components ...component) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.Command(s.layout.Program(c.name), c.args...)
-		cmd.Stdout, cmd.Stderr = log, log
+		program := s.layout.Program(c.name)
+		cmd := &exec.Cmd{Path: program, Args: append([]string{program}, c.args...), Stdout: log, Stderr: log}
 		err = cmd.Start()
 		log.Close()
 		if err != nil {
