@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,35 +59,36 @@ type portTable struct {
 	of      []int32 // the Service's port, by index of the description
 }
 
+// portPair is what a description says about its port.
+type portPair struct {
+	port   int32
+	target intstr.IntOrString
+}
+
+// portPairOf fills in what the description leaves open. A target of 0 or "" is one
+// that is left open: the API server takes it so, too.
+func portPairOf(d operatorsv1alpha1.WebhookDescription) portPair {
+	p := portPair{port: cmp.Or(d.ContainerPort, defaultPort)}
+	p.target = intstr.FromInt32(p.port)
+	if d.TargetPort != nil && d.TargetPort.String() != "0" && d.TargetPort.String() != "" {
+		p.target = *d.TargetPort
+	}
+	return p
+}
+
 // allocatePorts gives every pair of containerPort and targetPort a port of the
 // Service: the containerPort itself for the first pair that has it. Two pairs with
 // one containerPort cannot both have that number, so the later one takes the
 // next number that no description asks for.
 func allocatePorts(descriptions []operatorsv1alpha1.WebhookDescription) portTable {
-	type pair struct {
-		port   int32
-		target intstr.IntOrString
-	}
-	pairOf := func(d operatorsv1alpha1.WebhookDescription) pair {
-		p := pair{port: d.ContainerPort}
-		if p.port == 0 {
-			p.port = defaultPort
-		}
-		p.target = intstr.FromInt32(p.port)
-		if d.TargetPort != nil {
-			p.target = *d.TargetPort
-		}
-		return p
-	}
-
 	taken := map[int32]bool{}
 	for _, d := range descriptions {
-		taken[pairOf(d).port] = true
+		taken[portPairOf(d).port] = true
 	}
 	var table portTable
-	given, first := map[pair]int32{}, map[int32]bool{}
+	given, first := map[portPair]int32{}, map[int32]bool{}
 	for _, d := range descriptions {
-		p := pairOf(d)
+		p := portPairOf(d)
 		port, known := given[p]
 		if !known {
 			port = p.port
