@@ -2,10 +2,13 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/api"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
@@ -45,7 +48,7 @@ func Observe(ctx context.Context, run string) State {
 		state.Reason = unopened.Error()
 		return state
 	}
-	if err := healthy(ctx, layout); err != nil {
+	if err := healthy(ctx, state); err != nil {
 		state.Reason = err.Error()
 		return state
 	}
@@ -60,15 +63,28 @@ func remains(run string) bool {
 	return err == nil || findNode(run) != 0 || linkExists()
 }
 
-func healthy(ctx context.Context, l node.Layout) error {
-	client, err := node.NewClient(l)
+// patience is how long a cluster may be too busy to answer before it counts as broken:
+// builds on the same machine slow it down, and to begin anew loses what is in it.
+const patience = 15 * time.Second
+
+func healthy(ctx context.Context, state State) error {
+	client, err := node.NewClient(state.Layout)
 	if err != nil {
 		return err
 	}
-	if err := client.Ready(ctx); err != nil {
-		return err
-	}
-	return client.NodeReady(ctx, node.Name)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	return api.Poll(ctx, func(ctx context.Context) error {
+		if hasEnded(state.PID) {
+			giveUp(errors.New("its processes have ended" + lastWords(state.Layout)))
+		}
+		if err := client.Ready(ctx); err != nil {
+			return err
+		}
+		return client.NodeReady(ctx, node.Name)
+	})
 }
 
 // lastWords is the last line that the node wrote, where it says why it ended.
