@@ -80,6 +80,9 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 		result.trust.CAHash, result.trust.Generation = serving.CAHash, serving.Number
 	}
 	if decision.Mint == nil {
+		if decision.Serving != nil {
+			result.write = secretWrite(certs.Completed(secret), false)
+		}
 		return result, nil
 	}
 	generation, minted := s.minted[deployment]
@@ -94,12 +97,18 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 		secret = &corev1.Secret{ObjectMeta: install.OwnedMeta(s.csv, secretName)}
 	}
 	filled := certs.Fill(secret, generation, decision)
-	filled.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	result.write = &rollout.SecretWrite{Object: filled, AfterTrust: decision.Phase == managerv1alpha1.CertificateRecovering}
+	result.write = secretWrite(filled, decision.Phase == managerv1alpha1.CertificateRecovering)
 	result.trust.CABundle = generation.Trust(decision)
 	result.trust.Generation = generation.Number
 	if decision.Serving == nil {
 		result.trust.CAHash = filled.Annotations[vocabulary.AnnotationCAHash]
 	}
 	return result, nil
+}
+
+func secretWrite(secret *corev1.Secret, afterTrust bool) *rollout.SecretWrite {
+	if secret == nil {
+		return nil
+	}
+	return &rollout.SecretWrite{Object: secret, AfterTrust: afterTrust}
 }
