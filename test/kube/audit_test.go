@@ -1,0 +1,55 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestAuditLogCountsWrites(t *testing.T) {
+	if !cluster.Audit.Available() {
+		t.Skip("the audit log of the cluster that KUBECONFIG names cannot be read")
+	}
+	config := cluster.Config()
+	config.UserAgent = "auditor-under-test"
+	client := newClient(t, config)
+	place, err := cluster.Audit.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := createConfigMap(t, client)
+	if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	event := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: "bookkeeping-", Namespace: "default"},
+		InvolvedObject: corev1.ObjectReference{Kind: "ConfigMap", Name: name, Namespace: "default"},
+	}
+	if _, err := client.CoreV1().Events("default").Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+	eventually(t, "the requests are in the audit log", func() bool {
+		events, err := cluster.Audit.Since(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		seen := 0
+		for _, e := range events {
+			if e.UserAgent == config.UserAgent {
+				seen++
+			}
+		}
+		for _, w := range Writes(events, config.UserAgent) {
+			got = append(got, w.Verb+" "+w.ObjectRef.Resource)
+		}
+		return seen == 3
+	})
+	if diff := cmp.Diff([]string{"create configmaps"}, got); diff != "" {
+		t.Errorf("the writes differ (-want +got):\n%s", diff)
+	}
+}
