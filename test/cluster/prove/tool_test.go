@@ -45,9 +45,9 @@ func (c tool) try(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-func (c tool) kubectl(t *testing.T, arguments ...string) string {
+func (c tool) kubectl(t *testing.T, arguments ...string) {
 	t.Helper()
-	return output(t, filepath.Join(c.layout.BinLink(), "kubectl"), append([]string{"--kubeconfig", c.layout.Kubeconfig()}, arguments...)...)
+	output(t, filepath.Join(c.layout.BinLink(), "kubectl"), append([]string{"--kubeconfig", c.layout.Kubeconfig()}, arguments...)...)
 }
 
 // apply returns what the API server says, whether it takes the object or not.
