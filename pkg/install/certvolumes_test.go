@@ -1,0 +1,171 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	webhookCert = "/tmp/k8s-webhook-server/serving-certs"
+	serverCert  = "/apiserver.local.config/certificates"
+)
+
+func TestCertificateVolumes(t *testing.T) {
+	const (
+		added  = "apiservice-cert=manager-service-cert webhook-cert=manager-service-cert"
+		mounts = "apiservice-cert@" + serverCert + " webhook-cert@" + webhookCert
+		// in place of the author's mount
+		mountsInPlace = "webhook-cert@" + webhookCert + " apiservice-cert@" + serverCert
+	)
+	for name, test := range map[string]struct {
+		volumes     []corev1.Volume
+		init        []corev1.Container
+		manager     []corev1.VolumeMount
+		sidecar     []corev1.VolumeMount
+		wantVolumes string
+		wantInit    string
+		wantManager string
+		wantSidecar string
+	}{
+		"nothing of the author's": {
+			wantVolumes: added, wantManager: mounts, wantSidecar: mounts,
+		},
+		"a volume in the place of the certificate": {
+			volumes:     []corev1.Volume{secret("cert", "absent")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert, ReadOnly: true}},
+			wantVolumes: added, wantManager: mountsInPlace, wantSidecar: mounts,
+		},
+		"in the other place": {
+			volumes:     []corev1.Volume{secret("cert", "absent")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: serverCert}},
+			wantVolumes: added, wantManager: mounts, wantSidecar: mounts,
+		},
+		"in both places": {
+			volumes:     []corev1.Volume{secret("cert", "absent")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}, {Name: "cert", MountPath: serverCert}},
+			wantVolumes: added, wantManager: mountsInPlace, wantSidecar: mounts,
+		},
+		"in the place of every container": {
+			volumes:     []corev1.Volume{secret("cert", "absent")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}},
+			sidecar:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}},
+			wantVolumes: added, wantManager: mountsInPlace, wantSidecar: mountsInPlace,
+		},
+		"a trailing slash": {
+			volumes:     []corev1.Volume{secret("cert", "absent")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert + "/"}},
+			wantVolumes: added, wantManager: mountsInPlace, wantSidecar: mounts,
+		},
+		"a volume that is mounted elsewhere, too": {
+			volumes:     []corev1.Volume{secret("cert", "shared")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}},
+			sidecar:     []corev1.VolumeMount{{Name: "cert", MountPath: "/elsewhere"}},
+			wantVolumes: "cert=shared " + added, wantManager: mountsInPlace, wantSidecar: "cert@/elsewhere " + mounts,
+		},
+		"a volume below the place": {
+			volumes:     []corev1.Volume{secret("cert", "kept")},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert + "/more"}},
+			wantVolumes: "cert=kept " + added, wantManager: "cert@" + webhookCert + "/more " + mounts, wantSidecar: mounts,
+		},
+		"a volume that nothing mounts": {
+			volumes:     []corev1.Volume{secret("spare", "kept")},
+			wantVolumes: "spare=kept " + added, wantManager: mounts, wantSidecar: mounts,
+		},
+		"a volume of the same name": {
+			volumes:     []corev1.Volume{secret("webhook-cert", "absent"), secret("z", "kept")},
+			manager:     []corev1.VolumeMount{{Name: "webhook-cert", MountPath: webhookCert}, {Name: "z", MountPath: "/z"}},
+			wantVolumes: "webhook-cert=manager-service-cert z=kept apiservice-cert=manager-service-cert",
+			wantManager: "webhook-cert@" + webhookCert + " z@/z apiservice-cert@" + serverCert, wantSidecar: mounts,
+		},
+		"a volume of the other name in the place": {
+			volumes:     []corev1.Volume{secret("apiservice-cert", "absent")},
+			manager:     []corev1.VolumeMount{{Name: "apiservice-cert", MountPath: webhookCert}},
+			wantVolumes: added, wantManager: mountsInPlace, wantSidecar: mounts,
+		},
+		"an init container that looks for the certificate": {
+			volumes: []corev1.Volume{secret("cert", "absent")},
+			init: []corev1.Container{
+				{Name: "migrate"}, {Name: "wait", VolumeMounts: []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}}},
+			},
+			wantVolumes: added, wantInit: "webhook-cert@" + webhookCert, wantManager: mounts, wantSidecar: mounts,
+		},
+		"an init container that mounts the volume elsewhere": {
+			volumes:     []corev1.Volume{secret("cert", "shared")},
+			init:        []corev1.Container{{Name: "make", VolumeMounts: []corev1.VolumeMount{{Name: "cert", MountPath: "/out"}}}},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}},
+			wantVolumes: "cert=shared " + added, wantInit: "cert@/out", wantManager: mountsInPlace, wantSidecar: mounts,
+		},
+		"a block device of the author's": {
+			volumes:     []corev1.Volume{secret("cert", "device")},
+			init:        []corev1.Container{{Name: "format", VolumeDevices: []corev1.VolumeDevice{{Name: "cert", DevicePath: "/dev/x"}}}},
+			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: webhookCert}},
+			wantVolumes: "cert=device " + added, wantManager: mountsInPlace, wantSidecar: mounts,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := deploymentOf("manager", func(d *appsv1.DeploymentSpec) {
+				pod := &d.Template.Spec
+				pod.Volumes, pod.InitContainers = test.volumes, test.init
+				pod.Containers = []corev1.Container{
+					{Name: "manager", VolumeMounts: test.manager}, {Name: "sidecar", VolumeMounts: test.sidecar},
+				}
+			})
+			pod := rendered(t, inputOf(operator(deployments(spec), servedBy("manager")))).Object.Spec.Template.Spec
+
+			var volumes []string
+			for _, v := range pod.Volumes {
+				volumes = append(volumes, v.Name+"="+v.Secret.SecretName)
+			}
+			want := []string{test.wantVolumes, test.wantInit, test.wantManager, test.wantSidecar}
+			got := []string{strings.Join(volumes, " "), mountsOf(pod.InitContainers...), mountsOf(pod.Containers[0]), mountsOf(pod.Containers[1])}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("volumes, mounts of init containers, of manager, of sidecar (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func secret(volume, name string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}
+}
+
+func mountsOf(containers ...corev1.Container) string {
+	var all []string
+	for _, c := range containers {
+		for _, m := range c.VolumeMounts {
+			all = append(all, m.Name+"@"+m.MountPath)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// A pod sees the leaf, its key and the CA, under the names that server libraries look
+// for, and nothing else of the Secret.
+func TestCertificateVolumesShowOnlyWhatIsServed(t *testing.T) {
+	d := rendered(t, inputOf(operator(deployments(deploymentOf("manager")), servedBy("manager"))))
+	got := map[string][]corev1.KeyToPath{}
+	for _, v := range d.Object.Spec.Template.Spec.Volumes {
+		got[v.Name] = v.Secret.Items
+	}
+	want := map[string][]corev1.KeyToPath{
+		"webhook-cert":    {{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"}, {Key: "ca.crt", Path: "ca.crt"}},
+		"apiservice-cert": {{Key: "tls.crt", Path: "apiserver.crt"}, {Key: "tls.key", Path: "apiserver.key"}, {Key: "ca.crt", Path: "ca.crt"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("items by volume (-want +got):\n%s", diff)
+	}
+}
+
+func TestNoCertificateWithoutWebhooks(t *testing.T) {
+	d := rendered(t, inputOf(operator(deployments(deploymentOf("manager")))))
+	if pod := d.Object.Spec.Template.Spec; len(pod.Volumes)+len(pod.Containers[0].VolumeMounts) > 0 {
+		t.Errorf("a Deployment without webhooks gets %v and mounts %q", pod.Volumes, mountsOf(pod.Containers...))
+	}
+	if d.Service != nil || d.Role != nil || d.RoleBinding != nil || d.SecretName != "" {
+		t.Errorf("a Deployment without webhooks gets %+v", d)
+	}
+}
