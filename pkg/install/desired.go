@@ -99,7 +99,7 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	ports := allocatePorts(descriptions)
 	d.Object = deployment(in, spec, d.SecretName)
 	d.Service = service(in, spec, ports)
-	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec.ServiceAccountName)
+	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec)
 	for i, description := range descriptions {
 		d.Webhooks = append(d.Webhooks, webhook(in, description, ports.of[i]))
 	}

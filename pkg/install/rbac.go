@@ -1,16 +1,17 @@
 package install
 
 import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // secretAccess lets a Deployment's ServiceAccount read the Secret with its serving
 // certificate, for servers that fetch it through the API instead of the volume.
-func secretAccess(in Input, secretName, serviceAccount string) (*rbacv1.Role, *rbacv1.RoleBinding) {
-	if serviceAccount == "" {
-		serviceAccount = "default"
-	}
+func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role, *rbacv1.RoleBinding) {
+	account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 	role := &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
 		ObjectMeta: OwnedMeta(in.CSV, secretName),
@@ -25,7 +26,7 @@ func secretAccess(in Input, secretName, serviceAccount string) (*rbacv1.Role, *r
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
 		ObjectMeta: OwnedMeta(in.CSV, secretName),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: serviceAccount, Namespace: in.CSV.Namespace}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: in.CSV.Namespace}},
 	}
 	return role, binding
 }
