@@ -1,7 +1,6 @@
 package install
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -54,25 +53,6 @@ func replicas(spec appsv1.DeploymentSpec) int {
 func keepOneRevision(spec *appsv1.DeploymentSpec) {
 	one := int32(1)
 	spec.RevisionHistoryLimit = &one
-}
-
-// writeOutListDefaults sets what the API server sets in the items of keyed lists.
-// Bundles exist that name one port or one variable twice; the API server accepts
-// that, but two items of one key can only be compared as wholes.
-func writeOutListDefaults(pod *corev1.PodSpec) {
-	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
-		for i := range containers {
-			for j := range containers[i].Ports {
-				port := &containers[i].Ports[j]
-				port.Protocol = cmp.Or(port.Protocol, corev1.ProtocolTCP)
-			}
-			for j := range containers[i].Env {
-				if source := containers[i].Env[j].ValueFrom; source != nil && source.FieldRef != nil {
-					source.FieldRef.APIVersion = cmp.Or(source.FieldRef.APIVersion, "v1")
-				}
-			}
-		}
-	}
 }
 
 // annotatePods copies the annotations of the ClusterServiceVersion to its pods,
