@@ -19,7 +19,7 @@ func (c *Controller) decide(s *snapshot, now time.Time) (rollout.Plan, error) {
 		CSV:      s.csv,
 		Policy:   c.Rollout,
 		Failure:  s.failure,
-		Verdict:  install.Check(s.facts),
+		Verdict:  s.verdict,
 		Observed: s.observed,
 		Previous: s.status,
 	}

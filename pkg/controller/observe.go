@@ -26,7 +26,7 @@ type snapshot struct {
 	csv      *operatorsv1alpha1.ClusterServiceVersion
 	scope    scope.Scope
 	failure  *scope.Failure
-	facts    install.Facts
+	verdict  install.Verdict
 	observed rollout.Observed
 	rollout  *managerv1alpha1.WebhookRollout
 
@@ -42,7 +42,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 	owner := ownerID(csv.Namespace, csv.Name)
 	s := &snapshot{
 		csv:     csv,
-		facts:   install.Facts{CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace))},
+		verdict: install.Check(install.Facts{CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace))}),
 		rollout: c.caches.rollouts.get(csv.Namespace, csv.Name),
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
@@ -117,16 +117,23 @@ func (s *snapshot) learn(o rollout.Object) {
 	case *corev1.Secret:
 		s.secrets[o.Name] = o
 	case *corev1.Service:
-		if s.mayClaim(o) == "" {
-			s.observed.Services[o.Name] = o
-			return
-		}
-		for deployment, name := range s.services {
-			s.taken[deployment] = s.taken[deployment] || name == o.Name
-		}
+		s.learnService(o)
 	default:
 		s.observed.Adopt(o, s.mayClaim(o))
 	}
+}
+
+// learnService leaves a Service that somebody else made alone. Its name is his, and
+// the Deployment gets a Service of another name, unless that is somebody's too.
+func (s *snapshot) learnService(o *corev1.Service) {
+	refusal := s.mayClaim(o)
+	for deployment, name := range s.services {
+		if refusal != "" && name == o.Name && !s.taken[deployment] {
+			s.taken[deployment] = true
+			return
+		}
+	}
+	s.observed.Adopt(o, refusal)
 }
 
 // mayClaim says why an object that bears the name of one of the

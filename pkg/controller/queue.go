@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +28,9 @@ type key struct {
 // errNotYet says that a pass waits for its own earlier writes to come back through
 // the caches. Their arrival wakes it up.
 var errNotYet = errors.New("the caches do not show the last pass's writes yet")
+
+// passTimeout ends a pass that waits for an API server that does not answer.
+const passTimeout = time.Minute
 
 // cacheGrace is how long a cache may lag before a pass goes on without it.
 const cacheGrace = time.Second
@@ -54,6 +59,14 @@ func (c *Controller) pass(ctx context.Context, k key) {
 }
 
 func (c *Controller) look(ctx context.Context, k key) (next time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	// An object that breaks the code must not take the others down with it.
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+		}
+	}()
 	switch k.kind {
 	case csvKind:
 		return c.lookAtCSV(ctx, k)

@@ -72,7 +72,7 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 		updated.SetPhase(p.Phase, p.Reason, p.Message, &now)
 	}
 	if s.failure == nil {
-		updated.SetRequirementStatus(install.Check(s.facts).Requirements)
+		updated.SetRequirementStatus(s.verdict.Requirements)
 	}
 	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
 		return nil

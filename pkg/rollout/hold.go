@@ -23,10 +23,18 @@ func (p *planner) hold() {
 			view.progress = progress{state: managerv1alpha1.DeploymentPending, reason: "NotInstallable", message: why}
 		}
 		for _, description := range install.DescriptionsOf(p.CSV, name) {
-			view.webhooks = append(view.webhooks, p.heldWebhook(description, why))
+			if !view.has(install.IdentityOf(description)) {
+				view.webhooks = append(view.webhooks, p.heldWebhook(description, why))
+			}
 		}
 		p.deployments = append(p.deployments, view)
 	}
+}
+
+// has tells whether a webhook of that identity is there: one that is declared twice
+// is reported once.
+func (v deploymentView) has(of install.Identity) bool {
+	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return install.IdentityOf(w.Description) == of })
 }
 
 // deploymentNames are those that the ClusterServiceVersion lists, and those that

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -206,7 +207,7 @@ func (v deploymentView) settling(p *planner) string {
 		return ""
 	}
 	for _, w := range v.webhooks {
-		if settled := w.registered.Add(p.Policy.Settle + 1e9); p.now.Before(settled) {
+		if settled := w.registered.Add(p.Policy.Settle + time.Second); p.now.Before(settled) {
 			p.lookAgain(settled)
 			return fmt.Sprintf("webhook %s to be known to every API server", w.Description.GenerateName)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,7 +66,7 @@ func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.Deployment
 	case status.ObservedGeneration < d.Generation:
 		return "the Deployment controller has not seen it yet"
 	case availability != nil && availability.Status != corev1.ConditionTrue:
-		return availability.Message
+		return strings.TrimSuffix(availability.Message, ".")
 	case status.UpdatedReplicas < wanted:
 		return fmt.Sprintf("%d of %d replicas are updated", status.UpdatedReplicas, wanted)
 	case status.Replicas > status.UpdatedReplicas:
@@ -141,8 +142,14 @@ func diagnose(pods []*corev1.Pod) diagnosis {
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		if d := diagnosePod(pod); found.reason == "" || found.reason == reasonNotReady && d.reason != "" {
-			found = d
+		switch d := diagnosePod(pod); d.reason {
+		case "":
+		case reasonNotReady:
+			if found.reason == "" {
+				found = d
+			}
+		default:
+			return d
 		}
 	}
 	return found
@@ -162,6 +169,9 @@ func diagnosePod(pod *corev1.Pod) diagnosis {
 		case waiting != nil && waiting.Reason == "CrashLoopBackOff" && ended != nil:
 			return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s ends with exit code %d (%s) again and again; read its log: kubectl -n %s logs %s -c %s --previous",
 				pod.Name, c.Name, ended.ExitCode, ended.Reason, pod.Namespace, pod.Name, c.Name)}
+		case waiting != nil && waiting.Reason == "ContainerCreating":
+			return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s is being created; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
+				pod.Name, c.Name, pod.Namespace, pod.Name)}
 		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
 			return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s waits: %s", pod.Name, c.Name, cmp.Or(waiting.Message, waiting.Reason))}
 		}

@@ -63,7 +63,7 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	switch {
 	case certificate.Message != "":
 		return "CertificateUnusable", certificate.Message
-	case !backend.complete():
+	case !backend.complete() && !(p.wasRegistered(w) && backend.available):
 		return "DeploymentNotAvailable", backend.message
 	case certificate.CAFingerprint == "":
 		return "CertificateMissing", "the serving certificate is being written"
@@ -74,6 +74,12 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	default:
 		return "", ""
 	}
+}
+
+// wasRegistered tells whether somebody else took the webhook's registration away. It
+// comes back as soon as its endpoints serve: what is being rolled out served it before.
+func (p *planner) wasRegistered(w install.Webhook) bool {
+	return registers(p.Previous, registrationOf(w).GetName())
 }
 
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were

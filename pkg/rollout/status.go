@@ -13,6 +13,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
+// refusalPause is when to try again what the API server refused. What made it refuse,
+// a quota or somebody's admission policy, may change without the manager seeing it.
+const refusalPause = time.Minute
+
 // report turns what the decision came to into words.
 func (p *planner) report() {
 	status := managerv1alpha1.WebhookRolloutStatus{
@@ -41,6 +45,9 @@ func (p *planner) report() {
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)
 	p.setContested(&status)
+	if len(p.Observed.Refused) > 0 {
+		p.lookAgain(p.now.Add(refusalPause))
+	}
 	p.plan.Status = status
 }
 
