@@ -1,0 +1,16 @@
+# Sourced. Makes sure of a cluster, the one that KUBECONFIG names or else one of our own, and
+# that kubectl talks to it.
+
+cluster() {
+  go run -C test/cluster ./cmd/cluster "$@"
+}
+
+cluster up --install
+KUBECONFIG=$(cluster kubeconfig)
+PATH=$(dirname "$KUBECONFIG")/bin:$PATH # Beside our own cluster's kubeconfig is its kubectl.
+export KUBECONFIG PATH
+
+if ! command -v kubectl >/dev/null; then
+  echo "kubectl is not in PATH: install it to use the cluster of KUBECONFIG=$KUBECONFIG" >&2
+  exit 1
+fi

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs the manager in the cluster in use and runs the tests of test/e2e there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. hack/connect.sh
+
+./hack/image.sh projectpolicy ./examples/projectpolicy
+./hack/image.sh hook ./test/e2e/hook
+./hack/deploy.sh projectpolicy hook
+
+go test -count=1 -timeout=20m -v ./test/e2e/...
