@@ -26,10 +26,10 @@ deepcopy() {
 
 # One clientset for this project's types and the operators.coreos.com ones, so that the
 # manager holds one client and one informer factory. client-gen takes whole import paths
-# when the input base is empty.
+# when the input base is empty. There is no fake one: tests have a real API server.
 client() {
   rm -rf pkg/client
-  codegen client-gen --input-base "" --input "$(join , "${served_types[@]}")" \
+  codegen client-gen --fake-clientset=false --input-base "" --input "$(join , "${served_types[@]}")" \
     --output-dir pkg/client --output-pkg "$module/pkg/client" --clientset-name clientset
   codegen lister-gen \
     --output-dir pkg/client/listers --output-pkg "$module/pkg/client/listers" "${served_types[@]}"

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 for stage in "$@"; do
   began=$SECONDS
   echo "=== $stage"
-  if make "$stage"; then verdict=passed; else verdict=FAILED; fi
+  if "${MAKE:-make}" "$stage"; then verdict=passed; else verdict=FAILED; fi
   took=$((SECONDS - began))
   printf '=== %s %s in %d:%02d\n' "$stage" "$verdict" $((took / 60)) $((took % 60))
   [[ $verdict == passed ]]
