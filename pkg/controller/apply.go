@@ -34,13 +34,21 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		case err != nil:
 			return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
 		}
-		c.log.WithFields(k.fields()).WithField("why", step.Why()).Infof("%s %s", step.Verb, step.Key())
+		c.logWrite(k, step)
 		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
 		if step.Repairs(s.status) {
 			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
 		}
 	}
 	return false, nil
+}
+
+func (c *Controller) logWrite(k key, step rollout.Step) {
+	log := c.log.WithFields(k.fields()).WithField("why", step.Why())
+	if webhook, ok := step.Object.GetLabels()[vocabulary.LabelWebhookGenerateName]; ok {
+		log = log.WithField("webhook", webhook)
+	}
+	log.Infof("%s %s", step.Verb, step.Key())
 }
 
 // refused tells an answer that will not change until somebody changes something.

@@ -71,12 +71,12 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: managerv1alpha1.ProviderManager, Phase: decision.Phase, Secret: secretName,
-			NextLook: expiry(decision.Next), Message: decision.Problem,
+			NextLook: instant(decision.Next), Message: decision.Problem,
 		},
 		trust: install.Trust{CABundle: decision.Trust},
 	}
 	if serving := decision.Serving; serving != nil {
-		result.status.CAFingerprint, result.status.NotAfter = serving.CAFingerprint, expiry(serving.NotAfter)
+		result.status.CAFingerprint, result.status.NotAfter = serving.CAFingerprint, instant(serving.NotAfter)
 		result.trust.CAHash, result.trust.Generation = serving.CAHash, serving.Number
 	}
 	if decision.Mint == nil {

@@ -165,11 +165,10 @@ func byName[T rollout.Object](objects []T) map[string]T {
 	return named
 }
 
-// expiry is a time for a status; nil for none.
-func expiry(t time.Time) *metav1.Time {
+// instant is a time as a status holds it, in whole seconds; nil for none.
+func instant(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
-	at := metav1.NewTime(t)
-	return &at
+	return new(metav1.NewTime(t).Rfc3339Copy())
 }
