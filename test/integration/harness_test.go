@@ -1,31 +1,22 @@
 // Package integration proves the manager on a real API server, without nodes: a test
-// plays the controllers that run Deployments.
+// plays the controllers that run Deployments, and nothing is garbage collected.
 package integration
 
 import (
 	"context"
-	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -48,19 +39,33 @@ type env struct {
 	namespace string
 	kube      kubernetes.Interface
 	olm       clientset.Interface
+	any       dynamic.Interface
+	managers  int // started so far
+	marks     int // in the audit log so far
 }
 
-// newEnv makes a Namespace that is gone, with all ClusterServiceVersions in it, after
-// the test.
+// newEnv makes a Namespace that is gone, with all webhooks of it, after the test.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	if err := installCRDs(); err != nil {
 		t.Fatal(err)
 	}
 	kubeClient, olmClient := clients(t, cluster.Config())
-	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient}
+	anyClient, err := dynamic.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient, any: anyClient}
 	e.namespace = e.newNamespace("", nil)
 	return e
+}
+
+// newParallelEnv is newEnv for a test that others may run beside: its managers look
+// after its own Namespace only, and nothing in it is measured in time.
+func newParallelEnv(t *testing.T) *env {
+	t.Helper()
+	t.Parallel()
+	return newEnv(t)
 }
 
 func clients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset.Interface) {
@@ -106,62 +111,28 @@ func (e *env) must(err error) {
 	}
 }
 
-// group makes an OperatorGroup in the test's Namespace.
-func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv1.OperatorGroup {
-	e.Helper()
-	group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Create(e.ctx,
-		&operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	e.must(err)
-	return group
-}
-
-// manage runs a manager for the test's Namespace until the test ends or stop is called.
-func (e *env) manage(change ...func(*controller.Options)) (stop func()) {
-	e.Helper()
-	config := cluster.Config()
-	config.UserAgent = e.Name()
-	return e.manageThrough(config, change...)
-}
-
-func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Options)) (stop func()) {
-	e.Helper()
-	options := controller.Options{
-		Namespaces: []string{e.namespace}, Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4,
-	}
-	options.Rollout.Gate = rollout.GateAvailable
-	for _, f := range change {
-		f(&options)
-	}
-	kubeClient, olmClient := clients(e.T, config)
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	if os.Getenv("MANAGER_LOG") != "" {
-		log.SetOutput(os.Stderr)
-	}
-	c, err := controller.New(kubeClient, olmClient, &record.FakeRecorder{}, controller.NewMetrics(prometheus.NewRegistry()), logrus.NewEntry(log), options)
-	e.must(err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
-	var running wait.Group
-	running.Start(func() {
-		if c.Fill(ctx) == nil {
-			c.Run(ctx)
-		}
-	})
-	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	e.Cleanup(stop)
-	return stop
-}
+const patience = 20 * time.Second
 
 // eventually waits until a condition holds, and fails with what it said last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
 	var last any
-	err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		ok, seen := condition()
 		last = seen
 		return ok, nil
 	})
 	if err != nil {
-		e.Fatalf("not within 20 s: %s; last seen: %+v", what, last)
+		e.Fatalf("not within %s: %s; last seen: %+v", patience, what, last)
 	}
+}
+
+// proxy stands before the API server: it knows a manager's writes in their order, and
+// cuts off those that the judge says.
+func (e *env) proxy(judge kube.Judge) *kube.Proxy {
+	e.Helper()
+	p, err := kube.NewProxy(cluster.Config(), judge)
+	e.must(err)
+	e.Cleanup(p.Close)
+	return p
 }

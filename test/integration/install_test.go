@@ -1,19 +1,92 @@
 package integration
 
 import (
+	"slices"
 	"testing"
+	"time"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-func TestInstall(t *testing.T) {
-	e := newEnv(t)
-	e.group("og", operatorsv1.OperatorGroupSpec{})
+const installed = "testdata/installed"
+
+func TestInstallMakesTheseObjects(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	e.manage()
+	e.install(bundle())
+	e.isComplete(installed)
+}
+
+// The CA's key could sign certificates for any name that the API server trusts it for.
+func TestInstallStoresNoKeyOfTheCA(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, "server-service-cert", metav1.GetOptions{})
+	e.must(err)
+	keys, err := parsePrivateKeys(secret.Data)
+	e.must(err)
+	if len(keys) != 1 || keys[0] != corev1.TLSPrivateKeyKey {
+		t.Errorf("private keys in %v, want the leaf's only", keys)
+	}
+}
+
+func TestInstallPhases(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.manage()
 	e.create(csv("operator.v1", "server"))
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.setAvailable("server", true)
 	e.succeeds("operator.v1")
-	if got := e.rollout("operator.v1").Ready; got != "1/1" {
-		t.Errorf("WebhookRollout says %q, want 1/1", got)
+	type step struct {
+		phase   operatorsv1alpha1.ClusterServiceVersionPhase
+		reason  operatorsv1alpha1.ConditionReason
+		message string
+	}
+	var got []step
+	for _, c := range e.get("operator.v1").Status.Conditions {
+		got = append(got, step{c.Phase, c.Reason, c.Message})
+	}
+	want := []step{
+		{"Pending", "RequirementsUnknown", "requirements not yet checked"},
+		{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"},
+		{"Installing", "InstallSucceeded", "waiting for install components to report healthy"},
+		{"Installing", "InstallWaiting", "installing: waiting for deployment server to become ready: the Deployment is being created"},
+		{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("conditions\n%v\nwant\n%v", got, want)
+	}
+}
+
+func TestInstallPrinterColumns(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	table := &metav1.Table{}
+	e.must(e.olm.ManagerV1alpha1().RESTClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(e.ctx).Into(table))
+	cells := map[string]any{}
+	for i, column := range table.ColumnDefinitions {
+		cells[column.Name] = table.Rows[0].Cells[i]
+	}
+	expires := e.rollout("operator.v1").CertificatesExpire.UTC().Format(time.RFC3339)
+	for column, want := range map[string]any{"Name": "operator.v1", "Ready": "1/1", "Cert-Expires": expires, "Provider": "manager"} {
+		if cells[column] != want {
+			t.Errorf("column %s shows %v, want %v", column, cells[column], want)
+		}
+	}
+	if age, ok := cells["Age"].(string); !ok || age == "" || age == "<unknown>" {
+		t.Errorf("column Age shows %v", cells["Age"])
 	}
 }

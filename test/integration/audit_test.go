@@ -1,0 +1,89 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// needsAudit skips a test that counts requests where nobody can.
+func (e *env) needsAudit() {
+	e.Helper()
+	if !cluster.Audit.Available() {
+		e.Skip("this cluster keeps no audit log that a test can read: unset KUBECONFIG")
+	}
+}
+
+// auditEnd is where the audit log ends now; 0 where there is none.
+func (e *env) auditEnd() int64 {
+	e.Helper()
+	if !cluster.Audit.Available() {
+		return 0
+	}
+	end, err := cluster.Audit.End()
+	e.must(err)
+	return end
+}
+
+// audited are the requests of the manager that have been answered since a place in the
+// audit log.
+func (m *manager) audited(since int64) []auditv1.Event {
+	m.Helper()
+	m.needsAudit()
+	var events []auditv1.Event
+	mark := m.mark()
+	m.eventually("the audit log is written", func() (bool, any) {
+		all, err := cluster.Audit.Since(since)
+		m.must(err)
+		events = nil
+		marked := false
+		for _, event := range all {
+			marked = marked || event.UserAgent == mark
+			if event.UserAgent == m.userAgent {
+				events = append(events, event)
+			}
+		}
+		return marked, len(all)
+	})
+	return events
+}
+
+// mark sends a request that nobody else sends, to be found in the audit log behind all
+// that were answered before it.
+func (e *env) mark() (userAgent string) {
+	e.Helper()
+	config := cluster.Config()
+	e.marks++
+	config.UserAgent = fmt.Sprintf("%s/mark-%d", e.namespace, e.marks)
+	client, err := kubernetes.NewForConfig(config)
+	e.must(err)
+	_, err = client.CoreV1().Namespaces().Get(e.ctx, e.namespace, metav1.GetOptions{})
+	e.must(err)
+	return config.UserAgent
+}
+
+// writes are the manager's requests that change something, or try to, each as its
+// verb, resource and name; those of leases and events do not count.
+func (m *manager) writes(since int64) []string {
+	m.Helper()
+	var writes []string
+	for _, event := range kube.Writes(m.audited(since), m.userAgent) {
+		o := event.ObjectRef
+		resource := strings.TrimSuffix(o.Resource+"/"+o.Subresource, "/")
+		writes = append(writes, event.Verb+" "+resource+" "+o.Name)
+	}
+	return writes
+}
+
+// writesNothing fails when the manager has written since a place in the audit log.
+func (m *manager) writesNothing(since int64) {
+	m.Helper()
+	if writes := m.writes(since); len(writes) > 0 {
+		m.Errorf("nothing had changed, and the manager wrote:\n%s", strings.Join(writes, "\n"))
+	}
+}

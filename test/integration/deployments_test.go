@@ -1,0 +1,74 @@
+package integration
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/retry"
+)
+
+// runDeployments plays the Deployment controller and its pods: every Deployment of
+// the test's Namespace is available as soon as it is there, but for those named.
+func (e *env) runDeployments(except ...string) {
+	e.Helper()
+	client := e.kube.AppsV1().Deployments(e.namespace)
+	w, err := client.Watch(e.ctx, metav1.ListOptions{SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	e.must(err)
+	e.Cleanup(w.Stop)
+	go func() {
+		for event := range w.ResultChan() {
+			d, ok := event.Object.(*appsv1.Deployment)
+			if !ok || event.Type == watch.Deleted || slices.Contains(except, d.Name) || d.Status.ObservedGeneration == d.Generation {
+				continue
+			}
+			// A conflict is left to the event that caused it.
+			if err := e.setStatus(d, true); err != nil && e.ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+				e.Errorf("status of deployment %s: %v", d.Name, err)
+			}
+		}
+	}()
+}
+
+// setAvailable makes all pods of a Deployment answer, or none.
+func (e *env) setAvailable(deployment string, available bool) {
+	e.Helper()
+	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		d, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return e.setStatus(d, available)
+	}))
+}
+
+// setStatus writes what the Deployment controller would.
+func (e *env) setStatus(d *appsv1.Deployment, available bool) error {
+	replicas := *d.Spec.Replicas
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: replicas, UpdatedReplicas: replicas}
+	condition := appsv1.DeploymentCondition{
+		Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, Reason: "MinimumReplicasUnavailable",
+		Message: "Deployment does not have minimum availability.", LastTransitionTime: metav1.Now(),
+	}
+	if available {
+		d.Status.ReadyReplicas, d.Status.AvailableReplicas = replicas, replicas
+		condition.Status, condition.Reason, condition.Message = corev1.ConditionTrue, "MinimumReplicasAvailable", "Deployment has minimum availability."
+	}
+	d.Status.Conditions = []appsv1.DeploymentCondition{condition}
+	_, err := e.kube.AppsV1().Deployments(d.Namespace).UpdateStatus(e.ctx, d, metav1.UpdateOptions{})
+	return err
+}
+
+// deployment is a Deployment of the test's Namespace; nil while there is none.
+func (e *env) deployment(name string) *appsv1.Deployment {
+	e.Helper()
+	d, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	e.must(err)
+	return d
+}

@@ -1,0 +1,163 @@
+package integration
+
+import (
+	"cmp"
+	"crypto/x509"
+	"encoding/pem"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// derived are the kinds of objects that the manager makes; the last two are
+// cluster-scoped.
+var derived = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "services"},
+	{Version: "v1", Resource: "secrets"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
+	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"},
+	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
+}
+
+var clusterScoped = derived[len(derived)-2:]
+
+// owned are all objects that bear the owner labels of ClusterServiceVersions of the
+// test's Namespace, whatever else is theirs.
+func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstructured {
+	e.Helper()
+	var all []unstructured.Unstructured
+	for _, kind := range kinds {
+		list, err := e.any.Resource(kind).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
+		e.must(err)
+		all = append(all, list.Items...)
+	}
+	return all
+}
+
+// inventory is what the manager made in the test's Namespace and for it, as text by
+// the name of a file, without what differs from one install to the next.
+func (e *env) inventory() map[string]string {
+	e.Helper()
+	found := map[string]string{}
+	for _, o := range e.owned(derived) {
+		file := strings.ToLower(o.GetKind()) + "_" + withoutHash(o.GetName()) + ".yaml"
+		if _, twice := found[file]; twice {
+			e.Errorf("two objects for %s", file)
+		}
+		found[file] = e.golden(o)
+	}
+	return found
+}
+
+// golden is an object as a golden file has it.
+func (e *env) golden(o unstructured.Unstructured) string {
+	e.Helper()
+	for _, field := range [][]string{
+		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"}, {"metadata", "generation"}, {"metadata", "managedFields"},
+		{"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"spec", "ipFamilies"}, {"spec", "ipFamilyPolicy"},
+	} {
+		unstructured.RemoveNestedField(o.Object, field...)
+	}
+	if o.GetKind() == "Deployment" || o.GetKind() == "Service" {
+		unstructured.RemoveNestedField(o.Object, "status")
+	}
+	text, err := yaml.Marshal(o.Object)
+	e.must(err)
+	readable := strings.ReplaceAll(string(text), e.namespace, "NAMESPACE")
+	for _, v := range variable {
+		readable = v.pattern.ReplaceAllString(readable, v.replacement)
+	}
+	return readable
+}
+
+// variable is what differs from one install to the next. What is derived from the
+// Namespace's name differs with it.
+var variable = []struct {
+	pattern     *regexp.Regexp
+	replacement string
+}{
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "SHA256"},
+	{regexp.MustCompile(`\b[A-Za-z0-9+/]{100,}=*`), "BASE64"},
+	{regexp.MustCompile(`((?:name|configuration): [vm]\.example\.com)-[0-9a-z]{10}\b`), "$1-HASH"},
+	{regexp.MustCompile(`(olm\.deployment-spec-hash): \S+`), "$1: HASH"},
+}
+
+var hashed = regexp.MustCompile(`^([vm]\.example\.com)-[0-9a-z]{10}$`)
+
+func withoutHash(name string) string { return hashed.ReplaceAllString(name, "$1") }
+
+// isComplete compares what the manager made with the golden files of a directory: one
+// for each object, and no object without one.
+func (e *env) isComplete(dir string) {
+	e.Helper()
+	found := e.inventory()
+	if *update {
+		e.write(dir, found)
+	}
+	want := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	e.must(err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		e.must(err)
+		want[filepath.Base(file)] = string(text)
+	}
+	if difference := gocmp.Diff(want, found); difference != "" {
+		e.Errorf("not the objects of %s (-want +got); -update accepts them:\n%s", dir, difference)
+	}
+}
+
+func (e *env) write(dir string, files map[string]string) {
+	e.Helper()
+	e.must(os.RemoveAll(dir))
+	e.must(os.MkdirAll(dir, 0o755))
+	for name, text := range files {
+		e.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+}
+
+// names lists objects for a message.
+func namesOf(objects []unstructured.Unstructured) string {
+	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int {
+		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	var lines []string
+	for _, o := range objects {
+		lines = append(lines, fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName()))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// parsePrivateKeys are the keys of a Secret under which there is a private key.
+func parsePrivateKeys(data map[string][]byte) ([]string, error) {
+	var keys []string
+	for key, text := range data {
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			if block.Type == "CERTIFICATE" {
+				continue
+			}
+			if _, err := x509.ParsePKCS8PrivateKey(block.Bytes); err != nil {
+				return nil, fmt.Errorf("%s: neither a certificate nor a key: %w", key, err)
+			}
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// manager is a manager that runs.
+type manager struct {
+	*env
+	userAgent string // of its own, for the audit log
+	started   int64  // where in the audit log
+	metrics   *prometheus.Registry
+	stop      func()
+}
+
+// options are a manager's for the test's Namespace. Nobody answers in this package, so
+// webhooks are registered when their Deployments are available.
+func (e *env) options() controller.Options {
+	o := controller.Options{Namespaces: []string{e.namespace}, Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4}
+	o.Rollout.Gate = rollout.GateAvailable
+	return o
+}
+
+// manage runs a manager until the test ends or it is told to stop.
+func (e *env) manage(change ...func(*controller.Options)) *manager {
+	e.Helper()
+	return e.manageThrough(cluster.Config(), change...)
+}
+
+func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Options)) *manager {
+	e.Helper()
+	e.managers++
+	m := &manager{env: e, userAgent: fmt.Sprintf("%s/%d", e.namespace, e.managers), started: e.auditEnd(), metrics: prometheus.NewRegistry()}
+	config.UserAgent = m.userAgent
+	options := e.options()
+	for _, f := range change {
+		f(&options)
+	}
+	kubeClient, olmClient := clients(e.T, config)
+	c, err := controller.New(kubeClient, olmClient, &record.FakeRecorder{}, controller.NewMetrics(m.metrics), logger(), options)
+	e.must(err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
+	var running wait.Group
+	running.Start(func() {
+		if c.Fill(ctx) == nil {
+			c.Run(ctx)
+		}
+	})
+	m.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	e.Cleanup(m.stop)
+	return m
+}
+
+// logger says nothing unless MANAGER_LOG is set.
+func logger() *logrus.Entry {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	if os.Getenv("MANAGER_LOG") != "" {
+		log.SetOutput(os.Stderr)
+	}
+	return logrus.NewEntry(log)
+}
+
+// passes is how often the manager has looked at something of the kind, to the end.
+func (m *manager) passes(kind string) (n uint64) {
+	m.Helper()
+	families, err := m.metrics.Gather()
+	m.must(err)
+	for _, family := range families {
+		if family.GetName() != "olm_webhook_manager_pass_duration_seconds" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "kind" && label.GetValue() == kind {
+					n += metric.GetHistogram().GetSampleCount()
+				}
+			}
+		}
+	}
+	return n
+}
+
+// looksAfter waits until the manager has looked at the test's ClusterServiceVersions
+// because of a change.
+func (m *manager) looksAfter(change func()) {
+	m.Helper()
+	before := m.passes("ClusterServiceVersion")
+	change()
+	m.eventually("the manager looks at what has changed", func() (bool, any) {
+		return m.passes("ClusterServiceVersion") > before, before
+	})
+}

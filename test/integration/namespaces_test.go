@@ -1,0 +1,65 @@
+package integration
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// selecting is an OperatorGroup that selects Namespaces by a label.
+func selecting(label, value string) operatorsv1.OperatorGroupSpec {
+	return operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}}
+}
+
+// selectorOf is what the webhooks of a group's operators select Namespaces by.
+func selectorOf(group *operatorsv1.OperatorGroup) *metav1.LabelSelector {
+	switch {
+	case len(group.Spec.TargetNamespaces) > 0:
+		return &metav1.LabelSelector{MatchLabels: map[string]string{labelOf(group): ""}}
+	case group.Spec.Selector != nil:
+		return group.Spec.Selector
+	default:
+		return &metav1.LabelSelector{}
+	}
+}
+
+func labelOf(group *operatorsv1.OperatorGroup) string {
+	return operatorsv1.OperatorGroupLabelPrefix + string(group.UID)
+}
+
+func (e *env) groupStatus(name string) operatorsv1.OperatorGroupStatus {
+	e.Helper()
+	group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	return group.Status
+}
+
+func (e *env) namespaceLabels(name string) map[string]string {
+	e.Helper()
+	ns, err := e.kube.CoreV1().Namespaces().Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	return ns.Labels
+}
+
+func (e *env) labelNamespace(name, label, value string) {
+	e.Helper()
+	patch := `{"metadata":{"labels":{"` + label + `":"` + value + `"}}}`
+	_, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	e.must(err)
+}
+
+// carriesLabel waits until the targets among some Namespaces, and no others, bear the
+// label of a group.
+func (e *env) carriesLabel(group *operatorsv1.OperatorGroup, targets []string, all ...string) {
+	e.Helper()
+	for _, name := range all {
+		e.eventually("the label of the group is right on Namespace "+name, func() (bool, any) {
+			labels := e.namespaceLabels(name)
+			value, found := labels[labelOf(group)]
+			return found == slices.Contains(targets, name) && value == "", labels
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package integration
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// group makes an OperatorGroup in the test's Namespace.
+func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv1.OperatorGroup {
+	e.Helper()
+	group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Create(e.ctx,
+		&operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	e.must(err)
+	return group
+}
+
+// editGroup changes an OperatorGroup.
+func (e *env) editGroup(name string, change func(*operatorsv1.OperatorGroup)) (group *operatorsv1.OperatorGroup) {
+	e.Helper()
+	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
+	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var err error
+		if group, err = client.Get(e.ctx, name, metav1.GetOptions{}); err == nil {
+			change(group)
+			group, err = client.Update(e.ctx, group, metav1.UpdateOptions{})
+		}
+		return err
+	}))
+	return group
+}
+
+func (e *env) create(c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	e.Helper()
+	created, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Create(e.ctx, c, metav1.CreateOptions{})
+	e.must(err)
+	return created
+}
+
+// edit changes a ClusterServiceVersion, as its author or administrator would.
+func (e *env) edit(csv string, change func(*operatorsv1alpha1.ClusterServiceVersion)) {
+	e.Helper()
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		c, err := client.Get(e.ctx, csv, metav1.GetOptions{})
+		if err == nil {
+			change(c)
+			_, err = client.Update(e.ctx, c, metav1.UpdateOptions{})
+		}
+		return err
+	}))
+}
+
+func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
+	e.Helper()
+	c, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	e.must(err)
+	return c
+}
+
+// uninstall deletes a ClusterServiceVersion and waits until it is gone.
+func (e *env) uninstall(csv string) {
+	e.Helper()
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(client.Delete(e.ctx, csv, metav1.DeleteOptions{}))
+	e.eventually(csv+" is gone", func() (bool, any) {
+		c, err := client.Get(e.ctx, csv, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), c.Finalizers
+	})
+}
+
+// reaches waits for a phase and a reason, and returns the message.
+func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
+	e.Helper()
+	message := ""
+	e.eventually(csv+" gets "+string(phase)+"/"+string(reason), func() (bool, any) {
+		s := e.get(csv).Status
+		message = s.Message
+		return s.Phase == phase && s.Reason == reason, [3]string{string(s.Phase), string(s.Reason), s.Message}
+	})
+	return message
+}
+
+// install creates a ClusterServiceVersion and waits until it is installed.
+func (e *env) install(c *operatorsv1alpha1.ClusterServiceVersion) {
+	e.Helper()
+	e.create(c)
+	e.succeeds(c.Name)
+}
+
+func (e *env) succeeds(csv string) {
+	e.Helper()
+	e.reaches(csv, operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful)
+}
+
+// rollout is the WebhookRollout of a ClusterServiceVersion; empty while there is none.
+func (e *env) rollout(csv string) managerv1alpha1.WebhookRolloutStatus {
+	e.Helper()
+	r, err := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return managerv1alpha1.WebhookRolloutStatus{}
+	}
+	e.must(err)
+	return r.Status
+}
+
+// webhookStatus is what the WebhookRollout says of a webhook; empty while it says nothing.
+func (e *env) webhookStatus(csv, generateName string) managerv1alpha1.WebhookStatus {
+	e.Helper()
+	for _, d := range e.rollout(csv).Deployments {
+		for _, w := range d.Webhooks {
+			if w.GenerateName == generateName {
+				return w
+			}
+		}
+	}
+	return managerv1alpha1.WebhookStatus{}
+}
+
+// registered are the validating registrations of the test's Namespace, by the name of
+// their webhook.
+func (e *env) registered() map[string]admissionv1.ValidatingWebhookConfiguration {
+	e.Helper()
+	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
+	e.must(err)
+	found := map[string]admissionv1.ValidatingWebhookConfiguration{}
+	for _, c := range list.Items {
+		found[c.Labels["olm.webhook-description-generate-name"]] = c
+	}
+	return found
+}
+
+// registration is the live one of a validating webhook.
+func (e *env) registration(generateName string) admissionv1.ValidatingWebhookConfiguration {
+	e.Helper()
+	found, ok := e.registered()[generateName]
+	if !ok {
+		e.Fatalf("webhook %s is not registered", generateName)
+	}
+	return found
+}
+
+// registersNothing fails when there is any registration of the test's Namespace.
+func (e *env) registersNothing() {
+	e.Helper()
+	if found := e.registered(); len(found) > 0 {
+		e.Errorf("registered: %v", found)
+	}
+}
