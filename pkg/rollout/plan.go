@@ -97,11 +97,12 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
 	}
+	view := deploymentView{name: name, progress: p.progressOf(d.Object)}
 	live := lookUp(p.Observed.Deployments, name)
 	if p.want(d.Object, live) && live != nil {
 		p.reinstall = true
+		view.progress = view.progress.outdated(name)
 	}
-	view := deploymentView{name: name, progress: p.progressOf(d.Object)}
 	for _, w := range d.Webhooks {
 		view.webhooks = append(view.webhooks, p.register(d, w, view.progress))
 	}

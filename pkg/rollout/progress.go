@@ -20,7 +20,7 @@ type progress struct {
 	message string
 	// available is set while enough replicas answer, of whatever revision.
 	available bool
-	// since is the last sign of progress.
+	// since is the last sign of progress; zero while there was none since the last change.
 	since time.Time
 	// running is since when all containers of some pod run without getting ready; zero
 	// when no pod is so.
@@ -59,6 +59,15 @@ func progressOf(d *appsv1.Deployment, pods []*corev1.Pod) progress {
 	return p
 }
 
+// outdated is the progress of a Deployment that is just being changed: what it shows
+// was true of what it was before.
+func (p progress) outdated(name string) progress {
+	p.state, p.reason = managerv1alpha1.DeploymentProgressing, "Updating"
+	p.message = fmt.Sprintf("deployment %q not available: it is being updated", name)
+	p.since = time.Time{}
+	return p
+}
+
 // missing is what a Deployment's status lacks; empty when it is rolled out whole.
 func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.DeploymentCondition) string {
 	status := d.Status
@@ -87,8 +96,12 @@ func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv
 }
 
 // lastProgress is the latest instant at which anything about the Deployment changed
-// for the better or the worse.
+// for the better or the worse. A status that speaks of an earlier generation tells
+// nothing about this one.
 func lastProgress(d *appsv1.Deployment) time.Time {
+	if seen := d.Status.ObservedGeneration; seen > 0 && seen < d.Generation {
+		return time.Time{}
+	}
 	last := d.CreationTimestamp.Time
 	for _, c := range d.Status.Conditions {
 		last = later(last, c.LastTransitionTime.Time)

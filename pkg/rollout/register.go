@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, mess
 	for _, e := range endpoints {
 		answer, asked := p.Observed.Answers[e]
 		if !asked {
-			p.plan.Probes = append(p.plan.Probes, e)
+			p.ask(e)
 			reason, message = "Probing", "its endpoints are being dialled"
 			continue
 		}
@@ -102,6 +103,13 @@ func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, mess
 		}
 	}
 	return reason, message
+}
+
+// ask puts an endpoint among those to dial, once: webhooks may share a port.
+func (p *planner) ask(e Endpoint) {
+	if !slices.Contains(p.plan.Probes, e) {
+		p.plan.Probes = append(p.plan.Probes, e)
+	}
 }
 
 // probePause is how long to wait before endpoints that do not serve are dialled

@@ -1,0 +1,183 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// carryOut stores what a step writes, as the API server would.
+func (c *cluster) carryOut(step Step) {
+	c.t.Helper()
+	live := c.find(step.Object)
+	switch {
+	case step.Verb == Create && live != nil:
+		c.t.Fatalf("create %s: it exists", step.Key())
+	case step.Verb != Create && live == nil:
+		c.t.Fatalf("%s %s: it does not exist", step.Verb, step.Key())
+	case step.Verb == Delete:
+		c.remove(step.Object)
+		return
+	}
+	stored := step.Object.DeepCopyObject().(Object)
+	stored.GetObjectKind().SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("")) // as listers give it
+	c.uids++
+	stored.SetResourceVersion(fmt.Sprint(c.uids))
+	stored.SetGeneration(1)
+	stored.SetUID(types.UID(fmt.Sprint("uid-", c.uids)))
+	stored.SetCreationTimestamp(metav1.NewTime(c.now.Truncate(time.Second)))
+	if live != nil {
+		stored.SetUID(live.GetUID())
+		stored.SetGeneration(live.GetGeneration() + 1)
+		stored.SetCreationTimestamp(live.GetCreationTimestamp())
+	}
+	setDefaults(stored)
+	if d, ok := live.(*appsv1.Deployment); ok {
+		stored.(*appsv1.Deployment).Status = d.Status
+	}
+	c.store(stored)
+}
+
+// setDefaults sets some of what the API server sets in what is written.
+func setDefaults(o Object) {
+	switch o := o.(type) {
+	case *corev1.Service:
+		o.Spec.ClusterIP, o.Spec.ClusterIPs = "10.96.0.10", []string{"10.96.0.10"}
+		o.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+		o.Spec.SessionAffinity = corev1.ServiceAffinityNone
+	case *appsv1.Deployment:
+		if o.Spec.Replicas == nil {
+			o.Spec.Replicas = new(int32(1))
+		}
+		o.Spec.ProgressDeadlineSeconds = new(int32(600))
+		quarter := intstr.FromString("25%")
+		o.Spec.Strategy = appsv1.DeploymentStrategy{
+			Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &quarter, MaxUnavailable: &quarter},
+		}
+		pod := &o.Spec.Template.Spec
+		pod.RestartPolicy, pod.DNSPolicy, pod.SchedulerName = corev1.RestartPolicyAlways, corev1.DNSClusterFirst, corev1.DefaultSchedulerName
+		pod.SecurityContext = &corev1.PodSecurityContext{}
+		for i := range pod.Containers {
+			pod.Containers[i].ImagePullPolicy = corev1.PullIfNotPresent
+		}
+		for i := range pod.Volumes {
+			pod.Volumes[i].Secret.DefaultMode = new(int32(0o644))
+		}
+	}
+}
+
+func (c *cluster) find(o Object) Object {
+	switch o.(type) {
+	case *appsv1.Deployment:
+		return lookUp(c.Observed.Deployments, o.GetName())
+	case *corev1.Service:
+		return lookUp(c.Observed.Services, o.GetName())
+	case *rbacv1.Role:
+		return lookUp(c.Observed.Roles, o.GetName())
+	case *rbacv1.RoleBinding:
+		return lookUp(c.Observed.RoleBindings, o.GetName())
+	}
+	for _, r := range c.Observed.registrations() {
+		if KeyOf(r.object) == KeyOf(o) {
+			return r.object
+		}
+	}
+	return nil
+}
+
+func (c *cluster) store(o Object) {
+	c.remove(o)
+	c.Observed.Adopt(o, "")
+}
+
+// remove takes an object away, whoever does it.
+func (c *cluster) remove(o Object) {
+	switch o.(type) {
+	case *appsv1.Deployment:
+		delete(c.Observed.Deployments, o.GetName())
+	case *corev1.Service:
+		delete(c.Observed.Services, o.GetName())
+	case *rbacv1.Role:
+		delete(c.Observed.Roles, o.GetName())
+	case *rbacv1.RoleBinding:
+		delete(c.Observed.RoleBindings, o.GetName())
+	}
+	c.Observed.Validating = slices.DeleteFunc(c.Observed.Validating, func(v *admissionv1.ValidatingWebhookConfiguration) bool { return KeyOf(v) == KeyOf(o) })
+	c.Observed.Mutating = slices.DeleteFunc(c.Observed.Mutating, func(m *admissionv1.MutatingWebhookConfiguration) bool { return KeyOf(m) == KeyOf(o) })
+}
+
+// becomeAvailable is what the Deployment controller and the endpoints controller make
+// of a Deployment that is rolled out whole. It happens once for each generation.
+func (c *cluster) becomeAvailable(deployment string) {
+	d := c.Observed.Deployments[deployment]
+	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == *d.Spec.Replicas {
+		return
+	}
+	n := *d.Spec.Replicas
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
+		Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: metav1.NewTime(c.now), LastTransitionTime: metav1.NewTime(c.now)},
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(c.now)},
+		},
+	}
+	c.serve(deployment, "10.244.0.5")
+}
+
+// becomeUnavailable is what a Deployment shows whose pods do not get ready, or not any
+// more.
+func (c *cluster) becomeUnavailable(deployment string) {
+	d := c.Observed.Deployments[deployment]
+	n := *d.Spec.Replicas
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, UnavailableReplicas: n,
+		Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "ReplicaSetUpdated", LastUpdateTime: metav1.NewTime(c.now), LastTransitionTime: metav1.NewTime(c.now)},
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(c.now), Message: "Deployment does not have minimum availability."},
+		},
+	}
+	c.serve(deployment)
+}
+
+// serve sets the ready endpoints behind a Deployment's Service.
+func (c *cluster) serve(deployment string, addresses ...string) {
+	service := c.Observed.Services[names.Service(deployment)]
+	if service == nil {
+		return
+	}
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: service.Name + "-1"}}
+	for _, port := range service.Spec.Ports {
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &port.Name, Port: new(port.TargetPort.IntVal)})
+	}
+	for i, address := range addresses {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+			TargetRef: &corev1.ObjectReference{Namespace: "shop", Name: fmt.Sprintf("%s-%d", deployment, i)},
+		})
+	}
+	c.Observed.Slices[service.Name] = []*discoveryv1.EndpointSlice{slice}
+}
+
+// validating is the live registration of a Deployment's validating webhook.
+func (c *cluster) validating(deployment string) *admissionv1.ValidatingWebhookConfiguration {
+	for _, v := range c.Observed.Validating {
+		if strings.HasPrefix(v.Name, "v."+deployment+".") {
+			return v
+		}
+	}
+	c.t.Helper()
+	c.t.Fatalf("the webhook of Deployment %s is not registered", deployment)
+	return nil
+}

@@ -1,0 +1,224 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// noon is when the clock of these tests starts.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// cluster is one that holds the operator shop.v1 in the namespace "shop", as far as
+// the operator's plans can see it. It stores what plans write as an API server
+// would; Deployments, endpoints and answers stay as a test sets them.
+type cluster struct {
+	Input
+	t      *testing.T
+	now    time.Time
+	group  *operatorsv1.OperatorGroup
+	trust  install.Trust
+	answer func(Endpoint) Answer // what an endpoint says when it is dialled
+	uids   int
+}
+
+// clusterWith has nothing but a ClusterServiceVersion with these webhooks, whose
+// Deployments are listed in the order in which webhooks first name them.
+func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
+	c := &cluster{
+		t: t, now: noon,
+		group:  &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "group", UID: "uid-of-group"}},
+		trust:  install.Trust{CABundle: []byte("ca"), CAHash: "hash-of-ca", Generation: 1},
+		answer: func(Endpoint) Answer { return Answer{} },
+	}
+	c.CSV = &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid-of-shop", Generation: 1}}
+	c.CSV.Spec.WebhookDefinitions = webhooks
+	for _, w := range webhooks {
+		if c.spec(w.DeploymentName) == nil {
+			c.declare(w.DeploymentName)
+		}
+	}
+	c.Policy = DefaultPolicy()
+	c.Certificates = map[string]managerv1alpha1.CertificateStatus{}
+	c.Secrets = map[string]SecretWrite{}
+	c.Observed = Observed{
+		Deployments: map[string]*appsv1.Deployment{}, Services: map[string]*corev1.Service{},
+		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},
+		Roles: map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
+		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Contests: map[string]Contest{},
+	}
+	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		c.Certificates[spec.Name] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
+	}
+	return c
+}
+
+// webhookOf is the validating webhook "v.<deployment>.example.com" of a Deployment.
+func webhookOf(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
+	sideEffects := admissionv1.SideEffectClassNone
+	d := operatorsv1alpha1.WebhookDescription{
+		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v." + deployment + ".example.com", DeploymentName: deployment,
+		SideEffects: &sideEffects, AdmissionReviewVersions: []string{"v1"},
+		Rules: []admissionv1.RuleWithOperations{{
+			Operations: []admissionv1.OperationType{admissionv1.Create},
+			Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+		}},
+	}
+	for _, change := range changes {
+		change(&d)
+	}
+	return d
+}
+
+func mutatingNamed(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) {
+		d.Type, d.GenerateName = operatorsv1alpha1.MutatingAdmissionWebhook, generateName
+	}
+}
+
+func onTarget(port string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.TargetPort = new(intstr.Parse(port)) }
+}
+
+// declare adds a Deployment to the ClusterServiceVersion.
+func (c *cluster) declare(deployment string) {
+	labels := map[string]string{"app": deployment}
+	specs := &c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	*specs = append(*specs, operatorsv1alpha1.StrategyDeploymentSpec{Name: deployment, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "shop:1"}}},
+		},
+	}})
+}
+
+// spec is what the ClusterServiceVersion says of a Deployment.
+func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentSpec {
+	specs := c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	for i := range specs {
+		if specs[i].Name == deployment {
+			return &specs[i]
+		}
+	}
+	return nil
+}
+
+// next is the plan for the cluster as it is.
+func (c *cluster) next() Plan {
+	in := install.Input{
+		CSV: c.CSV, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
+		Configurations: c.Observed.Configurations(c.CSV), Trust: map[string]install.Trust{},
+	}
+	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		in.Services[spec.Name] = names.Service(spec.Name)
+		if len(install.DescriptionsOf(c.CSV, spec.Name)) > 0 {
+			in.Trust[spec.Name] = c.trust
+		}
+	}
+	c.Desired = install.Render(in)
+	return Next(c.Input, c.now)
+}
+
+// pass is one pass of the manager: endpoints are dialled where the plan asks for it,
+// steps are carried out, and status and phases are stored. It returns the plan.
+func (c *cluster) pass() Plan {
+	c.t.Helper()
+	c.Observed.Answers = map[Endpoint]Answer{}
+	plan := c.next()
+	if len(plan.Probes) > 0 {
+		for _, e := range plan.Probes {
+			c.Observed.Answers[e] = c.answer(e)
+		}
+		plan = c.next()
+	}
+	if len(plan.Probes) > 0 {
+		c.t.Fatalf("all endpoints answered and the plan asks for %v", plan.Probes)
+	}
+	for _, step := range plan.Steps {
+		c.carryOut(step)
+	}
+	c.Previous = *plan.Status.DeepCopy()
+	at := metav1.NewTime(c.now)
+	for _, p := range plan.Phases {
+		c.CSV.SetPhase(p.Phase, p.Reason, p.Message, &at)
+	}
+	return plan
+}
+
+// wait lets time pass.
+func (c *cluster) wait(d time.Duration) { c.now = c.now.Add(d) }
+
+// installed is a cluster in which all is well, an hour after the operator succeeded.
+func installed(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
+	t.Helper()
+	c := clusterWith(t, webhooks...)
+	for range 10 {
+		c.pass()
+		for name := range c.Observed.Deployments {
+			c.becomeAvailable(name)
+		}
+		c.wait(5 * time.Second)
+		if c.CSV.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
+			c.wait(time.Hour)
+			return c
+		}
+	}
+	t.Fatalf("the operator is %s (%s): %s", c.CSV.Status.Phase, c.CSV.Status.Reason, c.CSV.Status.Message)
+	return nil
+}
+
+// stepsOf says in a line each what a plan writes, and why. Names of registrations are
+// given without the hash at their end.
+func stepsOf(plan Plan) []string {
+	var lines []string
+	for _, step := range plan.Steps {
+		key := step.Key()
+		if strings.HasSuffix(step.Kind(), "WebhookConfiguration") {
+			key = key[:strings.LastIndex(key, "-")]
+		}
+		line := fmt.Sprintf("%s %s", step.Verb, key)
+		if !step.Drift.None() {
+			line += ": " + strings.Join(step.Drift.Fields, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// webhooksOf says in a line each how the webhooks of a plan stand.
+func webhooksOf(plan Plan) []string {
+	var lines []string
+	for _, d := range plan.Status.Deployments {
+		for _, w := range d.Webhooks {
+			lines = append(lines, fmt.Sprintf("%s %s %s: %s", w.GenerateName, w.State, w.Reason, w.Message))
+		}
+	}
+	return lines
+}
+
+// phasesOf says in a line each which phases a plan goes through.
+func phasesOf(plan Plan) []string {
+	var lines []string
+	for _, p := range plan.Phases {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", p.Phase, p.Reason, p.Message))
+	}
+	return lines
+}

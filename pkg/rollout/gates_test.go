@@ -1,0 +1,261 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// unregistered is a cluster in which nothing speaks against the registration of the
+// webhook of the Deployment "manager".
+func unregistered(t *testing.T) *cluster {
+	t.Helper()
+	c := clusterWith(t, webhookOf("manager"))
+	c.pass()
+	c.becomeAvailable("manager")
+	c.wait(time.Second)
+	return c
+}
+
+func TestRegistrationGates(t *testing.T) {
+	const (
+		webhook  = "v.manager.example.com"
+		register = "create ValidatingWebhookConfiguration " + webhook
+	)
+	foreign := Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
+	refusedBy := func(what string) func(Endpoint) Answer {
+		return func(e Endpoint) Answer {
+			if e.What == what {
+				return foreign
+			}
+			return Answer{}
+		}
+	}
+	live := func(c *cluster) *appsv1.Deployment { return c.Observed.Deployments["manager"] }
+	for name, test := range map[string]struct {
+		change    func(*cluster)
+		wantSteps []string
+		want      string // the webhook's state
+		wantLook  time.Duration
+	}{
+		"nothing speaks against it": {
+			change:    func(*cluster) {},
+			wantSteps: []string{register},
+			want:      webhook + " Waiting Registering: the registration is being written",
+		},
+		"the Deployment is not available": {
+			change: func(c *cluster) { c.becomeUnavailable("manager") },
+			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+		},
+		"the Deployment is available and an old replica still runs": {
+			change: func(c *cluster) { live(c).Status.Replicas = 2 },
+			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: 1 old replicas are not gone yet`,
+		},
+		"the Deployment's last change is not seen yet": {
+			change: func(c *cluster) { live(c).Generation++ },
+			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: the Deployment controller has not seen it yet`,
+		},
+		"the Deployment is being changed in this very pass": {
+			change:    func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
+			wantSteps: []string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
+			want:      webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: it is being updated`,
+		},
+		"there is no certificate": {
+			change: func(c *cluster) { c.Certificates["manager"] = managerv1alpha1.CertificateStatus{} },
+			want:   webhook + " Waiting CertificateMissing: the serving certificate is being written",
+		},
+		"the certificate cannot be used": {
+			change: func(c *cluster) {
+				c.Certificates["manager"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", Message: "Secret shop/manager-service-cert belongs to somebody else"}
+			},
+			want: webhook + " Waiting CertificateUnusable: Secret shop/manager-service-cert belongs to somebody else",
+		},
+		"namespaces are not labelled": {
+			change: func(c *cluster) { c.Observed.Uncovered = []string{"blue", "red"} },
+			want:   webhook + " Waiting NamespacesNotLabelled: namespaces of the OperatorGroup do not bear its label yet: blue, red",
+		},
+		"the Service is not there": {
+			change:    func(c *cluster) { delete(c.Observed.Services, "manager-service") },
+			wantSteps: []string{"create Service shop/manager-service"},
+			want:      webhook + " Waiting ServiceMissing: service manager-service is being created",
+		},
+		"no endpoint is ready": {
+			change: func(c *cluster) { c.serve("manager") },
+			want:   webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
+		},
+		"endpoints say that they are not ready": {
+			change: func(c *cluster) {
+				c.Observed.Slices["manager-service"][0].Endpoints[0].Conditions.Ready = new(false)
+			},
+			want: webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
+		},
+		"endpoints serve another port": {
+			change: func(c *cluster) { c.Observed.Slices["manager-service"][0].Ports[0].Name = new("metrics") },
+			want:   webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
+		},
+		"endpoints do not say that they are ready": { // ready unless said otherwise
+			change: func(c *cluster) {
+				c.Observed.Slices["manager-service"][0].Endpoints[0].Conditions.Ready = nil
+			},
+			wantSteps: []string{register},
+			want:      webhook + " Waiting Registering: the registration is being written",
+		},
+		"a pod refuses": {
+			change:   func(c *cluster) { c.answer = refusedBy("pod shop/manager-0") },
+			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantLook: 100 * time.Millisecond,
+		},
+		"one pod of several refuses": {
+			change: func(c *cluster) {
+				c.serve("manager", "10.244.0.5", "10.244.0.6", "10.244.0.7")
+				c.answer = refusedBy("pod shop/manager-1")
+			},
+			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantLook: 100 * time.Millisecond,
+		},
+		"the Service's own address refuses": {
+			change:   func(c *cluster) { c.answer = refusedBy("service shop/manager-service") },
+			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantLook: 100 * time.Millisecond,
+		},
+		"a pod refuses for half a minute": {
+			change: func(c *cluster) {
+				c.answer = refusedBy("pod shop/manager-0")
+				c.wait(29 * time.Second)
+			},
+			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantLook: 3 * time.Second,
+		},
+		"a pod refuses for ten minutes": {
+			change: func(c *cluster) {
+				c.answer = refusedBy("pod shop/manager-0")
+				c.wait(10 * time.Minute)
+			},
+			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantLook: 5 * time.Second,
+		},
+		"nobody answers, and availability is enough": {
+			change: func(c *cluster) {
+				c.Policy.Gate = GateAvailable
+				c.serve("manager")
+			},
+			wantSteps: []string{register},
+			want:      webhook + " Waiting Registering: the registration is being written",
+		},
+		"the Deployment is not available, which would be enough": {
+			change: func(c *cluster) {
+				c.Policy.Gate = GateAvailable
+				c.becomeUnavailable("manager")
+			},
+			want: webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := unregistered(t)
+			test.change(c)
+			plan := c.pass()
+			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+			if test.wantLook != 0 && !plan.NextLook.Equal(c.now.Add(test.wantLook)) {
+				t.Errorf("the next look is at %s, want %s later than now", plan.NextLook, test.wantLook)
+			}
+		})
+	}
+}
+
+// A targetPort is taken for granted until there are pods that could name it.
+func TestTargetPortThatNoContainerNames(t *testing.T) {
+	for name, test := range map[string]struct {
+		pods []*corev1.Pod
+		want string
+	}{
+		"no pods yet": {nil, "v.manager.example.com Waiting NoReadyEndpoints: service manager-service has no ready endpoint"},
+		"with pods": {[]*corev1.Pod{{}}, `v.manager.example.com Waiting NoSuchPort: no container names a port "https", which is the targetPort of service manager-service: ` +
+			`correct targetPort in spec.webhookdefinitions, or name the port of the container`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clusterWith(t, webhookOf("manager", onTarget("https")))
+			c.pass()
+			c.becomeAvailable("manager")
+			c.Observed.Slices["manager-service"][0].Ports = nil
+			c.Observed.Pods["manager"] = test.pods
+			if diff := cmp.Diff([]string{test.want}, webhooksOf(c.pass())); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every ready endpoint is dialled once, and so is the Service's own address, under the
+// name that API servers use.
+func TestEndpointsToDial(t *testing.T) {
+	endpoint := func(address, what string) Endpoint {
+		return Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager"}
+	}
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		want   []Endpoint
+	}{
+		"two pods": {
+			func(c *cluster) { c.serve("manager", "10.244.0.6", "10.244.0.5") },
+			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-1"), endpoint("10.244.0.6:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+		},
+		"an endpoint that is no pod": {
+			func(c *cluster) { c.Observed.Slices["manager-service"][0].Endpoints[0].TargetRef = nil },
+			[]Endpoint{endpoint("10.244.0.5:443", "endpoint 10.244.0.5"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+		},
+		"IPv6": {
+			func(c *cluster) { c.serve("manager", "fd00::5") },
+			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+		},
+		"a Service without an address": {
+			func(c *cluster) { c.Observed.Services["manager-service"].Spec.ClusterIP = corev1.ClusterIPNone },
+			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0")},
+		},
+		"two webhooks on one port": {
+			func(c *cluster) {
+				c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com")))
+			},
+			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+		},
+		"nobody, when availability is enough": {
+			func(c *cluster) { c.Policy.Gate = GateAvailable }, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := unregistered(t)
+			test.change(c)
+			plan := c.next()
+			if diff := cmp.Diff(test.want, plan.Probes); diff != "" {
+				t.Errorf("endpoints to dial (-want +got):\n%s", diff)
+			}
+			if test.want != nil && plan.Status.Deployments[0].Webhooks[0].Reason != "Probing" {
+				t.Errorf("the reason is %s", plan.Status.Deployments[0].Webhooks[0].Reason)
+			}
+		})
+	}
+}
+
+// A webhook on a port of its own is dialled there, on pods and on the Service.
+func TestEndpointsOfASecondPort(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager", onTarget("9443")), webhookOf("manager", onTarget("9444"), mutatingNamed("m.manager.example.com")))
+	c.pass()
+	c.becomeAvailable("manager")
+	var got []string
+	for _, e := range c.next().Probes {
+		got = append(got, e.Address)
+	}
+	if diff := cmp.Diff([]string{"10.244.0.5:9443", "10.96.0.10:443", "10.244.0.5:9444", "10.96.0.10:444"}, got); diff != "" {
+		t.Errorf("addresses to dial of %s (-want +got):\n%s", names.Service("manager"), diff)
+	}
+}

@@ -1,0 +1,101 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The whole of an installation with two Deployments, as a timeline: each one's
+// webhooks go live before the next Deployment starts.
+func TestInstallationStepByStep(t *testing.T) {
+	c := clusterWith(t, webhookOf("first"), webhookOf("first", mutatingNamed("m.first.example.com")), webhookOf("second"))
+	c.Secrets["first"] = SecretWrite{Object: secretOf("first")}
+	c.Secrets["second"] = SecretWrite{Object: secretOf("second")}
+
+	for _, moment := range []struct {
+		when       string
+		happens    func()
+		wantSteps  []string
+		wantPhases []string
+	}{
+		{
+			when:    "the ClusterServiceVersion is new",
+			happens: func() {},
+			wantSteps: []string{
+				"create Secret shop/first-service-cert", "create Secret shop/second-service-cert",
+				"create Service shop/first-service", "create Role shop/first-service-cert", "create RoleBinding shop/first-service-cert",
+				"create Deployment shop/first",
+			},
+			wantPhases: []string{
+				"Pending RequirementsUnknown: requirements not yet checked",
+				"InstallReady AllRequirementsMet: all requirements found, attempting install",
+				"Installing InstallSucceeded: waiting for install components to report healthy",
+				"Installing InstallWaiting: installing: waiting for deployment first to become ready: the Deployment is being created",
+			},
+		},
+		{
+			when: "its pods do not run yet",
+			happens: func() {
+				c.Secrets = nil
+				c.becomeUnavailable("first")
+			},
+			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment first to become ready: deployment "first" not available: Deployment does not have minimum availability`},
+		},
+		{
+			when:    "they do",
+			happens: func() { c.becomeAvailable("first") },
+			wantSteps: []string{
+				"create ValidatingWebhookConfiguration v.first.example.com", "create MutatingWebhookConfiguration m.first.example.com",
+			},
+			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.first.example.com to be registered: the registration is being written"},
+		},
+		{
+			when:    "its webhooks are live",
+			happens: func() {},
+			wantSteps: []string{
+				"create Service shop/second-service", "create Role shop/second-service-cert", "create RoleBinding shop/second-service-cert",
+				"create Deployment shop/second",
+			},
+			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.first.example.com to be known to every API server"},
+		},
+		{
+			when:       "the second is available",
+			happens:    func() { c.becomeAvailable("second") },
+			wantSteps:  []string{"create ValidatingWebhookConfiguration v.second.example.com"},
+			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.second.example.com to be registered: the registration is being written"},
+		},
+		{
+			when:       "all is registered",
+			happens:    func() {},
+			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.second.example.com to be known to every API server"},
+		},
+		{
+			when:       "every API server knows it",
+			happens:    func() { c.wait(c.Policy.Settle) },
+			wantPhases: []string{"Succeeded InstallSucceeded: install strategy completed with no errors"},
+		},
+		{when: "nothing happens", happens: func() {}},
+		{when: "nothing happens for a day", happens: func() { c.wait(24 * time.Hour) }},
+	} {
+		moment.happens()
+		plan := c.pass()
+		if diff := cmp.Diff(moment.wantSteps, stepsOf(plan)); diff != "" {
+			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
+		}
+		if diff := cmp.Diff(moment.wantPhases, phasesOf(plan)); diff != "" {
+			t.Errorf("when %s, phases (-want +got):\n%s", moment.when, diff)
+		}
+		c.wait(time.Second)
+	}
+}
+
+func secretOf(deployment string) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: deployment + "-service-cert"},
+	}
+}

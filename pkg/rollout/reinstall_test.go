@@ -1,0 +1,64 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// A Deployment that worked for an hour and is changed: what it showed before the change
+// neither lets the operator succeed nor makes it fail, and its webhooks stay.
+func TestChangeOfALiveDeployment(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	for _, moment := range []struct {
+		when       string
+		happens    func()
+		wantSteps  []string
+		wantPhases []string
+		wantState  managerv1alpha1.DeploymentState
+	}{
+		{
+			when:      "the image changes",
+			happens:   func() { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
+			wantSteps: []string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
+			wantPhases: []string{
+				"Pending NeedsReinstall: calculated deployment install is bad",
+				"InstallReady AllRequirementsMet: all requirements found, attempting install",
+				"Installing InstallSucceeded: waiting for install components to report healthy",
+				`Installing InstallWaiting: installing: waiting for deployment manager to become ready: deployment "manager" not available: it is being updated`,
+			},
+			wantState: managerv1alpha1.DeploymentProgressing,
+		},
+		{
+			when:       "nobody has looked at the change",
+			happens:    func() {},
+			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment manager to become ready: deployment "manager" not available: the Deployment controller has not seen it yet`},
+			wantState:  managerv1alpha1.DeploymentProgressing,
+		},
+		{
+			when:       "it is rolled out",
+			happens:    func() { c.becomeAvailable("manager") },
+			wantPhases: []string{"Succeeded InstallSucceeded: install strategy completed with no errors"},
+			wantState:  managerv1alpha1.DeploymentAvailable,
+		},
+	} {
+		moment.happens()
+		plan := c.pass()
+		if diff := cmp.Diff(moment.wantSteps, stepsOf(plan)); diff != "" {
+			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
+		}
+		if diff := cmp.Diff(moment.wantPhases, phasesOf(plan)); diff != "" {
+			t.Errorf("when %s, phases (-want +got):\n%s", moment.when, diff)
+		}
+		if got := plan.Status.Deployments[0].State; got != moment.wantState {
+			t.Errorf("when %s, the Deployment is %s, want %s", moment.when, got, moment.wantState)
+		}
+		if diff := cmp.Diff([]string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan)); diff != "" {
+			t.Errorf("when %s, webhooks (-want +got):\n%s", moment.when, diff)
+		}
+		c.wait(time.Second)
+	}
+}
