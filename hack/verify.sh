@@ -35,7 +35,10 @@ generated_files() {
   local fresh status=0
   fresh=$(mktemp -d)
   cp -r go.mod go.sum hack pkg manifests "$fresh"
-  { "$fresh/hack/generate.sh" && diff -ruN pkg "$fresh/pkg" && diff -ruN manifests "$fresh/manifests"; } || status=$?
+  "$fresh/hack/generate.sh" || status=1
+  for dir in pkg manifests; do
+    diff -ruN "$dir" "$fresh/$dir" || status=1
+  done
   rm -rf "$fresh"
   return $status
 }
