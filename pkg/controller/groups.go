@@ -63,7 +63,7 @@ func (c *Controller) lookAtNamespaces(ctx context.Context) error {
 
 // label changes labels of a Namespace that is still the one that was looked at.
 func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespace, add, remove []string) error {
-	if len(add)+len(remove) == 0 || namespace.DeletionTimestamp != nil {
+	if len(add)+len(remove) == 0 {
 		return nil
 	}
 	labels := map[string]any{}
@@ -114,9 +114,14 @@ func (c *Controller) selectedLabels() map[string]bool {
 	return selected
 }
 
-// labels tells whether a group that uses the label is there and not on its way out.
+// labels tells whether a group marks its targets with the label and is not on its way
+// out. It asks for the group's spec: its status may still tell of the spec before.
 func (c *Controller) labels(label string) bool {
 	return slices.ContainsFunc(c.caches.groups.all(), func(g *operatorsv1.OperatorGroup) bool {
-		return operatorsv1.OperatorGroupLabelPrefix+string(g.UID) == label && g.DeletionTimestamp == nil && len(g.Status.Namespaces) > 0 && g.Status.Namespaces[0] != corev1.NamespaceAll
+		if operatorsv1.OperatorGroupLabelPrefix+string(g.UID) != label || g.DeletionTimestamp != nil {
+			return false
+		}
+		targets, err := scope.Targets(g, c.caches.namespaces.all())
+		return err == nil && !slices.Contains(targets, metav1.NamespaceAll)
 	})
 }

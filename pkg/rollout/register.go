@@ -33,7 +33,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 // this decision knows was written by a manager that saw more: it is left alone.
 func (p *planner) keep(desired, live Object) {
 	if generationOf(live) <= generationOf(desired) {
-		p.want(desired, live)
+		p.want(p.covering(desired, live), live)
 	}
 }
 

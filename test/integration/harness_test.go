@@ -42,6 +42,7 @@ type env struct {
 	any       dynamic.Interface
 	managers  int // started so far
 	marks     int // in the audit log so far
+	touches   int // of a ClusterServiceVersion so far
 }
 
 // newEnv makes a Namespace that is gone, with all webhooks of it, after the test.

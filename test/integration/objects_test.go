@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"strconv"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +57,15 @@ func (e *env) edit(csv string, change func(*operatorsv1alpha1.ClusterServiceVers
 		}
 		return err
 	}))
+}
+
+// touch changes a ClusterServiceVersion in nothing that matters.
+func (e *env) touch(csv string) {
+	e.Helper()
+	e.touches++
+	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		metav1.SetMetaDataLabel(&c.ObjectMeta, "touched", strconv.Itoa(e.touches))
+	})
 }
 
 func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
@@ -89,62 +88,6 @@ func TestScopeLabelsNamespacesThatComeLater(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	e.newNamespace(later, nil)
 	e.carriesLabel(group, []string{later}, later)
-}
-
-// A Namespace that leaves the group leaves its webhooks' scope.
-func TestScopeShrinks(t *testing.T) {
-	e := newParallelEnv(t)
-	other := e.newNamespace("", nil)
-	group := e.group("og", namespaces(e.namespace, other))
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
-	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
-	e.eventually("the group says so", func() (bool, any) {
-		got := e.groupStatus("og").Namespaces
-		return slices.Equal(got, []string{e.namespace}), got
-	})
-	e.carriesLabel(group, []string{e.namespace}, e.namespace, other)
-}
-
-// A group's new selection has to reach the webhooks that are live.
-func TestScopeChangeReachesTheRegistration(t *testing.T) {
-	for name, test := range map[string]struct {
-		before, after func(own string) operatorsv1.OperatorGroupSpec
-	}{
-		"another selector": {
-			func(own string) operatorsv1.OperatorGroupSpec { return selecting("test", own) },
-			func(own string) operatorsv1.OperatorGroupSpec { return selecting("test2", own) },
-		},
-		"from names to all": {
-			func(own string) operatorsv1.OperatorGroupSpec { return namespaces(own) },
-			func(string) operatorsv1.OperatorGroupSpec { return allNamespaces },
-		},
-		"from all to names": {
-			func(string) operatorsv1.OperatorGroupSpec { return allNamespaces },
-			func(own string) operatorsv1.OperatorGroupSpec { return namespaces(own) },
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.labelNamespace(e.namespace, "test", e.namespace)
-			e.labelNamespace(e.namespace, "test2", e.namespace)
-			e.group("og", test.before(e.namespace))
-			e.runDeployments()
-			e.manage()
-			e.install(csv("operator.v1", "server"))
-			uid := e.registration("v.example.com").UID
-			group := e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
-			e.eventually("the registration selects anew", func() (bool, any) {
-				got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
-				return gocmp.Equal(got, selectorOf(group)), got
-			})
-			if e.registration("v.example.com").UID != uid {
-				t.Error("the registration was replaced: in between, the webhook was not called")
-			}
-			e.succeeds("operator.v1")
-		})
-	}
 }
 
 func isRegistration(write string) bool { return strings.Contains(write, "webhookconfigurations/") }

@@ -1,0 +1,29 @@
+package rollout
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// covering is the desired registration as it may be written now. While Namespaces of
+// the scope lack its label, a live registration goes on selecting as it does: those
+// that it covers today would be without it until they are labelled.
+func (p *planner) covering(desired, live Object) Object {
+	if len(p.Observed.Uncovered) == 0 {
+		return desired
+	}
+	switch live := live.(type) {
+	case *admissionv1.ValidatingWebhookConfiguration:
+		if len(live.Webhooks) > 0 {
+			held := desired.DeepCopyObject().(*admissionv1.ValidatingWebhookConfiguration)
+			held.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
+			return held
+		}
+	case *admissionv1.MutatingWebhookConfiguration:
+		if len(live.Webhooks) > 0 {
+			held := desired.DeepCopyObject().(*admissionv1.MutatingWebhookConfiguration)
+			held.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
+			return held
+		}
+	}
+	return desired
+}

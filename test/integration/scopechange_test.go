@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// A Namespace that leaves the group leaves its webhooks' scope.
+func TestScopeShrinks(t *testing.T) {
+	e := newParallelEnv(t)
+	other := e.newNamespace("", nil)
+	group := e.group("og", namespaces(e.namespace, other))
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
+	e.eventually("the group says so", func() (bool, any) {
+		got := e.groupStatus("og").Namespaces
+		return slices.Equal(got, []string{e.namespace}), got
+	})
+	e.carriesLabel(group, []string{e.namespace}, e.namespace, other)
+}
+
+// A group's new selection has to reach the webhooks that are live.
+func TestScopeChangeReachesTheRegistration(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after func(own string) operatorsv1.OperatorGroupSpec
+	}{
+		"another selector": {
+			func(own string) operatorsv1.OperatorGroupSpec { return selecting("test", own) },
+			func(own string) operatorsv1.OperatorGroupSpec { return selecting("test2", own) },
+		},
+		"from names to all": {
+			func(own string) operatorsv1.OperatorGroupSpec { return namespaces(own) },
+			func(string) operatorsv1.OperatorGroupSpec { return allNamespaces },
+		},
+		"from all to names": {
+			func(string) operatorsv1.OperatorGroupSpec { return allNamespaces },
+			func(own string) operatorsv1.OperatorGroupSpec { return namespaces(own) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.labelNamespace(e.namespace, "test", e.namespace)
+			e.labelNamespace(e.namespace, "test2", e.namespace)
+			e.group("og", test.before(e.namespace))
+			e.runDeployments()
+			e.manage()
+			e.install(csv("operator.v1", "server"))
+			uid := e.registration("v.example.com").UID
+			group := e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
+			e.eventually("the registration selects anew", func() (bool, any) {
+				got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
+				return gocmp.Equal(got, selectorOf(group)), got
+			})
+			if e.registration("v.example.com").UID != uid {
+				t.Error("the registration was replaced: in between, the webhook was not called")
+			}
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// In between, no Namespace of the old or the new scope is without its webhook.
+func TestScopeNarrowsOnceNamespacesAreLabelled(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	var labelling atomic.Bool // is let through
+	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+		if strings.Contains(r.URL.Path, "/namespaces/"+e.namespace) && strings.Count(r.URL.Path, "/") == 4 && !labelling.Load() {
+			return kube.DropBefore
+		}
+		return kube.Pass
+	})
+	m := e.manageThrough(proxy.Config())
+	e.install(csv("operator.v1", "server"))
+	m.looksAfter(func() {
+		e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
+	})
+	m.looksAfter(func() { e.touch("operator.v1") })
+	if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(&operatorsv1.OperatorGroup{}); !gocmp.Equal(got, want) {
+		t.Errorf("the Namespace has no label yet, and the webhook selects by %v", got)
+	}
+	labelling.Store(true)
+	e.eventually("the registration selects by the label", func() (bool, any) {
+		got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
+		return len(got.MatchLabels) > 0, got
+	})
+}
+
+func TestScopeWidensBeforeNamespacesLoseTheirLabel(t *testing.T) {
+	e := newParallelEnv(t)
+	group := e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	proxy := e.proxy(nil)
+	e.manageThrough(proxy.Config())
+	e.install(csv("operator.v1", "server"))
+	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = allNamespaces })
+	e.carriesLabel(group, nil, e.namespace)
+	writes := proxy.Writes()
+	slices.Reverse(writes)
+	unlabelled := slices.Index(writes, "PATCH /api/v1/namespaces/"+e.namespace)
+	widened := slices.IndexFunc(writes, isRegistration)
+	if unlabelled > widened {
+		t.Errorf("the Namespace lost its label before the webhook's selector was widened; the last first:\n%s", strings.Join(writes, "\n"))
+	}
+}
+
+// A Namespace whose deletion hangs is a target like any other.
+func TestScopeCoversTerminatingNamespaces(t *testing.T) {
+	e := newParallelEnv(t)
+	other := e.newNamespace("", nil)
+	e.must(e.kube.CoreV1().Namespaces().Delete(e.ctx, other, metav1.DeleteOptions{}))
+	group := e.group("og", namespaces(e.namespace, other))
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	e.carriesLabel(group, []string{e.namespace, other}, e.namespace, other)
+}
