@@ -2,7 +2,13 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // waitsFor says what a Deployment still lacks before the next may start; empty when
@@ -19,14 +25,14 @@ func (v deploymentView) waitsFor() string {
 	return ""
 }
 
-// relax tells whether a Deployment has held up the next for long enough. Operators
-// exist whose first Deployment does not get ready before a webhook of the second
-// answers: the order is a preference, never a trap.
-func (p *planner) relax(v deploymentView, waits string) bool {
-	if v.progress.since.IsZero() {
+// relax tells whether a Deployment has held up those behind it for long enough.
+// Operators exist whose first Deployment does not get ready before a webhook of the
+// second answers: the order is a preference, never a trap.
+func (p *planner) relax(v deploymentView, waits string, behind []install.Deployment) bool {
+	if len(behind) == 0 || v.progress.since.IsZero() {
 		return false
 	}
-	bound := v.progress.since.Add(p.Policy.OrderBound)
+	bound := p.waitingSince(v).Add(p.Policy.OrderBound)
 	if running := v.progress.running; !running.IsZero() {
 		bound = earlier(bound, running.Add(p.Policy.RunningBound))
 	}
@@ -34,10 +40,28 @@ func (p *planner) relax(v deploymentView, waits string) bool {
 		p.lookAgain(bound)
 		return false
 	}
-	if p.relaxed == "" {
+	if p.relaxed == "" && (p.starts(behind) || meta.IsStatusConditionTrue(p.Previous.Conditions, managerv1alpha1.ConditionOrderRelaxed)) {
 		p.relaxed = fmt.Sprintf("deployment %s is not complete within its bound, the next one starts without it: %s", v.name, waits)
 	}
 	return true
+}
+
+// waitingSince is when a Deployment, or a webhook of it that is not live, last came a
+// step further.
+func (p *planner) waitingSince(v deploymentView) time.Time {
+	since := v.progress.since
+	for _, w := range v.webhooks {
+		if !w.live() {
+			since = later(since, sinceOf(p.Previous, w.Webhook, w.state, p.now))
+		}
+	}
+	return since
+}
+
+// starts tells whether some of the Deployments do not exist yet. To go on past those
+// that do is no news: they have started in their order.
+func (p *planner) starts(deployments []install.Deployment) bool {
+	return slices.ContainsFunc(deployments, func(d install.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -72,14 +72,14 @@ func (p *planner) install() {
 		p.writeSecret(d, false)
 	}
 	blocker := ""
-	for _, d := range p.Desired.Deployments {
+	for i, d := range p.Desired.Deployments {
 		if blocker != "" {
 			p.postpone(d, blocker)
 			continue
 		}
 		view := p.rollOut(d)
 		p.deployments = append(p.deployments, view)
-		if waits := view.waitsFor(); waits != "" && !p.relax(view, waits) {
+		if waits := view.waitsFor(); waits != "" && !p.relax(view, waits, p.Desired.Deployments[i+1:]) {
 			blocker = view.name
 		}
 	}

@@ -1,0 +1,174 @@
+package rollout
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// stuck is a cluster whose first Deployment does not get ready; a second one is
+// behind it.
+func stuck(t *testing.T) *cluster {
+	t.Helper()
+	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
+	c.pass()
+	c.becomeUnavailable("first")
+	return c
+}
+
+// runUnready makes the containers of the first Deployment run without getting ready.
+func runUnready(c *cluster) {
+	c.Observed.Pods["first"] = []*corev1.Pod{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "first-0"},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "manager", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.now)}},
+		}}},
+	}}
+}
+
+func TestOrderAndItsRelaxing(t *testing.T) {
+	const postponed = "second Pending EarlierDeployment: starts after deployment first and its webhooks"
+	unready := `deployment "first" not available: Deployment does not have minimum availability`
+	for name, test := range map[string]struct {
+		change      func(*cluster)
+		after       time.Duration
+		wantStarted bool
+		wantRelaxed string
+		wantLook    time.Duration // after noon
+	}{
+		"just before the bound": {
+			change: func(*cluster) {}, after: 59 * time.Second,
+			wantLook: time.Minute,
+		},
+		"at the bound": {
+			change: func(*cluster) {}, after: time.Minute,
+			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " + unready,
+		},
+		"containers run without getting ready, just before their bound": {
+			change: runUnready, after: 19 * time.Second,
+			wantLook: 20 * time.Second,
+		},
+		"containers run without getting ready, at their bound": {
+			change: runUnready, after: 20 * time.Second,
+			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " +
+				unready + ": pod first-0: container manager runs and its readiness probe fails",
+		},
+		"containers that began late have the whole of their bound": {
+			change: func(c *cluster) {
+				c.wait(15 * time.Second)
+				runUnready(c)
+			},
+			after: 19 * time.Second, wantLook: 35 * time.Second,
+		},
+		"containers that began very late do not extend the other": {
+			change: func(c *cluster) {
+				c.wait(50 * time.Second)
+				runUnready(c)
+			},
+			after: 5 * time.Second, wantLook: time.Minute,
+		},
+		"a Deployment whose webhook does not serve": {
+			change: func(c *cluster) {
+				c.becomeAvailable("first")
+				c.serve("first")
+			},
+			after: time.Minute, wantStarted: true,
+			wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: webhook v.first.example.com: service first-service has no ready endpoint",
+		},
+		"a Deployment that is complete": {
+			change: func(c *cluster) {
+				c.becomeAvailable("first")
+				c.pass()
+			},
+			after: 0, wantStarted: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := stuck(t)
+			test.change(c)
+			c.wait(test.after)
+			plan := c.pass()
+			started := slices.Contains(stepsOf(plan), "create Deployment shop/second")
+			if started != test.wantStarted {
+				t.Errorf("the second starts: %t, want %t; steps %q", started, test.wantStarted, stepsOf(plan))
+			}
+			if got := conditionOf(plan, "OrderRelaxed"); got != test.wantRelaxed {
+				t.Errorf("the order is relaxed because %q, want %q", got, test.wantRelaxed)
+			}
+			if d := plan.Status.Deployments[1]; !started && d.Name+" "+string(d.State)+" "+d.Reason+": "+d.Message != postponed {
+				t.Errorf("the second is %+v", d)
+			}
+			if test.wantLook != 0 && !plan.NextLook.Equal(noon.Add(test.wantLook)) {
+				t.Errorf("the next look is at %s, want %s", plan.NextLook, noon.Add(test.wantLook))
+			}
+		})
+	}
+}
+
+// An operator whose first Deployment waits for a webhook of its second: the second
+// starts, its webhook goes live, the first gets ready, and no more is said of it.
+func TestFirstDeploymentThatWaitsForTheSecond(t *testing.T) {
+	c := stuck(t)
+	c.wait(time.Minute)
+	c.pass()
+	if c.Observed.Deployments["second"] == nil {
+		t.Fatal("the second did not start")
+	}
+	c.wait(time.Second)
+	if again := c.pass(); conditionOf(again, "OrderRelaxed") == "" || len(again.Steps) > 0 {
+		t.Errorf("a pass later, steps %q, conditions %+v", stepsOf(again), again.Status.Conditions)
+	}
+	c.becomeAvailable("second")
+	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.second.example.com"}, stepsOf(c.pass())); diff != "" {
+		t.Errorf("steps when the second is available (-want +got):\n%s", diff)
+	}
+	c.becomeAvailable("first")
+	c.wait(time.Second)
+	plan := c.pass()
+	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.first.example.com"}, stepsOf(plan)); diff != "" {
+		t.Errorf("steps when the first is available (-want +got):\n%s", diff)
+	}
+	c.wait(5 * time.Second)
+	if plan = c.pass(); conditionOf(plan, "OrderRelaxed") != "" || c.CSV.Status.Phase != "Succeeded" {
+		t.Errorf("at the end: %s, conditions %+v", c.CSV.Status.Phase, plan.Status.Conditions)
+	}
+}
+
+// Pods of an operator that succeeded long ago go away: nothing starts out of its order,
+// and so nothing is said of the order.
+func TestOrderIsNotRelaxedByALoss(t *testing.T) {
+	c := installed(t, webhookOf("first"), webhookOf("second"))
+	c.becomeUnavailable("first")
+	c.wait(time.Hour)
+	if relaxed := conditionOf(c.pass(), "OrderRelaxed"); relaxed != "" {
+		t.Error(relaxed)
+	}
+}
+
+// A Deployment that exists is looked after, whatever those before it lack: it is
+// repaired, and so are its webhooks.
+func TestPostponedDeploymentIsRepaired(t *testing.T) {
+	c := installed(t, webhookOf("first"), webhookOf("second"))
+	c.becomeUnavailable("first")
+	c.Observed.Deployments["second"].Spec.Template.Spec.Containers[0].Image = "evil"
+	c.validating("second").Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+	want := []string{
+		`update Deployment shop/second: spec.template.spec.containers[name="manager"].image`,
+		`apply ValidatingWebhookConfiguration v.second.example.com: webhooks[name="v.second.example.com"].failurePolicy`,
+	}
+	plan := c.pass()
+	if diff := cmp.Diff(want, stepsOf(plan)); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{
+		"v.first.example.com Unreachable NoReadyEndpoints: service first-service has no ready endpoint",
+		"v.second.example.com Registered Serving: ",
+	}, webhooksOf(plan)); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+}

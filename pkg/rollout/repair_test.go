@@ -1,0 +1,261 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// What differs from what is desired is written again, and nothing else; the webhook
+// stays registered meanwhile.
+func TestRepairs(t *testing.T) {
+	const (
+		webhook    = "v.manager.example.com"
+		serving    = webhook + " Registered Serving: "
+		field      = `webhooks[name="v.manager.example.com"]`
+		conditions = field + `.matchConditions[name="never"].expression, ` + field + `.matchConditions[name="never"].name`
+	)
+	live := func(c *cluster) *admissionv1.ValidatingWebhook { return &c.validating("manager").Webhooks[0] }
+	for name, test := range map[string]struct {
+		change    func(*cluster)
+		wantSteps []string
+		want      string
+	}{
+		"nothing differs": {func(*cluster) {}, nil, serving},
+		"the policy is weakened": {
+			func(c *cluster) { live(c).FailurePolicy = new(admissionv1.Ignore) },
+			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": " + field + ".failurePolicy"}, serving,
+		},
+		"the trust is withdrawn": {
+			func(c *cluster) { live(c).ClientConfig.CABundle = nil },
+			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": " + field + ".clientConfig.caBundle"}, serving,
+		},
+		"a condition is smuggled in": {
+			func(c *cluster) {
+				live(c).MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+			},
+			[]string{"update ValidatingWebhookConfiguration " + webhook + ": " + conditions}, serving,
+		},
+		"a second webhook is smuggled in": {
+			func(c *cluster) {
+				c.validating("manager").Webhooks = append(c.validating("manager").Webhooks, admissionv1.ValidatingWebhook{Name: "x"})
+			},
+			[]string{"update ValidatingWebhookConfiguration " + webhook + `: webhooks[name="x"].name`}, serving,
+		},
+		"labels and annotations of others": {
+			func(c *cluster) {
+				c.validating("manager").Labels["theirs"] = "x"
+				c.validating("manager").Annotations["theirs"] = "x"
+			},
+			nil, serving,
+		},
+		"the registration is deleted": {
+			func(c *cluster) { c.Observed.Validating = nil },
+			[]string{"create ValidatingWebhookConfiguration " + webhook}, webhook + " Waiting Registering: the registration is being written",
+		},
+		"the registration is deleted while the Deployment is rolled out": {
+			func(c *cluster) {
+				c.Observed.Validating = nil
+				c.Observed.Deployments["manager"].Status.Replicas = 2
+			},
+			[]string{"create ValidatingWebhookConfiguration " + webhook}, webhook + " Waiting Registering: the registration is being written",
+		},
+		"the registration is deleted, and nobody serves": {
+			func(c *cluster) {
+				c.Observed.Validating = nil
+				c.serve("manager")
+			},
+			nil, webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
+		},
+		"a manager that saw more wrote it": {
+			func(c *cluster) {
+				c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "2"
+				live(c).ClientConfig.CABundle = []byte("ca and the next")
+			},
+			nil, serving,
+		},
+		"a manager that saw less wrote it": {
+			func(c *cluster) {
+				c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "0"
+				live(c).ClientConfig.CABundle = []byte("an old ca")
+			},
+			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation, " + field + ".clientConfig.caBundle"}, serving,
+		},
+		"its generation is unreadable": {
+			func(c *cluster) {
+				c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "new"
+			},
+			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation"}, serving,
+		},
+		"the webhook is declared no more": {
+			func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil },
+			[]string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash", "delete ValidatingWebhookConfiguration " + webhook}, "",
+		},
+		"the webhook mutates now": {
+			func(c *cluster) {
+				c.CSV.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.MutatingAdmissionWebhook
+			},
+			[]string{"create MutatingWebhookConfiguration " + webhook, "delete ValidatingWebhookConfiguration " + webhook},
+			webhook + " Waiting Registering: the registration is being written",
+		},
+		"the Service's selector is widened": {
+			func(c *cluster) { c.Observed.Services["manager-service"].Spec.Selector = map[string]string{} },
+			[]string{"apply Service shop/manager-service: spec.selector"}, serving,
+		},
+		"the Service is deleted": {
+			func(c *cluster) { delete(c.Observed.Services, "manager-service") },
+			[]string{"create Service shop/manager-service"}, webhook + " Unreachable ServiceMissing: service manager-service is being created",
+		},
+		"the Role is widened": {
+			func(c *cluster) { c.Observed.Roles["manager-service-cert"].Rules[0].ResourceNames = nil },
+			[]string{"apply Role shop/manager-service-cert: rules"}, serving,
+		},
+		"the RoleBinding is deleted": {
+			func(c *cluster) { delete(c.Observed.RoleBindings, "manager-service-cert") },
+			[]string{"create RoleBinding shop/manager-service-cert"}, serving,
+		},
+		"the Deployment is deleted": {
+			func(c *cluster) {
+				delete(c.Observed.Deployments, "manager")
+				c.serve("manager")
+			},
+			[]string{"create Deployment shop/manager"}, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint",
+		},
+		"somebody scaled the Deployment": {
+			func(c *cluster) {
+				c.Observed.Deployments["manager"].Spec.Replicas = new(int32(3))
+				c.becomeAvailable("manager")
+			},
+			nil, serving,
+		},
+		"the ClusterServiceVersion asks for other replicas": {
+			func(c *cluster) {
+				c.Observed.Deployments["manager"].Spec.Replicas = new(int32(3))
+				c.spec("manager").Spec.Replicas = new(int32(2))
+			},
+			[]string{"update Deployment shop/manager: metadata.annotations.olm-webhook-manager.io/replicas, metadata.labels.olm.deployment-spec-hash, spec.replicas"}, serving,
+		},
+		"the pods are gone": {
+			func(c *cluster) { c.becomeUnavailable("manager") },
+			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint",
+		},
+		"availability is enough, and is gone": {
+			func(c *cluster) {
+				c.Policy.Gate = GateAvailable
+				c.becomeUnavailable("manager")
+			},
+			nil, webhook + ` Unreachable DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+		},
+		"availability is enough, and stays": {
+			func(c *cluster) {
+				c.Policy.Gate = GateAvailable
+				c.serve("manager")
+			},
+			nil, serving,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			test.change(c)
+			plan := c.pass()
+			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			var want []string
+			if test.want != "" {
+				want = []string{test.want}
+			}
+			if diff := cmp.Diff(want, webhooksOf(plan)); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+			if relaxed := conditionOf(plan, "OrderRelaxed"); relaxed != "" {
+				t.Errorf("OrderRelaxed although nothing waits for the Deployment: %s", relaxed)
+			}
+			c.wait(time.Second)
+			if again := stepsOf(c.pass()); len(again) > 0 {
+				t.Errorf("the next pass writes again: %q", again)
+			}
+		})
+	}
+}
+
+func conditionOf(plan Plan, kind string) string {
+	for _, c := range plan.Status.Conditions {
+		if c.Type == kind && c.Status == metav1.ConditionTrue {
+			return c.Reason + ": " + c.Message
+		}
+	}
+	return ""
+}
+
+// A pass over a cluster where nothing changed writes nothing, says nothing new, and
+// needs no other look.
+func TestNothingToDo(t *testing.T) {
+	c := installed(t, webhookOf("first"), webhookOf("second", mutatingNamed("m.example.com")))
+	plan := c.next()
+	if len(plan.Steps)+len(plan.Probes)+len(plan.Phases) > 0 || !plan.NextLook.IsZero() {
+		t.Errorf("the plan is %+v", plan)
+	}
+	if diff := cmp.Diff(c.Previous, plan.Status); diff != "" {
+		t.Errorf("the status changed (-before +after):\n%s", diff)
+	}
+	if plan.Status.Ready != "2/2" || conditionOf(plan, "Ready") == "" {
+		t.Errorf("not ready: %+v", plan.Status)
+	}
+}
+
+// An update keeps what others put beside what the manager owns.
+func TestUpdateKeepsWhatIsNotTheManagers(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	live := c.validating("manager")
+	live.Labels["theirs"], live.Annotations["theirs"] = "x", "x"
+	live.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterRole", Name: "theirs", UID: "theirs"}}
+	live.Webhooks[0].MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+	before := live.DeepCopy()
+
+	step := c.next().Steps[0]
+	want := before.DeepCopy()
+	want.Webhooks[0].MatchConditions = nil
+	if diff := cmp.Diff(Object(want), step.Object); step.Verb != Update || diff != "" {
+		t.Errorf("%s writes (-want +got):\n%s", step.Verb, diff)
+	}
+	if diff := cmp.Diff(before, live); diff != "" {
+		t.Errorf("the plan changed what it observed (-before +after):\n%s", diff)
+	}
+}
+
+// An update of a Deployment makes its whole spec as desired, whatever was taken away
+// or put in, and carries the owner that is alive.
+func TestUpdateOfDeployment(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	live := c.Observed.Deployments["manager"]
+	live.OwnerReferences[0].UID = "uid-of-a-former-shop"
+	live.Annotations["deployment.kubernetes.io/revision"] = "7"
+	live.Spec.Replicas = new(int32(3))
+	live.Spec.Template.Spec.Containers[0].Command = []string{"evil"}
+	live.Spec.Template.Spec.Containers[0].Image = "evil"
+	before := live.DeepCopy()
+
+	plan := c.next()
+	got := plan.Steps[0].Object.(*appsv1.Deployment)
+	if diff := cmp.Diff(before, live); diff != "" {
+		t.Errorf("the plan changed what it observed (-before +after):\n%s", diff)
+	}
+	if got.ResourceVersion != before.ResourceVersion || got.UID != before.UID {
+		t.Errorf("the update is of %s at %s, want %s at %s", got.UID, got.ResourceVersion, before.UID, before.ResourceVersion)
+	}
+	if got.Annotations["deployment.kubernetes.io/revision"] != "7" || len(got.OwnerReferences) != 1 || got.OwnerReferences[0].UID != "uid-of-shop" {
+		t.Errorf("metadata: %+v", got.ObjectMeta)
+	}
+	desired := c.Desired.Deployments[0].Object.DeepCopy()
+	desired.Spec.Replicas = new(int32(3))
+	if diff := cmp.Diff(desired.Spec, got.Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+}
