@@ -181,3 +181,23 @@ func (c *cluster) validating(deployment string) *admissionv1.ValidatingWebhookCo
 	c.t.Fatalf("the webhook of Deployment %s is not registered", deployment)
 	return nil
 }
+
+// refuse makes the API server refuse writes of the object with that key; of the only
+// object of a kind, where no more than the kind is given.
+func (c *cluster) refuse(key, message string) {
+	c.t.Helper()
+	c.next()
+	for _, d := range c.Desired.Deployments {
+		for _, w := range d.Webhooks {
+			if strings.HasPrefix(KeyOf(registrationOf(w)), key+" ") {
+				key = KeyOf(registrationOf(w))
+			}
+		}
+	}
+	for _, r := range c.Observed.registrations() {
+		if strings.HasPrefix(KeyOf(r.object), key+" ") {
+			key = KeyOf(r.object)
+		}
+	}
+	c.Observed.Refused[key] = message
+}

@@ -3,8 +3,6 @@ package rollout
 import (
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -97,7 +95,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
 	}
-	view := deploymentView{name: name, progress: p.progressOf(d.Object)}
+	view := deploymentView{name: name, progress: p.progressOf(d)}
 	live := lookUp(p.Observed.Deployments, name)
 	if p.want(d.Object, live) && live != nil {
 		p.reinstall = true
@@ -109,11 +107,12 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 	return view
 }
 
-func (p *planner) progressOf(desired *appsv1.Deployment) progress {
-	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
-		return progress{state: managerv1alpha1.DeploymentPending, reason: reasonRefused, message: refusal}
+func (p *planner) progressOf(d install.Deployment) progress {
+	progress := progressOf(p.Observed.Deployments[d.Object.Name], p.Observed.Pods[d.Object.Name])
+	if refusal := p.refusal(d); refusal != "" {
+		progress.state, progress.reason, progress.message = managerv1alpha1.DeploymentPending, reasonRefused, refusal
 	}
-	return progressOf(p.Observed.Deployments[desired.Name], p.Observed.Pods[desired.Name])
+	return progress
 }
 
 // postpone leaves a Deployment that does not exist yet to a later pass. One that
@@ -134,16 +133,19 @@ func (p *planner) postpone(d install.Deployment, blocker string) {
 }
 
 // want puts the write that makes an object as desired into the plan, if there is
-// one to do and the API server has not refused it in this pass.
+// one to do.
 func (p *planner) want(desired, live Object) bool {
-	if p.Observed.Refused[KeyOf(desired)] != "" {
+	step, ok := stepTo(desired, live, p.Observed, p.now)
+	return ok && p.take(step)
+}
+
+// take puts a step into the plan, unless the API server has refused it in this pass.
+func (p *planner) take(step Step) bool {
+	if p.Observed.Refused[step.Key()] != "" {
 		return false
 	}
-	step, ok := stepTo(desired, live, p.Observed, p.now)
-	if ok {
-		p.plan.Steps = append(p.plan.Steps, step)
-	}
-	return ok
+	p.plan.Steps = append(p.plan.Steps, step)
+	return true
 }
 
 // writeSecret puts the serving certificate into the cluster: before the pods that
@@ -157,7 +159,7 @@ func (p *planner) writeSecret(d install.Deployment, afterTrust bool) {
 	if write.Object.ResourceVersion == "" {
 		step.Verb = Create
 	}
-	p.plan.Steps = append(p.plan.Steps, step)
+	p.take(step)
 }
 
 // lookAgain asks for another pass at an instant; the earliest wins.

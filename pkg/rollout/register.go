@@ -9,8 +9,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-const reasonRefused = "RefusedByAPIServer"
-
 // register decides about one webhook: a live one is kept as desired, whatever
 // becomes of its backends; another is registered once nothing speaks against it.
 func (p *planner) register(d install.Deployment, w install.Webhook, backend progress) webhookView {

@@ -37,7 +37,7 @@ func (p *planner) registered(w install.Webhook) Object {
 func (p *planner) unregisterStale() {
 	for _, live := range p.Observed.registrations() {
 		if !p.declares(live) {
-			p.plan.Steps = append(p.plan.Steps, Step{Verb: Delete, Object: live.object, Live: live.object})
+			p.take(Step{Verb: Delete, Object: live.object, Live: live.object})
 		}
 	}
 }

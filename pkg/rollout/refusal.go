@@ -1,0 +1,23 @@
+package rollout
+
+import "github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+
+const reasonRefused = "RefusedByAPIServer"
+
+// refusal is what the API server says to what a Deployment needs, from its Secret to
+// itself; empty when it accepts all of it.
+func (p *planner) refusal(d install.Deployment) string {
+	var needs []Object
+	if write, ok := p.Secrets[d.Object.Name]; ok {
+		needs = append(needs, write.Object)
+	}
+	if d.Service != nil {
+		needs = append(needs, d.Service, d.Role, d.RoleBinding)
+	}
+	for _, object := range append(needs, d.Object) {
+		if refusal := p.Observed.Refused[KeyOf(object)]; refusal != "" {
+			return refusal
+		}
+	}
+	return ""
+}

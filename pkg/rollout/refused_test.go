@@ -1,0 +1,148 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// What the API server refused is not tried again in the same pass, the phase says what
+// was refused and why, and a minute later it is tried again.
+func TestRefusedWrites(t *testing.T) {
+	const (
+		webhook = "v.manager.example.com"
+		quota   = "the API server refuses it: exceeded quota"
+		failed  = "Failed InstallComponentFailed: install strategy failed: " + quota
+	)
+	begun := func(t *testing.T) *cluster { return clusterWith(t, webhookOf("manager")) }
+	for name, test := range map[string]struct {
+		start      func(*testing.T) *cluster
+		change     func(*cluster)
+		key        string
+		wantSteps  []string
+		want       string // the webhook's state
+		wantPhases []string
+	}{
+		"the Secret": {
+			start: begun, key: "Secret shop/manager-service-cert",
+			change: func(c *cluster) { c.Secrets["manager"] = SecretWrite{Object: secretOf("manager")} },
+			wantSteps: []string{
+				"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert",
+				"create Deployment shop/manager",
+			},
+			want: webhook + " Waiting DeploymentNotAvailable: " + quota,
+		},
+		"the Service": {
+			start: begun, key: "Service shop/manager-service", change: func(*cluster) {},
+			wantSteps: []string{"create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert", "create Deployment shop/manager"},
+			want:      webhook + " Waiting DeploymentNotAvailable: " + quota,
+		},
+		"the RoleBinding": {
+			start: begun, key: "RoleBinding shop/manager-service-cert", change: func(*cluster) {},
+			wantSteps: []string{"create Service shop/manager-service", "create Role shop/manager-service-cert", "create Deployment shop/manager"},
+			want:      webhook + " Waiting DeploymentNotAvailable: " + quota,
+		},
+		"the Deployment": {
+			start: begun, key: "Deployment shop/manager", change: func(*cluster) {},
+			wantSteps: []string{"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert"},
+			want:      webhook + " Waiting DeploymentNotAvailable: " + quota,
+		},
+		"the registration": {
+			start: unregistered, key: "ValidatingWebhookConfiguration", change: func(*cluster) {},
+			want: webhook + " Blocked RefusedByAPIServer: " + quota,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := test.start(t)
+			test.change(c)
+			c.refuse(test.key, quota)
+			plan := c.pass()
+			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+			if said := phasesOf(plan); len(said) == 0 || said[len(said)-1] != failed {
+				t.Errorf("phases %q, want %q at their end", said, failed)
+			}
+			if again := c.now.Add(time.Minute); plan.NextLook.IsZero() || plan.NextLook.After(again) {
+				t.Errorf("the next look is at %s, want %s", plan.NextLook, again)
+			}
+		})
+	}
+}
+
+// A live webhook is called as before while its repair is refused: it stays what it
+// was, and nothing else waits for it.
+func TestRefusedRepairs(t *testing.T) {
+	const quota = "the API server refuses it: exceeded quota"
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		key    string
+		want   string
+	}{
+		"of the registration": {
+			change: func(c *cluster) { c.validating("manager").Webhooks[0].FailurePolicy = new(admissionv1.Ignore) },
+			key:    "ValidatingWebhookConfiguration",
+			want:   "v.manager.example.com Blocked RefusedByAPIServer: " + quota,
+		},
+		"of the Deployment": {
+			change: func(c *cluster) { c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil" },
+			key:    "Deployment shop/manager",
+			want:   "v.manager.example.com Registered Serving: ",
+		},
+		"of the Deployment, when availability is enough": {
+			change: func(c *cluster) {
+				c.Policy.Gate = GateAvailable
+				c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil"
+			},
+			key:  "Deployment shop/manager",
+			want: "v.manager.example.com Registered Serving: ",
+		},
+		"of the Role": {
+			change: func(c *cluster) { delete(c.Observed.Roles, "manager-service-cert") },
+			key:    "Role shop/manager-service-cert",
+			want:   "v.manager.example.com Registered Serving: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			test.change(c)
+			c.refuse(test.key, quota)
+			plan := c.pass()
+			if steps := stepsOf(plan); len(steps) > 0 {
+				t.Errorf("steps %q", steps)
+			}
+			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"Failed InstallComponentFailed: install strategy failed: " + quota}, phasesOf(plan)); diff != "" {
+				t.Errorf("phases (-want +got):\n%s", diff)
+			}
+
+			c.Observed.Refused = map[string]string{}
+			for range 2 {
+				c.wait(time.Minute)
+				c.pass()
+				c.becomeAvailable("manager")
+			}
+			c.wait(time.Minute)
+			if c.pass(); c.CSV.Status.Phase != "Succeeded" {
+				t.Errorf("accepted again, it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+			}
+		})
+	}
+}
+
+// What the API server will not delete is not asked of it again and again.
+func TestRefusedUnregistration(t *testing.T) {
+	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
+	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
+	c.refuse("MutatingWebhookConfiguration", "the API server refuses it: forbidden")
+	if steps := stepsOf(c.pass()); len(steps) > 0 {
+		t.Errorf("steps %q", steps)
+	}
+}
