@@ -1,0 +1,138 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Without one scope that the operator supports nothing is registered, and the
+// ClusterServiceVersion says why; once there is one, it goes on by itself.
+func TestNoScope(t *testing.T) {
+	for name, test := range map[string]struct {
+		groups  map[string]operatorsv1.OperatorGroupSpec
+		modes   []operatorsv1alpha1.InstallModeType // all, when empty
+		reason  operatorsv1alpha1.ConditionReason
+		message string
+		mend    func(*env)
+	}{
+		"no group": {
+			reason:  operatorsv1alpha1.CSVReasonNoOperatorGroup,
+			message: "csv in namespace with no operatorgroups",
+			mend:    func(e *env) { e.group("og", allNamespaces) },
+		},
+		"two groups": {
+			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces, "og2": allNamespaces},
+			reason:  operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
+			message: "csv created in namespace with multiple operatorgroups, can't pick one automatically",
+			mend: func(e *env) {
+				e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
+			},
+		},
+		"no namespace matched": {
+			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": selecting("nobody.example.com/has", "this")},
+			reason:  operatorsv1alpha1.CSVReasonNoTargetNamespaces,
+			message: "no targetNamespaces are matched operatorgroups namespace selection",
+			mend: func(e *env) {
+				e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = selecting("kubernetes.io/metadata.name", e.namespace) })
+			},
+		},
+		"all namespaces not supported": {
+			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces},
+			modes:   []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeOwnNamespace},
+			reason:  operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
+			message: "AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces",
+			mend: func(e *env) {
+				e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
+			},
+		},
+		"one namespace not supported": {
+			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": namespaces("elsewhere")},
+			modes:   []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeAllNamespaces},
+			reason:  operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
+			message: "SingleNamespace InstallModeType not supported, cannot configure to watch one namespace",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					support(c, operatorsv1alpha1.InstallModeTypeSingleNamespace)
+				})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			for name, spec := range test.groups {
+				e.group(name, spec)
+			}
+			e.runDeployments()
+			m := e.manage()
+			c := csv("operator.v1", "server")
+			if len(test.modes) > 0 {
+				support(c, test.modes...)
+			}
+			e.create(c)
+			if message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason); !strings.HasPrefix(message, test.message) {
+				t.Errorf("message %q, want %q", message, test.message)
+			}
+			m.looksAfter(func() { e.touch("operator.v1") })
+			e.registersNothing()
+			if d := e.deployment("server"); d != nil {
+				t.Error("the operator was started")
+			}
+			test.mend(e)
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// support sets the install modes of a ClusterServiceVersion.
+func support(c *operatorsv1alpha1.ClusterServiceVersion, modes ...operatorsv1alpha1.InstallModeType) {
+	c.Spec.InstallModes = nil
+	for _, mode := range modes {
+		c.Spec.InstallModes = append(c.Spec.InstallModes, operatorsv1alpha1.InstallMode{Type: mode, Supported: true})
+	}
+}
+
+// Each of several groups tells that it is not alone, until it is.
+func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.group("og2", allNamespaces)
+	e.manage()
+	for _, name := range []string{"og", "og2"} {
+		e.eventually(name+" has a condition", func() (bool, any) {
+			conditions := e.groupStatus(name).Conditions
+			return len(conditions) == 1 && conditions[0].Type == operatorsv1.MutlipleOperatorGroupCondition &&
+				conditions[0].Reason == operatorsv1.MultipleOperatorGroupsReason && conditions[0].Status == metav1.ConditionTrue, conditions
+		})
+	}
+	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
+	e.eventually("og has no condition any more", func() (bool, any) {
+		conditions := e.groupStatus("og").Conditions
+		return len(conditions) == 0, conditions
+	})
+}
+
+// An installed operator whose group goes keeps its webhooks as they are: to take them
+// away would let through what they are there to stop.
+func TestGroupGoes(t *testing.T) {
+	e := newParallelEnv(t)
+	group := e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	before := e.registration("v.example.com").ResourceVersion
+	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
+	m.looksAfter(func() { e.touch("operator.v1") })
+	if e.registration("v.example.com").ResourceVersion != before {
+		t.Error("the registration was changed")
+	}
+	e.carriesLabel(group, []string{e.namespace}, e.namespace)
+
+	e.group("og", namespaces(e.namespace))
+	e.succeeds("operator.v1")
+}

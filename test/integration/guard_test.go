@@ -1,0 +1,132 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const (
+	admission = "admissionregistration.k8s.io"
+	olm       = "operators.coreos.com"
+
+	onAllGroups      = "webhook rules cannot include all groups"
+	onOLM            = "webhook rules cannot include the OLM group"
+	onManager        = "webhook rules cannot include the olm-webhook-manager.io group"
+	onConfigurations = "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
+)
+
+// A webhook that could refuse its own repair is never registered, and the
+// ClusterServiceVersion does not waver about it.
+func TestForbiddenRules(t *testing.T) {
+	tests := map[string]struct {
+		rule    admissionv1.RuleWithOperations
+		message string
+	}{
+		"all groups":                     {rule([]string{"*"}, "things"), onAllGroups},
+		"all groups among others":        {rule([]string{"apps", "*"}, "things"), onAllGroups},
+		"everything":                     {rule([]string{"*"}, "*/*"), onAllGroups},
+		"OLM":                            {rule([]string{olm}, "clusterserviceversions"), onOLM},
+		"OLM, in another case":           {rule([]string{"Operators.CoreOS.com"}, "things"), onOLM},
+		"OLM, subresources":              {rule([]string{olm}, "clusterserviceversions/*"), onOLM},
+		"OLM, everything":                {rule([]string{olm}, "*/*"), onOLM},
+		"the manager":                    {rule([]string{"olm-webhook-manager.io"}, "webhookrollouts"), onManager},
+		"registrations, all":             {rule([]string{admission}, "*"), onConfigurations},
+		"registrations, everything":      {rule([]string{admission}, "*/*"), onConfigurations},
+		"registrations, all and status":  {rule([]string{admission}, "*/status"), onConfigurations},
+		"validating, plural":             {rule([]string{admission}, "validatingwebhookconfigurations"), onConfigurations},
+		"validating, singular":           {rule([]string{admission}, "validatingwebhookconfiguration"), onConfigurations},
+		"validating, kind":               {rule([]string{admission}, "ValidatingWebhookConfiguration"), onConfigurations},
+		"validating, any case":           {rule([]string{admission}, "validatingWEBHOOKconfigurations"), onConfigurations},
+		"validating, subresources":       {rule([]string{admission}, "validatingwebhookconfigurations/*"), onConfigurations},
+		"mutating, plural":               {rule([]string{admission}, "mutatingwebhookconfigurations"), onConfigurations},
+		"mutating, singular":             {rule([]string{admission}, "mutatingwebhookconfiguration"), onConfigurations},
+		"mutating, kind":                 {rule([]string{admission}, "MutatingWebhookConfiguration"), onConfigurations},
+		"mutating, a subresource":        {rule([]string{admission}, "mutatingwebhookconfigurations/status"), onConfigurations},
+		"mutating, in the second place":  {rule([]string{admission}, "validatingadmissionpolicies", "mutatingwebhookconfigurations"), onConfigurations},
+		"registrations, in another case": {rule([]string{"AdmissionRegistration.k8s.io"}, "*"), onConfigurations},
+	}
+	e := newParallelEnv(t)
+	e.needsAudit()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	for name, test := range tests {
+		c := csv(resourceName(name), "server")
+		c.Spec.WebhookDefinitions[0].Rules = append(c.Spec.WebhookDefinitions[0].Rules, test.rule)
+		e.create(c)
+		if message := e.reaches(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription); !strings.HasPrefix(message, test.message) {
+			t.Errorf("%s: message %q, want %q", name, message, test.message)
+		}
+	}
+	e.registersNothing()
+
+	since := e.auditEnd()
+	for name := range tests {
+		before := e.get(resourceName(name)).Status
+		m.looksAfter(func() { e.touch(resourceName(name)) })
+		if after := e.get(resourceName(name)).Status; !equality.Semantic.DeepEqual(before, after) {
+			t.Errorf("%s: status %+v has become %+v", name, before, after)
+		}
+	}
+	m.writesNothing(since)
+}
+
+// resourceName makes a valid name of a test's.
+func resourceName(text string) string {
+	return strings.ToLower(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }), "-"))
+}
+
+func TestAllowedRules(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	for name, allowed := range map[string]admissionv1.RuleWithOperations{
+		"other-resource":   rule([]string{admission}, "SomeOtherResource"),
+		"policies":         rule([]string{admission}, "validatingadmissionpolicybindings/none"),
+		"similar-group":    rule([]string{"more.operators.coreos.com"}, "clusterserviceversions"),
+		"similar-resource": rule([]string{"apps.example.com"}, "validatingwebhookconfigurations"),
+	} {
+		c := csv(name, name)
+		c.Spec.WebhookDefinitions[0].Rules = []admissionv1.RuleWithOperations{allowed}
+		e.install(c)
+	}
+}
+
+// What is live stays as it was registered while its ClusterServiceVersion asks for what
+// is forbidden.
+func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	before := e.registration("v.example.com").ResourceVersion
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"*"}
+	})
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+	m.looksAfter(func() { e.touch("operator.v1") })
+	if e.registration("v.example.com").ResourceVersion != before {
+		t.Error("the registration was changed")
+	}
+	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Registered" || w.Reason != "Held" {
+		t.Errorf("the WebhookRollout says %s/%s, want Registered/Held", w.State, w.Reason)
+	}
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"mended.example.com"}
+	})
+	e.succeeds("operator.v1")
+	e.eventually("the mended rule is registered", func() (bool, any) {
+		groups := e.registration("v.example.com").Webhooks[0].Rules[0].APIGroups
+		return slices.Equal(groups, []string{"mended.example.com"}), groups
+	})
+}

@@ -1,0 +1,109 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Names that fit into no Service's, or would share one, are made to fit and kept apart.
+func TestDeploymentNames(t *testing.T) {
+	long := strings.Repeat("long-", 20)
+	for name, deployments := range map[string][]string{
+		"with dots":                    {"a.server.with.dots"},
+		"a dot and none":               {"a.b", "a-b"},
+		"beyond a label":               {long + "name"},
+		"the same as far as they fit":  {long + "one", long + "two"},
+		"just fitting, and one beyond": {strings.Repeat("x", 55), strings.Repeat("x", 56)},
+		"beginning with a digit":       {"3scale"},
+		"a digit, and its replacement": {"3scale", "d-3scale"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			e.manage()
+			c := csv("operator.v1", deployments...)
+			c.Spec.WebhookDefinitions = nil
+			for i, d := range deployments {
+				c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook(string(rune('a'+i))+".example.com", d))
+			}
+			e.install(c)
+
+			services, secrets := sets.New[string](), sets.New[string]()
+			for _, d := range c.Spec.WebhookDefinitions {
+				registered := e.registration(d.GenerateName).Webhooks[0].ClientConfig
+				service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, registered.Service.Name, metav1.GetOptions{})
+				e.must(err)
+				if want := deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"]; service.Spec.Selector["app"] != want {
+					t.Errorf("webhook of %s is called at pods of %s", d.DeploymentName, service.Spec.Selector["app"])
+				}
+				services.Insert(service.Name)
+				secrets.Insert(mountedSecret(e.deployment(d.DeploymentName).Spec.Template.Spec))
+			}
+			if services.Len() != len(deployments) || secrets.Len() != len(deployments) {
+				t.Errorf("services %v, secrets %v, want one for each Deployment", sets.List(services), sets.List(secrets))
+			}
+		})
+	}
+}
+
+// mountedSecret is the Secret with the serving certificate of a pod.
+func mountedSecret(pod corev1.PodSpec) string {
+	for _, v := range pod.Volumes {
+		if v.Name == "webhook-cert" && v.Secret != nil {
+			return v.Secret.SecretName
+		}
+	}
+	return ""
+}
+
+// A label has 63 characters, a ClusterServiceVersion's name 253: what is found by its
+// labels has to be found, and gone at the end, all the same.
+func TestLongClusterServiceVersionNames(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	prefix := strings.Repeat("operator-", 10)
+	for i, name := range []string{prefix + "one.v1", prefix + "two.v1"} {
+		c := csv(name, []string{"one", "two"}[i])
+		c.Spec.WebhookDefinitions[0].GenerateName = "v" + c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name + ".example.com"
+		e.install(c)
+	}
+	e.uninstall(prefix + "one.v1")
+	if found := e.registered(); len(found) != 1 || found["vtwo.example.com"].Name == "" {
+		t.Errorf("registered after one of two is gone: %v", found)
+	}
+	e.uninstall(prefix + "two.v1")
+	e.registersNothing()
+}
+
+// One generateName in two ClusterServiceVersions is two webhooks.
+func TestSameWebhookNameTwice(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("one.v1", "one"))
+	e.install(csv("two.v1", "two"))
+	called := sets.New[string]()
+	for _, o := range e.owned(clusterScoped) {
+		called.Insert(o.GetName())
+	}
+	if called.Len() != 2 {
+		t.Errorf("registrations %v, want two", sets.List(called))
+	}
+	e.uninstall("one.v1")
+	if left := e.registration("v.example.com"); left.Labels["olm.owner"] != "two.v1" {
+		t.Errorf("what is left belongs to %s", left.Labels["olm.owner"])
+	}
+	if phase := e.get("two.v1").Status.Phase; phase != operatorsv1alpha1.CSVPhaseSucceeded {
+		t.Errorf("the other is %s", phase)
+	}
+}

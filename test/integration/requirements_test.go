@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const requirementsNotMet = "one or more requirements couldn't be found"
+
+// needs gives a ClusterServiceVersion permissions for a ServiceAccount.
+func needs(c *operatorsv1alpha1.ClusterServiceVersion, serviceAccount string) *operatorsv1alpha1.ClusterServiceVersion {
+	c.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: serviceAccount, Rules: []rbacv1.PolicyRule{}}}
+	return c
+}
+
+func (e *env) serviceAccount(account *corev1.ServiceAccount) *corev1.ServiceAccount {
+	e.Helper()
+	created, err := e.kube.CoreV1().ServiceAccounts(e.namespace).Create(e.ctx, account, metav1.CreateOptions{})
+	e.must(err)
+	return created
+}
+
+func TestMissingServiceAccount(t *testing.T) {
+	e := newEnv(t)
+	e.group("og", allNamespaces)
+	e.manage()
+	e.create(needs(csv("operator.v1", "server"), "account"))
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, "account") {
+		t.Errorf("message %q, want %q and the name of the account", message, requirementsNotMet)
+	}
+	want := operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
+	e.requires(want)
+
+	created := time.Now()
+	account := e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	if took := time.Since(created); took > time.Second {
+		t.Errorf("the installation went on %s after the ServiceAccount was there, want a second at most", took)
+	}
+	want.Status, want.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(account.UID)
+	e.requires(want)
+}
+
+// requires compares the only requirement of operator.v1, but for the message, which is
+// for people.
+func (e *env) requires(want operatorsv1alpha1.RequirementStatus) {
+	e.Helper()
+	got := e.get("operator.v1").Status.RequirementStatus
+	if len(got) != 1 {
+		e.Fatalf("status.requirementStatus %+v, want one", got)
+	}
+	want.Message = got[0].Message
+	if got[0].Status != want.Status || got[0].UUID != want.UUID || got[0].Kind != want.Kind || got[0].Name != want.Name || got[0].Group != want.Group {
+		e.Errorf("status.requirementStatus %+v, want %+v", got[0], want)
+	}
+}
+
+// Each is held before anything of it is installed, and goes on once it is mended.
+func TestUnmetRequirements(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil   func(*env, *operatorsv1alpha1.ClusterServiceVersion)
+		want    operatorsv1alpha1.RequirementStatus
+		message string
+		mend    func(*operatorsv1alpha1.ClusterServiceVersion)
+	}{
+		"a webhook names a Deployment that is not there": {
+			spoil: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].DeploymentName = "sever"
+			},
+			want: operatorsv1alpha1.RequirementStatus{
+				Group: "apps", Kind: "Deployment", Name: "sever", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
+			},
+			message: "set spec.webhookdefinitions[0].deploymentName to one of server",
+			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].DeploymentName = "server"
+			},
+		},
+		"a conversion webhook": {
+			spoil: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.ConversionWebhook
+				c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"things.example.com"}
+			},
+			want: operatorsv1alpha1.RequirementStatus{
+				Group: "apiextensions.k8s.io", Kind: "ConversionWebhook", Name: "v.example.com", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+			},
+			message: "conversion webhook",
+			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.ValidatingAdmissionWebhook
+			},
+		},
+		"another operator's ServiceAccount": {
+			spoil: func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				needs(c, "account")
+				e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account", OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion", Name: "other.v1", UID: "0"},
+				}}})
+			},
+			want: operatorsv1alpha1.RequirementStatus{
+				Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+			},
+			message: "owned by another ClusterServiceVersion",
+			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.InstallStrategy.StrategySpec.Permissions = nil
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			c := csv("operator.v1", "server")
+			test.spoil(e, c)
+			e.create(c)
+			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
+				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
+			}
+			e.requires(test.want)
+			m.looksAfter(func() { e.touch("operator.v1") })
+			e.registersNothing()
+			if e.deployment("server") != nil {
+				t.Error("the operator was started")
+			}
+			if r := e.rollout("operator.v1"); r.Ready != "0/1" {
+				t.Errorf("the WebhookRollout says %q, want 0/1", r.Ready)
+			}
+			e.edit("operator.v1", test.mend)
+			e.succeeds("operator.v1")
+		})
+	}
+}
