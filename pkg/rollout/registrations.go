@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -59,6 +61,7 @@ type registration struct {
 	object Object
 }
 
+// registrations are all live ones, the oldest first: caches have no order of their own.
 func (o Observed) registrations() []registration {
 	var all []registration
 	for _, c := range o.Validating {
@@ -67,17 +70,23 @@ func (o Observed) registrations() []registration {
 	for _, c := range o.Mutating {
 		all = append(all, registration{operatorsv1alpha1.MutatingAdmissionWebhook, c})
 	}
+	slices.SortFunc(all, func(a, b registration) int {
+		return cmp.Or(
+			a.object.GetCreationTimestamp().Compare(b.object.GetCreationTimestamp().Time),
+			cmp.Compare(a.object.GetName(), b.object.GetName()))
+	})
 	return all
 }
 
 // Configurations are the names of the registrations that exist, by the webhook that
-// they say they are for.
+// they say they are for. Of several for one webhook the oldest counts.
 func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) map[install.Identity]string {
 	found := map[install.Identity]string{}
 	for _, description := range csv.Spec.WebhookDefinitions {
+		of := install.IdentityOf(description)
 		for _, live := range o.registrations() {
-			if live.kind == description.Type && live.object.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
-				found[install.IdentityOf(description)] = live.object.GetName()
+			if found[of] == "" && live.kind == description.Type && live.object.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
+				found[of] = live.object.GetName()
 			}
 		}
 	}

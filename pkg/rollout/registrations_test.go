@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+func registrationNamed(name, generateName string, age time.Duration) *admissionv1.ValidatingWebhookConfiguration {
+	return &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
+		Name: name, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+		Labels: map[string]string{"olm.webhook-description-generate-name": generateName},
+	}}
+}
+
+// A registration is known by its labels, whoever named it. Where two say that they are
+// for one webhook, the same one is kept in every pass: a cache has no order, and to
+// keep now the one and now the other would delete both.
+func TestConfigurations(t *testing.T) {
+	const webhook = "v.manager.example.com"
+	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("manager")}
+	identity := install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: webhook}
+
+	for name, test := range map[string]struct {
+		live []*admissionv1.ValidatingWebhookConfiguration
+		want map[install.Identity]string
+	}{
+		"none":               {nil, map[install.Identity]string{}},
+		"one that OLM named": {[]*admissionv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[install.Identity]string{identity: webhook + "-x7k2p"}},
+		"another webhook's":  {[]*admissionv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[install.Identity]string{}},
+		"the oldest of several": {[]*admissionv1.ValidatingWebhookConfiguration{
+			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Minute), registrationNamed("c", webhook, time.Second),
+		}, map[install.Identity]string{identity: "b"}},
+		"the first by name of those of one age": {[]*admissionv1.ValidatingWebhookConfiguration{
+			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Hour),
+		}, map[install.Identity]string{identity: "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forth := Observed{Validating: test.live}.Configurations(csv)
+			slices.Reverse(test.live)
+			back := Observed{Validating: test.live}.Configurations(csv)
+			if diff := cmp.Diff(test.want, forth); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(forth, back); diff != "" {
+				t.Errorf("names depend on the order of the cache (-forth +back):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A mutating registration is none of a validating webhook's, whatever its label says.
+func TestConfigurationsAreOfTheirType(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("manager")}
+	mutating := &admissionv1.MutatingWebhookConfiguration{ObjectMeta: registrationNamed("m", "v.manager.example.com", 0).ObjectMeta}
+	if got := (Observed{Mutating: []*admissionv1.MutatingWebhookConfiguration{mutating}}).Configurations(csv); len(got) > 0 {
+		t.Errorf("names %v", got)
+	}
+}
+
+// OLM's registrations are taken over under the names that OLM gave them.
+func TestTakeover(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	c.validating("manager").Name = "v.manager.example.com-x7k2p"
+	plan := c.pass()
+	if steps := stepsOf(plan); len(steps) > 0 {
+		t.Errorf("steps %q", steps)
+	}
+	if got := plan.Status.Deployments[0].Webhooks[0].Configuration; got != "v.manager.example.com-x7k2p" {
+		t.Errorf("the status names %q", got)
+	}
+}
+
+func TestCABundles(t *testing.T) {
+	calling := func(service, bundle string) admissionv1.WebhookClientConfig {
+		return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "shop", Name: service}, CABundle: []byte(bundle)}
+	}
+	observed := Observed{
+		Validating: []*admissionv1.ValidatingWebhookConfiguration{{Webhooks: []admissionv1.ValidatingWebhook{
+			{ClientConfig: calling("manager-service", "one")}, {ClientConfig: calling("other-service", "other")}, {ClientConfig: admissionv1.WebhookClientConfig{URL: new("https://example.com")}},
+		}}},
+		Mutating: []*admissionv1.MutatingWebhookConfiguration{{Webhooks: []admissionv1.MutatingWebhook{{ClientConfig: calling("manager-service", "")}}}},
+	}
+	if diff := cmp.Diff([][]byte{[]byte("one"), {}}, observed.CABundles("manager-service")); diff != "" {
+		t.Errorf("bundles (-want +got):\n%s", diff)
+	}
+}
