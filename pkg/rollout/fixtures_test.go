@@ -222,3 +222,7 @@ func phasesOf(plan Plan) []string {
 	}
 	return lines
 }
+
+func certificateWith(problem string) managerv1alpha1.CertificateStatus {
+	return managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: problem}
+}

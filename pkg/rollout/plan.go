@@ -148,20 +148,6 @@ func (p *planner) take(step Step) bool {
 	return true
 }
 
-// writeSecret puts the serving certificate into the cluster: before the pods that
-// mount it, but after the registrations that have to trust it first.
-func (p *planner) writeSecret(d install.Deployment, afterTrust bool) {
-	write, ok := p.Secrets[d.Object.Name]
-	if !ok || write.AfterTrust != afterTrust {
-		return
-	}
-	step := Step{Verb: Update, Object: write.Object}
-	if write.Object.ResourceVersion == "" {
-		step.Verb = Create
-	}
-	p.take(step)
-}
-
 // lookAgain asks for another pass at an instant; the earliest wins.
 func (p *planner) lookAgain(at time.Time) {
 	if at.IsZero() || !at.After(p.now) {

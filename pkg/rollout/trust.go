@@ -1,0 +1,38 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// writeSecret puts the serving certificate into the cluster: before the pods that
+// mount it, but after the registrations that have to trust it first.
+func (p *planner) writeSecret(d install.Deployment, afterTrust bool) {
+	write, ok := p.Secrets[d.Object.Name]
+	if !ok || write.AfterTrust != afterTrust || afterTrust && !p.trusted(d) {
+		return
+	}
+	step := Step{Verb: Update, Object: write.Object}
+	if write.Object.ResourceVersion == "" {
+		step.Verb = Create
+	}
+	p.take(step)
+}
+
+// trusted tells whether each live registration of a Deployment's webhooks is as
+// desired, or is once the plan so far is carried out. One that is refused, that another
+// client holds, or that a later manager wrote, trusts something else.
+func (p *planner) trusted(d install.Deployment) bool {
+	for _, w := range d.Webhooks {
+		desired, live := registrationOf(w), p.registered(w)
+		if live != nil && !p.writes(desired) && !DriftOf(desired, live).None() {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *planner) writes(o Object) bool {
+	return slices.ContainsFunc(p.plan.Steps, func(s Step) bool { return s.Key() == KeyOf(o) })
+}
