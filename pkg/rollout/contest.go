@@ -21,9 +21,9 @@ type Contest struct {
 }
 
 // Repaired is the record after one more repair. A quiet time, or another client,
-// begins a new record.
+// begins a new record, and so do repairs too few for a contest in their time.
 func (c Contest) Repaired(drift Drift, now time.Time) Contest {
-	if c.By != drift.By || c.Over(now) {
+	if c.By != drift.By || c.Over(now) || !c.Contested() && now.Sub(c.First) > contestWindow {
 		c = Contest{By: drift.By, First: now}
 	}
 	c.Count++
@@ -46,9 +46,7 @@ func (c Contest) OverAt() time.Time { return c.Last.Add(2 * max(c.pause(), conte
 
 // Contested tells whether the other client undid repairs so often, in so short a
 // time, that the manager leaves the object alone for a while.
-func (c Contest) Contested() bool {
-	return c.Count >= contestAfter && (c.Count > contestAfter || c.Last.Sub(c.First) <= contestWindow)
-}
+func (c Contest) Contested() bool { return c.Count >= contestAfter }
 
 // HeldUntil is when the manager may repair the object again.
 func (c Contest) HeldUntil() time.Time {
