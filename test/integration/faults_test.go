@@ -1,0 +1,258 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const certificates = "/tmp/k8s-webhook-server/serving-certs"
+
+// An author's volume for another certificate tool, whose Secret nobody makes here, would
+// keep the pod from starting.
+func TestAuthorsCertificateVolume(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	c := csv("operator.v1", "server")
+	pod := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
+	pod.Volumes = []corev1.Volume{
+		{Name: "cert", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "nobody-makes-this"}}},
+		{Name: "config", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+	}
+	container(c).VolumeMounts = []corev1.VolumeMount{{Name: "cert", MountPath: certificates + "/", ReadOnly: true}, {Name: "config", MountPath: "/config"}}
+	e.install(c)
+
+	installed := e.deployment("server").Spec.Template.Spec
+	var volumes []string
+	for _, v := range installed.Volumes {
+		volumes = append(volumes, v.Name)
+	}
+	if want := []string{"config", "apiservice-cert", "webhook-cert"}; !slices.Equal(volumes, want) {
+		t.Errorf("volumes %v, want %v", volumes, want)
+	}
+	i := slices.IndexFunc(installed.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == certificates })
+	if i < 0 || installed.Containers[0].VolumeMounts[i].Name != "webhook-cert" || mountedSecret(installed) != "server-service-cert" {
+		t.Errorf("mounts %+v, want the serving certificate at %s", installed.Containers[0].VolumeMounts, certificates)
+	}
+}
+
+// Two descriptions with one containerPort and two targetPorts need two ports of the
+// Service, for a Service has each number once.
+func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("w.example.com", "server"))
+	targets := []intstr.IntOrString{intstr.FromInt32(9443), intstr.FromString("webhooks")}
+	for i := range targets {
+		c.Spec.WebhookDefinitions[i].TargetPort = &targets[i]
+	}
+	e.install(c)
+
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	for i, name := range []string{"v.example.com", "w.example.com"} {
+		port := *e.registration(name).Webhooks[0].ClientConfig.Service.Port
+		found := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+		if found < 0 || service.Spec.Ports[found].TargetPort != targets[i] {
+			t.Errorf("webhook %s is called on port %d of %+v, want one with target %s", name, port, service.Spec.Ports, targets[i].String())
+		}
+	}
+}
+
+// An author's own Service keeps its name and its shape; the webhook has another.
+func TestAuthorsServiceHasTheName(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	services := e.kube.CoreV1().Services(e.namespace)
+	theirs, err := services.Create(e.ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "server-service"},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "server"}, Ports: []corev1.ServicePort{{Port: 8080}}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+
+	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name
+	ours, err := services.Get(e.ctx, called, metav1.GetOptions{})
+	e.must(err)
+	if called == theirs.Name || ours.Spec.Ports[0].Port != 443 {
+		t.Errorf("the webhook is called at %s, which has the ports %+v", called, ours.Spec.Ports)
+	}
+	if secret := mountedSecret(e.deployment("server").Spec.Template.Spec); secret != called+"-cert" {
+		t.Errorf("the pods serve from Secret %s, and are called at Service %s", secret, called)
+	}
+
+	m.stop()
+	e.manage().looksAfter(func() { e.touch("operator.v1") })
+	if again := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name; again != called {
+		t.Errorf("after a restart the webhook is called at %s, before at %s", again, called)
+	}
+	now, err := services.Get(e.ctx, theirs.Name, metav1.GetOptions{})
+	e.must(err)
+	if now.ResourceVersion != theirs.ResourceVersion {
+		t.Errorf("the author's Service was changed: %s", gocmp.Diff(theirs, now))
+	}
+}
+
+// The API server accepts a variable or a port twice in a Deployment, but not in an
+// apply; what is written over and over would roll the pods for ever.
+func TestDuplicatesInADeployment(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	c := csv("operator.v1", "server")
+	container(c).Env = []corev1.EnvVar{{Name: "VARIABLE", Value: "1"}}
+	container(c).Ports = []corev1.ContainerPort{{Name: "port", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
+	e.install(c)
+	installed := e.deployment("server")
+	edited := installed.DeepCopy()
+	server := &edited.Spec.Template.Spec.Containers[0]
+	server.Env = append(server.Env, corev1.EnvVar{Name: "VARIABLE", Value: "2"})
+	server.Ports = append(server.Ports, corev1.ContainerPort{Name: "again", ContainerPort: 8080, Protocol: corev1.ProtocolTCP})
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Update(e.ctx, edited, metav1.UpdateOptions{})
+	e.must(err)
+	e.eventually("the Deployment is as it was", func() (bool, any) {
+		difference := gocmp.Diff(installed.Spec, e.deployment("server").Spec)
+		return difference == "", difference
+	})
+	e.succeeds("operator.v1")
+	m.looksAfter(func() { e.touch("operator.v1") })
+	if repairs := e.deployment("server").Generation - installed.Generation - 1; repairs != 1 {
+		t.Errorf("repaired %d times", repairs)
+	}
+}
+
+// What cannot be made says so, on the ClusterServiceVersion and on the WebhookRollout;
+// nothing is registered, nothing of somebody else's is touched, and it goes on once the
+// cause is gone.
+func TestObstacles(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(*env, *operatorsv1alpha1.ClusterServiceVersion)
+		phase   operatorsv1alpha1.ClusterServiceVersionPhase
+		reason  operatorsv1alpha1.ConditionReason
+		message string
+		state   string
+		mend    func(*env)
+	}{
+		"another's Secret has the name": {
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.secret("server-service-cert") },
+			phase:   operatorsv1alpha1.CSVPhaseInstalling, reason: operatorsv1alpha1.CSVReasonWaiting,
+			message: "delete the Secret or give it another name", state: "Waiting",
+			mend: func(e *env) {
+				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, "server-service-cert", metav1.DeleteOptions{}))
+				e.touch("operator.v1") // a Secret that is not the manager's is not watched
+			},
+		},
+		"another operator's Deployment has the name": {
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) {
+				e.othersDeployment("server", metav1.OwnerReference{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion", Name: "other.v1", UID: "0"})
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: "belongs to ClusterServiceVersion other.v1", state: "Waiting",
+			mend: func(e *env) {
+				e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
+				e.touch("operator.v1")
+			},
+		},
+		"a webhook's name is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].GenerateName = "v"
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: "should be a domain with at least three segments", state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com"
+				})
+			},
+		},
+		"a rule is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionv1.OperationType{"UPSERT"}
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Unsupported value: "UPSERT"`, state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionv1.OperationType{admissionv1.Create}
+				})
+			},
+		},
+		"a Deployment is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Name = "Not Valid" },
+			phase:   operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Invalid value: "Not Valid"`, state: "Waiting",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Name = "valid" })
+			},
+		},
+		"a targetPort is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				port := intstr.FromString("Not_Valid")
+				c.Spec.WebhookDefinitions[0].TargetPort = &port
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Invalid value: "Not_Valid"`, state: "Waiting",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].TargetPort = nil })
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			c := csv("operator.v1", "server")
+			test.prepare(e, c)
+			e.create(c)
+			e.eventually("the ClusterServiceVersion says what is wrong", func() (bool, any) {
+				s := e.get("operator.v1").Status
+				return s.Phase == test.phase && s.Reason == test.reason && strings.Contains(s.Message, test.message), s.Message
+			})
+			if w := e.webhookStatus("operator.v1", c.Spec.WebhookDefinitions[0].GenerateName); string(w.State) != test.state || !strings.Contains(w.Message, test.message) {
+				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
+			}
+			e.registersNothing()
+			status := e.get("operator.v1").Status
+			m.looksAfter(func() { e.touch("operator.v1") })
+			if again := e.get("operator.v1").Status; !gocmp.Equal(status, again) {
+				t.Errorf("another look changes the status: %s", gocmp.Diff(status, again))
+			}
+			test.mend(e)
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// secret is somebody else's, who must find it unchanged at the end.
+func (e *env) secret(name string) {
+	e.Helper()
+	client := e.kube.CoreV1().Secrets(e.namespace)
+	_, err := client.Create(e.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"password": "theirs"}}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+func (e *env) othersDeployment(name string, owner metav1.OwnerReference) {
+	e.Helper()
+	spec := deploymentSpec("others").Spec
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx,
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner}}, Spec: spec}, metav1.CreateOptions{})
+	e.must(err)
+}
