@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -81,7 +83,7 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 	}
 	if decision.Mint == nil {
 		if decision.Serving != nil {
-			result.write = secretWrite(certs.Completed(secret), false)
+			result.write = secretWrite(takenOver(secret, s.csv), false)
 		}
 		return result, nil
 	}
@@ -97,6 +99,7 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 		secret = &corev1.Secret{ObjectMeta: install.OwnedMeta(s.csv, secretName)}
 	}
 	filled := certs.Fill(secret, generation, decision)
+	install.Own(filled, s.csv)
 	result.write = secretWrite(filled, decision.Phase == managerv1alpha1.CertificateRecovering)
 	result.trust.CABundle = generation.Trust(decision)
 	result.trust.Generation = generation.Number
@@ -104,6 +107,21 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 		result.trust.CAHash = filled.Annotations[vocabulary.AnnotationCAHash]
 	}
 	return result, nil
+}
+
+// takenOver is a copy of a usable Secret that an OLM v0 wrote, or a ClusterServiceVersion
+// of the same name that is gone, as this one needs it; nil when it is so already. An
+// owner that is gone would take the Secret with it.
+func takenOver(secret *corev1.Secret, csv *operatorsv1alpha1.ClusterServiceVersion) *corev1.Secret {
+	completed := certs.Completed(secret)
+	if completed != nil {
+		install.Own(completed, csv)
+		return completed
+	}
+	if owned := secret.DeepCopy(); install.Own(owned, csv) {
+		return owned
+	}
+	return nil
 }
 
 func secretWrite(secret *corev1.Secret, afterTrust bool) *rollout.SecretWrite {

@@ -35,6 +35,22 @@ func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerRe
 	}
 }
 
+// Own makes an object the ClusterServiceVersion's, in place of one of the same name
+// that was deleted. It tells whether the object was not that already.
+func Own(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	var owners []metav1.OwnerReference
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.UID == csv.UID {
+			return false
+		}
+		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind || owner.Name != csv.Name {
+			owners = append(owners, owner)
+		}
+	}
+	object.SetOwnerReferences(append(owners, ownerReference(csv)))
+	return true
+}
+
 // Managed tells whether an object bears the label of derived objects.
 func Managed(object metav1.Object) bool {
 	return object.GetLabels()[vocabulary.LabelManaged] == "true"
