@@ -143,10 +143,8 @@ func afterFailed(from Phase, f facts) Phase {
 		return phaseReinstall
 	case f.refused != "":
 		return phaseRefused.because(f.refused)
-	case f.unhealthy != "" && from.Reason != operatorsv1alpha1.CSVReasonInstallCheckFailed:
+	case f.unhealthy != "" && from.Reason == operatorsv1alpha1.CSVReasonComponentUnhealthy:
 		return phaseUnhealthy.because(f.unhealthy)
-	case f.timedOut != "":
-		return phaseTimeout.because(": waiting for " + f.timedOut)
 	case f.waits != "" && from.Reason == operatorsv1alpha1.CSVReasonInstallCheckFailed:
 		return from
 	default:
@@ -173,18 +171,33 @@ func (p *planner) facts() facts {
 		if refusal := d.refusal(); refusal != "" {
 			first(&f.refused, refusal)
 		}
-		if since := d.progress.since; !since.IsZero() {
-			if deadline := since.Add(p.Policy.InstallTimeout); p.now.Before(deadline) {
-				p.lookAgain(deadline)
-			} else {
-				first(&f.timedOut, waits)
-			}
+		if deadline := p.deadline(d); deadline.After(p.now) {
+			p.lookAgain(deadline)
+		} else if !deadline.IsZero() {
+			first(&f.timedOut, waits)
 		}
 		if !d.progress.available {
 			first(&f.unhealthy, d.progress.message)
 		}
 	}
 	return f
+}
+
+// deadline is when a Deployment and its webhooks have taken too long to install. The
+// time begins with the installation: a Deployment may be older. It is zero while
+// nothing is being installed.
+func (p *planner) deadline(d deploymentView) time.Time {
+	if p.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.since.IsZero() {
+		return time.Time{}
+	}
+	since := d.progress.since
+	if began := p.CSV.Status.LastTransitionTime; began != nil {
+		since = later(since, began.Time)
+	}
+	for _, w := range d.webhooks {
+		since = later(since, w.registered)
+	}
+	return since.Add(p.Policy.InstallTimeout)
 }
 
 // waits is what a Deployment and its webhooks lack to be complete.

@@ -1,0 +1,111 @@
+package rollout
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+const (
+	installing = operatorsv1alpha1.CSVPhaseInstalling
+	succeeded  = operatorsv1alpha1.CSVPhaseSucceeded
+	failed     = operatorsv1alpha1.CSVPhaseFailed
+)
+
+// Five minutes count from the last sign of progress of each Deployment and its webhooks.
+func TestInstallTimeout(t *testing.T) {
+	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
+	c.answer = func(e Endpoint) Answer { return Answer{Reason: "Refused", Message: e.What + " refuses"} }
+	for _, moment := range []struct {
+		at      time.Duration
+		happens func()
+		want    operatorsv1alpha1.ClusterServiceVersionPhase
+		because string // part of the message
+	}{
+		{0, func() {}, installing, "deployment first to become ready"},
+		{10 * time.Second, func() { c.becomeUnavailable("first") }, installing, "deployment first to become ready"},
+		{4 * time.Minute, func() { c.becomeAvailable("first") }, installing, "webhook v.first.example.com to be registered"},
+		{9*time.Minute - time.Second, func() {}, installing, "webhook v.first.example.com to be registered"},
+		{9 * time.Minute, func() {}, failed, "install timeout: waiting for webhook v.first.example.com to be registered: pod shop/first-0 refuses"},
+		{20 * time.Minute, func() {}, failed, "install timeout"},
+		{20*time.Minute + time.Second, func() { c.answer = func(Endpoint) Answer { return Answer{} } }, failed, "install timeout"},
+		{20*time.Minute + 2*time.Second, func() {}, failed, "install timeout"}, // registered, not known to every API server
+		{20*time.Minute + 30*time.Second, func() { c.becomeAvailable("second") }, failed, "install timeout"},
+		{20*time.Minute + 31*time.Second, func() {}, failed, "install timeout"},
+		{20*time.Minute + 40*time.Second, func() {}, succeeded, "install strategy completed with no errors"},
+	} {
+		c.now = noon.Add(moment.at)
+		moment.happens()
+		c.pass()
+		if status := c.CSV.Status; status.Phase != moment.want || !strings.Contains(status.Message, moment.because) {
+			t.Errorf("at %s it is %s: %s; want %s: …%s…", moment.at, status.Phase, status.Message, moment.want, moment.because)
+		}
+	}
+}
+
+// The manager looks again when the time is up, though nothing happens.
+func TestInstallTimeoutIsLookedFor(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	c.pass()
+	c.becomeUnavailable("manager")
+	c.wait(time.Second)
+	plan := c.pass()
+	if want := noon.Add(5 * time.Minute); !plan.NextLook.Equal(want) {
+		t.Fatalf("the next look is at %s, want %s", plan.NextLook, want)
+	}
+	c.now = plan.NextLook
+	plan = c.pass()
+	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability`}
+	if diff := cmp.Diff(want, phasesOf(plan)); diff != "" {
+		t.Errorf("phases (-want +got):\n%s", diff)
+	}
+	if !plan.NextLook.IsZero() {
+		t.Errorf("timed out, it looks again at %s", plan.NextLook)
+	}
+}
+
+// The time begins with the installation, not with Deployments that are older.
+func TestInstallTimeoutOfOldDeployments(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	c.pass()
+	c.becomeAvailable("manager")
+	c.Failure = &scope.Failure{Reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups, Message: "two"}
+	c.pass()
+	c.wait(time.Hour)
+	c.Failure = nil
+	c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+	c.pass()
+	c.wait(time.Second)
+	c.pass()
+	if c.CSV.Status.Phase != installing {
+		t.Errorf("with a scope again it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+	c.answer = func(Endpoint) Answer { return Answer{} }
+	c.wait(4 * time.Minute)
+	c.pass()
+	c.wait(59 * time.Second)
+	if c.pass(); c.CSV.Status.Phase != succeeded {
+		t.Errorf("with its webhook live it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+}
+
+// A registration that is made at the last moment has the time to become known.
+func TestInstallTimeoutOfYoungRegistrations(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	c.Observed.Uncovered = []string{"red"}
+	c.pass()
+	c.becomeAvailable("manager")
+	c.pass()
+	c.Observed.Uncovered = nil
+	c.wait(5*time.Minute - time.Second)
+	c.pass()
+	c.wait(time.Second)
+	if c.pass(); c.CSV.Status.Phase != installing {
+		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+}
