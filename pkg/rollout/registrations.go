@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -115,11 +117,14 @@ func (o Observed) CABundles(service string) [][]byte {
 }
 
 // generationOf is the number of the certificate generation that a registration
-// trusts; 0 when it does not say.
+// trusts; 0 when it does not say, or when it was not the manager that said so: an
+// edited number would keep a live registration from being repaired.
 func generationOf(o Object) int64 {
 	n, err := strconv.ParseInt(o.GetAnnotations()[vocabulary.AnnotationGeneration], 10, 64)
-	if err != nil {
+	if err != nil || lastWriter(o, annotatedGeneration) != "" {
 		return 0
 	}
 	return n
 }
+
+var annotatedGeneration = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", vocabulary.AnnotationGeneration))

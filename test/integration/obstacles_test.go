@@ -1,0 +1,160 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// What cannot be made says so, on the ClusterServiceVersion and on the WebhookRollout;
+// nothing is registered, nothing of somebody else's is touched, and it goes on once the
+// cause is gone.
+func TestObstacles(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(*env, *operatorsv1alpha1.ClusterServiceVersion)
+		phase   operatorsv1alpha1.ClusterServiceVersionPhase
+		reason  operatorsv1alpha1.ConditionReason
+		message string
+		state   string
+		mend    func(*env)
+	}{
+		"another's Secret has the name": {
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.secret("server-service-cert") },
+			phase:   operatorsv1alpha1.CSVPhaseInstalling, reason: operatorsv1alpha1.CSVReasonWaiting,
+			message: "delete the Secret or give it another name", state: "Waiting",
+			mend: func(e *env) {
+				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, "server-service-cert", metav1.DeleteOptions{}))
+				e.touch("operator.v1") // a Secret that is not the manager's is not watched
+			},
+		},
+		"another operator's Deployment has the name": {
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.othersDeployment("server") },
+			phase:   operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: "belongs to ClusterServiceVersion other.v1", state: "Waiting",
+			mend: func(e *env) {
+				e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
+				e.touch("operator.v1")
+			},
+		},
+		"a webhook's name is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].GenerateName = "v"
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: "should be a domain with at least three segments", state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com"
+				})
+			},
+		},
+		"a rule is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionv1.OperationType{"UPSERT"}
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Unsupported value: "UPSERT"`, state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionv1.OperationType{admissionv1.Create}
+				})
+			},
+		},
+		"a Deployment is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Name = "Not Valid" },
+			phase:   operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Invalid value: "Not Valid"`, state: "Waiting",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Name = "valid" })
+			},
+		},
+		"a targetPort is not valid": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				port := intstr.FromString("Not_Valid")
+				c.Spec.WebhookDefinitions[0].TargetPort = &port
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Invalid value: "Not_Valid"`, state: "Waiting",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].TargetPort = nil })
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			c := csv("operator.v1", "server")
+			test.prepare(e, c)
+			e.create(c)
+			e.eventually("the ClusterServiceVersion says what is wrong", func() (bool, any) {
+				s := e.get("operator.v1").Status
+				return s.Phase == test.phase && s.Reason == test.reason && strings.Contains(s.Message, test.message), s.Message
+			})
+			if w := e.webhookStatus("operator.v1", c.Spec.WebhookDefinitions[0].GenerateName); string(w.State) != test.state || !strings.Contains(w.Message, test.message) {
+				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
+			}
+			e.registersNothing()
+			status := e.get("operator.v1").Status
+			m.looksAfter(func() { e.touch("operator.v1") })
+			if again := e.get("operator.v1").Status; !gocmp.Equal(status, again) {
+				t.Errorf("another look changes the status: %s", gocmp.Diff(status, again))
+			}
+			e.untouched("secrets", "deployments")
+			test.mend(e)
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// secret is somebody else's.
+func (e *env) secret(name string) {
+	e.Helper()
+	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: theirs}, StringData: map[string]string{"password": "theirs"}}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// othersDeployment belongs to another ClusterServiceVersion.
+func (e *env) othersDeployment(name string) {
+	e.Helper()
+	owner := metav1.OwnerReference{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion", Name: "other.v1", UID: "0"}
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: theirs, OwnerReferences: []metav1.OwnerReference{owner}}, Spec: deploymentSpec("others").Spec,
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// theirs marks objects that the manager must not touch.
+var theirs = map[string]string{"test": "theirs"}
+
+// untouched fails when the manager wrote to an object that is somebody else's.
+func (e *env) untouched(resources ...string) {
+	e.Helper()
+	for _, kind := range derived {
+		if !slices.Contains(resources, kind.Resource) {
+			continue
+		}
+		list, err := e.any.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "test=theirs"})
+		e.must(err)
+		for _, o := range list.Items {
+			for _, entry := range o.GetManagedFields() {
+				if entry.Manager == vocabulary.FieldManager {
+					e.Errorf("the manager wrote to %s %s: %s", o.GetKind(), o.GetName(), entry.FieldsV1)
+				}
+			}
+		}
+	}
+}

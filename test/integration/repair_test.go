@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+)
+
+// Whatever somebody does to an object of the manager's is undone within a second.
+func TestRepair(t *testing.T) {
+	e := newEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+	e.install(bundle())
+
+	for _, test := range []struct {
+		resource, change string
+		patch            string // empty to delete
+	}{
+		{"validatingwebhookconfigurations", "deleted", ""},
+		{"validatingwebhookconfigurations", "failurePolicy", `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]`},
+		{"validatingwebhookconfigurations", "rules", `[{"op": "replace", "path": "/webhooks/0/rules/0/operations/0", "value": "DELETE"}]`},
+		{"validatingwebhookconfigurations", "a rule less", `[{"op": "remove", "path": "/webhooks/0/rules"}]`},
+		{"validatingwebhookconfigurations", "a rule more", `[{"op": "add", "path": "/webhooks/0/rules/-", "value": {"operations": ["*"], "apiGroups": ["more.example.com"], "apiVersions": ["*"], "resources": ["*"]}}]`},
+		{"validatingwebhookconfigurations", "namespaceSelector", `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchLabels/nobody.example.com~1has", "value": "this"}]`},
+		{"validatingwebhookconfigurations", "namespaceSelector removed", `[{"op": "remove", "path": "/webhooks/0/namespaceSelector"}]`},
+		{"validatingwebhookconfigurations", "objectSelector", `[{"op": "replace", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"nobody.example.com/has": "this"}}}]`},
+		{"validatingwebhookconfigurations", "caBundle removed", `[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]`},
+		{"validatingwebhookconfigurations", "called at a URL", `[{"op": "replace", "path": "/webhooks/0/clientConfig", "value": {"url": "https://webhook.example.com/validate"}}]`},
+		{"validatingwebhookconfigurations", "called at another path", `[{"op": "replace", "path": "/webhooks/0/clientConfig/service/path", "value": "/other"}]`},
+		{"validatingwebhookconfigurations", "timeoutSeconds", `[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 1}]`},
+		{"validatingwebhookconfigurations", "matchConditions", `[{"op": "add", "path": "/webhooks/0/matchConditions", "value": [{"name": "never", "expression": "false"}]}]`},
+		{"validatingwebhookconfigurations", "a second webhook", `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`},
+		{"validatingwebhookconfigurations", "no webhook", `[{"op": "remove", "path": "/webhooks"}]`},
+		{"validatingwebhookconfigurations", "another owner", `[{"op": "replace", "path": "/metadata/labels/olm.owner", "value": "somebody"}]`},
+		{"validatingwebhookconfigurations", "no labels", `[{"op": "remove", "path": "/metadata/labels"}]`},
+		{"validatingwebhookconfigurations", "another generation", `[{"op": "replace", "path": "/metadata/annotations/olm-webhook-manager.io~1certificate-generation", "value": "99"}]`},
+		{"validatingwebhookconfigurations", "no annotations", `[{"op": "remove", "path": "/metadata/annotations"}]`},
+		{"mutatingwebhookconfigurations", "deleted", ""},
+		{"mutatingwebhookconfigurations", "reinvocationPolicy", `[{"op": "replace", "path": "/webhooks/0/reinvocationPolicy", "value": "IfNeeded"}]`},
+		{"mutatingwebhookconfigurations", "a second webhook", `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`},
+		{"services", "deleted", ""},
+		{"services", "selector", `[{"op": "add", "path": "/spec/selector/nobody.example.com~1has", "value": "this"}]`},
+		{"services", "targetPort", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`},
+		{"services", "a port less", `[{"op": "remove", "path": "/spec/ports/1"}]`},
+		{"services", "no labels", `[{"op": "remove", "path": "/metadata/labels"}]`},
+		{"deployments", "deleted", ""},
+		{"deployments", "image", `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "example.com/other:1"}]`},
+		{"deployments", "certificate of another Secret", `[{"op": "replace", "path": "/spec/template/spec/volumes/1/secret/secretName", "value": "other"}]`},
+		{"deployments", "no owner", `[{"op": "remove", "path": "/metadata/ownerReferences"}]`},
+		{"roles", "deleted", ""},
+		{"roles", "verbs", `[{"op": "add", "path": "/rules/0/verbs/-", "value": "update"}]`},
+		{"roles", "another rule", `[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}}]`},
+		{"rolebindings", "deleted", ""},
+		{"rolebindings", "subjects", `[{"op": "replace", "path": "/subjects/0/name", "value": "other"}]`},
+		{"webhookrollouts", "deleted", ""},
+	} {
+		t.Run(test.resource+", "+test.change, func(t *testing.T) {
+			e := e.sub(t)
+			client, name := e.theOnly(test.resource)
+			e.comesBack(client, name, func() {
+				if test.patch == "" {
+					e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{}))
+					return
+				}
+				// Each client is another one, so that none of them contests.
+				_, err := client.Patch(e.ctx, name, types.JSONPatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: "test " + test.change})
+				e.must(err)
+			})
+		})
+	}
+	e.succeeds("operator.v1")
+	e.isComplete(installed)
+}
+
+// sub is the test's part of the cluster in a subtest.
+func (e *env) sub(t *testing.T) *env {
+	of := *e
+	of.T, of.ctx = t, t.Context()
+	return &of
+}
+
+// theOnly is the object of a resource that the bundle's webhooks need.
+func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
+	e.Helper()
+	for _, kind := range derived {
+		if kind.Resource != resource {
+			continue
+		}
+		for _, o := range e.owned([]schema.GroupVersionResource{kind}) {
+			if o.GetName() == "operator" {
+				continue // the Deployment without webhooks
+			}
+			if o.GetNamespace() == "" {
+				return e.any.Resource(kind), o.GetName()
+			}
+			return e.any.Resource(kind).Namespace(o.GetNamespace()), o.GetName()
+		}
+	}
+	e.Fatalf("nothing of %s", resource)
+	return nil, ""
+}
+
+// comesBack watches an object while somebody changes it, and fails when it is not as
+// it was before within a second.
+func (e *env) comesBack(client dynamic.ResourceInterface, name string, change func()) {
+	e.Helper()
+	before, err := client.Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	want := e.golden(*before.DeepCopy())
+	w, err := client.Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: before.GetResourceVersion()})
+	e.must(err)
+	defer w.Stop()
+	change()
+	ctx, cancel := context.WithTimeoutCause(e.ctx, time.Second, errors.New("not within a second"))
+	defer cancel()
+	last, changed := "", false
+	for {
+		select {
+		case event := <-w.ResultChan():
+			last = e.golden(*event.Object.(*unstructured.Unstructured))
+			changed = changed || event.Type == watch.Deleted || last != want
+			if changed && event.Type != watch.Deleted && last == want {
+				return
+			}
+		case <-ctx.Done():
+			e.Fatalf("%v (changed: %v); -before +after:\n%s", context.Cause(ctx), changed, gocmp.Diff(want, last))
+		}
+	}
+}
