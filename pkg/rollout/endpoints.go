@@ -13,6 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
+const reasonNoEndpoints = "NoReadyEndpoints"
+
 // endpoints are all addresses on which API servers may call a webhook: the Service's
 // own, and each ready endpoint behind it. A reason says why there is none.
 func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
@@ -42,7 +44,7 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 		}
 	}
 	if len(all) == 0 {
-		reason, message = noEndpoints(service, portName, namedPort, len(p.Observed.Pods[d.Object.Name]) > 0)
+		reason, message = p.noEndpoints(d.Object.Name, service, portName, namedPort)
 		return nil, reason, message
 	}
 	slices.SortFunc(all, func(a, b Endpoint) int { return cmp.Compare(a.Address, b.Address) })
@@ -55,14 +57,19 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	return all, "", ""
 }
 
-func noEndpoints(service *corev1.Service, portName string, namedPort, pods bool) (reason, message string) {
+// noEndpoints says why there is none.
+func (p *planner) noEndpoints(deployment string, service *corev1.Service, portName string, namedPort bool) (reason, message string) {
 	for _, port := range service.Spec.Ports {
-		if port.Name == portName && port.TargetPort.StrVal != "" && !namedPort && pods {
+		if port.Name == portName && port.TargetPort.StrVal != "" && !namedPort && len(p.Observed.Pods[deployment]) > 0 {
 			return "NoSuchPort", fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
 				port.TargetPort.StrVal, service.Name)
 		}
 	}
-	return "NoReadyEndpoints", fmt.Sprintf("service %s has no ready endpoint", service.Name)
+	message = fmt.Sprintf("service %s has no ready endpoint", service.Name)
+	if d := p.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
+	}
+	return reasonNoEndpoints, message
 }
 
 func portNamed(slice *discoveryv1.EndpointSlice, name string) int32 {

@@ -56,7 +56,7 @@ func TestOrderAndItsRelaxing(t *testing.T) {
 		"containers run without getting ready, at their bound": {
 			change: runUnready, after: 20 * time.Second,
 			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " +
-				unready + ": pod first-0: container manager runs and its readiness probe fails",
+				unready + ": pod first-0: container manager runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n shop describe pod first-0",
 		},
 		"containers that began late have the whole of their bound": {
 			change: func(c *cluster) {
@@ -166,7 +166,8 @@ func TestPostponedDeploymentIsRepaired(t *testing.T) {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
-		"v.first.example.com Unreachable NoReadyEndpoints: service first-service has no ready endpoint",
+		"v.first.example.com Unreachable NoReadyEndpoints: service first-service has no ready endpoint: " +
+			"deployment \"first\" not available: Deployment does not have minimum availability",
 		"v.second.example.com Registered Serving: ",
 	}, webhooksOf(plan)); diff != "" {
 		t.Errorf("webhooks (-want +got):\n%s", diff)

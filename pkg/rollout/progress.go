@@ -52,7 +52,7 @@ func progressOf(d *appsv1.Deployment, pods []*corev1.Pod) progress {
 	p.reason = "WaitingForReplicas"
 	p.message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
 	if failure := condition(d, appsv1.DeploymentReplicaFailure); failure != nil && failure.Status == corev1.ConditionTrue {
-		p.reason, p.message = "ReplicaFailure", fmt.Sprintf("%s: %s", p.message, failure.Message)
+		p.reason, p.message = "ReplicaFailure", fmt.Sprintf("%s: its pods cannot be created: %s", p.message, failure.Message)
 	} else if diagnosis := diagnose(pods); diagnosis.reason != "" {
 		p.reason, p.message = diagnosis.reason, fmt.Sprintf("%s: %s", p.message, diagnosis.message)
 	}
@@ -177,22 +177,39 @@ func diagnosePod(pod *corev1.Pod) diagnosis {
 		}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
-		switch {
-		case waiting != nil && waiting.Reason == "CrashLoopBackOff" && ended != nil:
-			return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s ends with exit code %d (%s) again and again; read its log: kubectl -n %s logs %s -c %s --previous",
-				pod.Name, c.Name, ended.ExitCode, ended.Reason, pod.Namespace, pod.Name, c.Name)}
-		case waiting != nil && waiting.Reason == "ContainerCreating":
-			return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s is being created; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
-				pod.Name, c.Name, pod.Namespace, pod.Name)}
-		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
-			return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s waits: %s", pod.Name, c.Name, cmp.Or(waiting.Message, waiting.Reason))}
+		if d := diagnoseWaiting(pod, c); d.reason != "" {
+			return d
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil && !c.Ready {
-			return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s runs and its readiness probe fails", pod.Name, c.Name)}
+			return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
+				pod.Name, c.Name, pod.Namespace, pod.Name)}
 		}
 	}
 	return diagnosis{}
+}
+
+// diagnoseWaiting is why a container does not run.
+func diagnoseWaiting(pod *corev1.Pod, c corev1.ContainerStatus) diagnosis {
+	waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
+	if waiting == nil {
+		return diagnosis{}
+	}
+	switch reason := waiting.Reason; reason {
+	case "", "PodInitializing":
+		return diagnosis{}
+	case "ContainerCreating":
+		return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s is being created; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
+			pod.Name, c.Name, pod.Namespace, pod.Name)}
+	case "ErrImagePull", "ImagePullBackOff":
+		return diagnosis{"ImagePullFailed", fmt.Sprintf("pod %s: container %s has no image: correct its name in the ClusterServiceVersion, or let the nodes pull it: %s",
+			pod.Name, c.Name, cmp.Or(waiting.Message, reason))}
+	case "CrashLoopBackOff":
+		if ended != nil {
+			return diagnosis{reason, fmt.Sprintf("pod %s: container %s ends with exit code %d (%s) again and again; read its log: kubectl -n %s logs %s -c %s --previous",
+				pod.Name, c.Name, ended.ExitCode, ended.Reason, pod.Namespace, pod.Name, c.Name)}
+		}
+	}
+	return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s waits: %s", pod.Name, c.Name, cmp.Or(waiting.Message, waiting.Reason))}
 }

@@ -50,6 +50,9 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, live Obj
 	case p.Policy.Gate == GateServing:
 		_, reason, message = p.endpoints(d, w)
 	}
+	if reason == reasonNoEndpoints && backend.message != "" {
+		message += ": " + backend.message
+	}
 	if reason != "" {
 		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
 	}

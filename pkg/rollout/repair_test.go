@@ -125,7 +125,16 @@ func TestRepairs(t *testing.T) {
 				delete(c.Observed.Deployments, "manager")
 				c.serve("manager")
 			},
-			[]string{"create Deployment shop/manager"}, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint",
+			[]string{"create Deployment shop/manager"}, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: the Deployment is being created",
+		},
+		"somebody scaled the Deployment to nothing": {
+			func(c *cluster) {
+				c.Observed.Deployments["manager"].Spec.Replicas = new(int32(0))
+				c.becomeAvailable("manager")
+				c.serve("manager")
+			},
+			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: " +
+				"deployment manager is scaled to 0; to bring it back: kubectl -n shop scale deployment manager --replicas=1",
 		},
 		"somebody scaled the Deployment": {
 			func(c *cluster) {
@@ -143,7 +152,8 @@ func TestRepairs(t *testing.T) {
 		},
 		"the pods are gone": {
 			func(c *cluster) { c.becomeUnavailable("manager") },
-			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint",
+			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: " +
+				"deployment \"manager\" not available: Deployment does not have minimum availability",
 		},
 		"availability is enough, and is gone": {
 			func(c *cluster) {
