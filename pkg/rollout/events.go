@@ -38,7 +38,7 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 }
 
 // webhookEvent speaks of a webhook that has come into a state; it is empty for a
-// webhook that is new and just waits, as all do.
+// webhook that was not live and waits, as all do at first.
 func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) Event {
 	switch w.State {
 	case managerv1alpha1.WebhookRegistered:
@@ -48,7 +48,7 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 	case managerv1alpha1.WebhookBlocked:
 		return Event{Warning: true, Reason: "WebhookBlocked", Message: fmt.Sprintf("webhook %s cannot be registered: %s", w.GenerateName, w.Message)}
 	default:
-		if before == nil {
+		if before == nil || before.State == managerv1alpha1.WebhookBlocked {
 			return Event{}
 		}
 		return Event{Warning: true, Reason: "WebhookUnregistered", Message: fmt.Sprintf("webhook %s is not registered any more: %s", w.GenerateName, w.Message)}

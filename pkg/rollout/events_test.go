@@ -1,0 +1,64 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+func TestEvents(t *testing.T) {
+	const (
+		waiting     = managerv1alpha1.WebhookWaiting
+		registered  = managerv1alpha1.WebhookRegistered
+		unreachable = managerv1alpha1.WebhookUnreachable
+		blocked     = managerv1alpha1.WebhookBlocked
+	)
+	// status has one webhook in a state, or none, and conditions that are true.
+	status := func(state managerv1alpha1.WebhookState, conditions ...string) managerv1alpha1.WebhookRolloutStatus {
+		var s managerv1alpha1.WebhookRolloutStatus
+		for _, kind := range conditions {
+			s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind, Message: "because"})
+		}
+		if state != "" {
+			s.Deployments = []managerv1alpha1.DeploymentStatus{{Name: "manager", Webhooks: []managerv1alpha1.WebhookStatus{
+				{GenerateName: "v.example.com", Configuration: "v.example.com-1", State: state, Message: "because"},
+			}}}
+		}
+		return s
+	}
+	for name, test := range map[string]struct {
+		before, after managerv1alpha1.WebhookRolloutStatus
+		want          []Event
+	}{
+		"nothing":                    {status(""), status(""), nil},
+		"a webhook waits at first":   {status(""), status(waiting), nil},
+		"it goes on waiting":         {status(waiting), status(waiting), nil},
+		"it is registered":           {status(waiting), status(registered), []Event{{false, "WebhookRegistered", "webhook v.example.com is registered as v.example.com-1 and serves"}}},
+		"it was registered already":  {status(""), status(registered), []Event{{false, "WebhookRegistered", "webhook v.example.com is registered as v.example.com-1 and serves"}}},
+		"it stays registered":        {status(registered), status(registered), nil},
+		"it is unreachable":          {status(registered), status(unreachable), []Event{{true, "WebhookUnreachable", "webhook v.example.com stays registered and nobody answers: because"}}},
+		"it is reachable again":      {status(unreachable), status(registered), []Event{{false, "WebhookRegistered", "webhook v.example.com is registered as v.example.com-1 and serves"}}},
+		"it is blocked":              {status(waiting), status(blocked), []Event{{true, "WebhookBlocked", "webhook v.example.com cannot be registered: because"}}},
+		"it is blocked no more":      {status(blocked), status(waiting), nil},
+		"its registration was taken": {status(registered), status(waiting), []Event{{true, "WebhookUnregistered", "webhook v.example.com is not registered any more: because"}}},
+		"it is declared no more":     {status(registered), status(""), nil},
+		"the order is relaxed":       {status(waiting), status(waiting, "OrderRelaxed"), []Event{{true, "OrderRelaxed", "because"}}},
+		"the order stays relaxed":    {status(waiting, "OrderRelaxed"), status(waiting, "OrderRelaxed"), nil},
+		"somebody contests":          {status(registered), status(registered, "Contested"), []Event{{true, "Contested", "because"}}},
+		"nobody contests any more":   {status(registered, "Contested"), status(registered), nil},
+		"it is ready":                {status(registered), status(registered, "Ready"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Events(test.before, test.after)
+			if len(got) == 0 {
+				got = nil
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
