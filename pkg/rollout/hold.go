@@ -3,6 +3,9 @@ package rollout
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -24,7 +27,7 @@ func (p *planner) hold() {
 		}
 		for _, description := range install.DescriptionsOf(p.CSV, name) {
 			if !view.has(install.IdentityOf(description)) {
-				view.webhooks = append(view.webhooks, p.heldWebhook(description, why))
+				view.webhooks = append(view.webhooks, p.heldWebhook(description, view.progress, why))
 			}
 		}
 		p.deployments = append(p.deployments, view)
@@ -52,18 +55,47 @@ func (p *planner) deploymentNames() []string {
 	return all
 }
 
-func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, why string) webhookView {
-	view := webhookView{
-		Webhook: install.Webhook{Description: d},
-		state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
+// heldWebhook is called as it was registered, and whether somebody answers is told as
+// ever.
+func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend progress, why string) webhookView {
+	live := p.heldRegistration(d)
+	if live == nil {
+		return webhookView{
+			Webhook: install.Webhook{Description: d},
+			state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
+		}
 	}
+	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: portOf(live)}, live, backend)
+	if view.state == managerv1alpha1.WebhookRegistered {
+		view.reason, view.message = "Held", "stays as it was registered: "+why
+	}
+	return view
+}
+
+func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) Object {
 	name, exists := p.Observed.Configurations(p.CSV)[install.IdentityOf(d)]
 	for _, live := range p.Observed.registrations() {
 		if exists && live.kind == d.Type && live.object.GetName() == name {
-			view.configuration, view.registered = name, live.object.GetCreationTimestamp().Time
-			view.state, view.reason = managerv1alpha1.WebhookRegistered, "Held"
-			view.message = "stays as it was registered: " + why
+			return live.object
 		}
 	}
-	return view
+	return nil
+}
+
+// backendOf is what a live registration calls, by its own word: nothing is rendered for
+// a ClusterServiceVersion that is held.
+func backendOf(live Object, d operatorsv1alpha1.WebhookDescription) install.Deployment {
+	backend := install.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
+	backend.Object.Name = d.DeploymentName
+	if called := serviceOf(live); called != nil {
+		backend.Service.Namespace, backend.Service.Name = called.Namespace, called.Name
+	}
+	return backend
+}
+
+func portOf(live Object) int32 {
+	if called := serviceOf(live); called != nil && called.Port != nil {
+		return *called.Port
+	}
+	return 0
 }

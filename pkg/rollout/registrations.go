@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -99,18 +100,37 @@ func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) m
 // Service carry now.
 func (o Observed) CABundles(service string) [][]byte {
 	var all [][]byte
-	for _, c := range o.Validating {
-		for _, w := range c.Webhooks {
-			if w.ClientConfig.Service != nil && w.ClientConfig.Service.Name == service {
-				all = append(all, w.ClientConfig.CABundle)
+	for _, live := range o.registrations() {
+		for _, client := range clientsOf(live.object) {
+			if client.Service != nil && client.Service.Name == service {
+				all = append(all, client.CABundle)
 			}
 		}
 	}
-	for _, c := range o.Mutating {
+	return all
+}
+
+// serviceOf is what a live registration calls; nil when somebody made it call
+// something else.
+func serviceOf(live Object) *admissionv1.ServiceReference {
+	if clients := clientsOf(live); len(clients) > 0 {
+		return clients[0].Service
+	}
+	return nil
+}
+
+// clientsOf says how API servers call the webhooks of a registration: one, unless
+// somebody added another.
+func clientsOf(o Object) []admissionv1.WebhookClientConfig {
+	var all []admissionv1.WebhookClientConfig
+	switch c := o.(type) {
+	case *admissionv1.ValidatingWebhookConfiguration:
 		for _, w := range c.Webhooks {
-			if w.ClientConfig.Service != nil && w.ClientConfig.Service.Name == service {
-				all = append(all, w.ClientConfig.CABundle)
-			}
+			all = append(all, w.ClientConfig)
+		}
+	case *admissionv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			all = append(all, w.ClientConfig)
 		}
 	}
 	return all

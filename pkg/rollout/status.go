@@ -102,8 +102,11 @@ func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts
 			}
 		}
 	}
-	if f.failure != nil {
+	switch {
+	case f.failure != nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(f.failure.Reason), f.failure.Message
+	case f.unmet != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phaseUnmet.Reason), f.unmet
 	}
 	p.setCondition(status, ready)
 }

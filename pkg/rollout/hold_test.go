@@ -1,0 +1,138 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// obstacles are what keeps a ClusterServiceVersion from being installed as it is.
+var obstacles = map[string]struct {
+	put       func(*cluster)
+	why       string
+	wantPhase string
+	wantReady string // the reason of the condition Ready
+}{
+	"no scope": {
+		func(c *cluster) {
+			c.Failure = &scope.Failure{Reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups, Message: "two OperatorGroups"}
+		},
+		"two OperatorGroups", "Failed TooManyOperatorGroups: two OperatorGroups", "TooManyOperatorGroups",
+	},
+	"a mistake": {
+		func(c *cluster) {
+			c.Verdict = install.Verdict{Violations: []install.Violation{{Message: "webhook rules cannot include all groups"}}}
+		},
+		"webhook rules cannot include all groups", "Failed InvalidWebhookDescription: webhook rules cannot include all groups", "InvalidWebhookDescription",
+	},
+	"a requirement": {
+		func(c *cluster) {
+			c.Verdict = install.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{
+				{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent, Message: "create it"},
+			}}
+		},
+		"ServiceAccount shop: create it", "Pending RequirementsNotMet: one or more requirements couldn't be found: ServiceAccount shop: create it", "RequirementsNotMet",
+	},
+}
+
+// Nothing is installed.
+func TestHeldBeforeItBegins(t *testing.T) {
+	for name, obstacle := range obstacles {
+		t.Run(name, func(t *testing.T) {
+			c := clusterWith(t, webhookOf("manager"))
+			obstacle.put(c)
+			plan := c.pass()
+			if len(plan.Steps)+len(plan.Probes) > 0 {
+				t.Errorf("steps %q, probes %v", stepsOf(plan), plan.Probes)
+			}
+			if diff := cmp.Diff([]string{"v.manager.example.com Blocked NotInstallable: " + obstacle.why}, webhooksOf(plan)); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != "NotInstallable" || d.Message != obstacle.why {
+				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
+			}
+			if said := phasesOf(plan); said[len(said)-1] != obstacle.wantPhase {
+				t.Errorf("phases %q, want %q at their end", said, obstacle.wantPhase)
+			}
+			if ready := plan.Status.Conditions[0]; ready.Status != "False" || ready.Reason != obstacle.wantReady {
+				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
+			}
+			c.wait(time.Second)
+			if again := c.pass(); len(again.Phases) > 0 {
+				t.Errorf("the next pass goes through %q", phasesOf(again))
+			}
+		})
+	}
+}
+
+// What is live stays live, exactly as it was, and whether somebody answers is told as
+// ever. Without the obstacle, it is repaired and the operator succeeds again.
+func TestHeldWhileItIsLive(t *testing.T) {
+	for name, obstacle := range obstacles {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			obstacle.put(c)
+			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+			plan := c.pass()
+			if len(plan.Steps)+len(plan.Probes) > 0 {
+				t.Errorf("steps %q, probes %v", stepsOf(plan), plan.Probes)
+			}
+			if diff := cmp.Diff([]string{"v.manager.example.com Registered Held: stays as it was registered: " + obstacle.why}, webhooksOf(plan)); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentAvailable {
+				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
+			}
+			if said := phasesOf(plan); len(said) != 1 || said[0] != obstacle.wantPhase {
+				t.Errorf("phases %q, want %q", said, obstacle.wantPhase)
+			}
+			if ready := plan.Status.Conditions[0]; ready.Status != "False" || ready.Reason != obstacle.wantReady {
+				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
+			}
+
+			c.Failure, c.Verdict = nil, install.Verdict{}
+			if diff := cmp.Diff([]string{`apply ValidatingWebhookConfiguration v.manager.example.com: webhooks[name="v.manager.example.com"].failurePolicy`}, stepsOf(c.pass())); diff != "" {
+				t.Errorf("steps without the obstacle (-want +got):\n%s", diff)
+			}
+			if c.CSV.Status.Phase != succeeded {
+				t.Errorf("without the obstacle it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+			}
+		})
+	}
+}
+
+func TestHeldWithoutBackends(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	obstacles["no scope"].put(c)
+	c.becomeUnavailable("manager")
+	plan := c.pass()
+	if w := plan.Status.Deployments[0].Webhooks[0]; w.State != managerv1alpha1.WebhookUnreachable || w.Reason != "NoReadyEndpoints" {
+		t.Errorf("the webhook is %s (%s): %s", w.State, w.Reason, w.Message)
+	}
+	if events := Events(managerv1alpha1.WebhookRolloutStatus{}, plan.Status); len(events) != 1 || events[0].Reason != "WebhookUnreachable" {
+		t.Errorf("events %+v", events)
+	}
+}
+
+// A Deployment that only a webhook names, and a webhook that is declared twice, are
+// shown as well, each once.
+func TestHeldAwkwardly(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"), webhookOf("manager"))
+	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manger"))
+	obstacles["a mistake"].put(c)
+	want := []string{
+		"v.manager.example.com Blocked NotInstallable: webhook rules cannot include all groups",
+		"v.manger.example.com Blocked NotInstallable: webhook rules cannot include all groups",
+	}
+	if diff := cmp.Diff(want, webhooksOf(c.pass())); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+}
