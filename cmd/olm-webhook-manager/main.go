@@ -13,6 +13,15 @@ import (
 )
 
 func main() {
+	if err := execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "olm-webhook-manager:", err)
+		os.Exit(1)
+	}
+}
+
+// execute runs the subcommand that the arguments name, until it ends or the process
+// is told to stop.
+func execute() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{
@@ -22,8 +31,5 @@ func main() {
 		SilenceErrors: true,
 	}
 	root.AddCommand(runCommand(), versionCommand())
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "olm-webhook-manager:", err)
-		os.Exit(1)
-	}
+	return root.ExecuteContext(ctx)
 }
