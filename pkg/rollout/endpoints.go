@@ -18,10 +18,10 @@ const reasonNoEndpoints = "NoReadyEndpoints"
 // endpoints are all addresses on which API servers may call a webhook: the Service's
 // own, and each ready endpoint behind it. A reason says why there is none.
 func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
-	if refusal := p.Observed.Refused[KeyOf(d.Service)]; refusal != "" {
+	service := p.Observed.Services[d.Service.Name]
+	if refusal := p.Observed.Refused[KeyOf(d.Service)]; service == nil && refusal != "" {
 		return nil, reasonRefused, refusal
 	}
-	service := p.Observed.Services[d.Service.Name]
 	if service == nil {
 		return nil, "ServiceMissing", fmt.Sprintf("service %s is being created", d.Service.Name)
 	}

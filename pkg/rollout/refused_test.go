@@ -102,6 +102,16 @@ func TestRefusedRepairs(t *testing.T) {
 			key:  "Deployment shop/manager",
 			want: "v.manager.example.com Registered Serving: ",
 		},
+		"of the Service": {
+			change: func(c *cluster) { c.Observed.Services["manager-service"].Spec.Selector = map[string]string{} },
+			key:    "Service shop/manager-service",
+			want:   "v.manager.example.com Registered Serving: ",
+		},
+		"of the Service that is gone": {
+			change: func(c *cluster) { delete(c.Observed.Services, "manager-service") },
+			key:    "Service shop/manager-service",
+			want:   "v.manager.example.com Unreachable RefusedByAPIServer: " + quota,
+		},
 		"of the Role": {
 			change: func(c *cluster) { delete(c.Observed.Roles, "manager-service-cert") },
 			key:    "Role shop/manager-service-cert",
