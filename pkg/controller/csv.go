@@ -108,7 +108,7 @@ func scopeKnown(failure *scope.Failure) bool {
 // write may be something that the caches did not show.
 func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.Plan, error) {
 	for {
-		plan, err := c.decide(s, c.now())
+		plan, err := c.decide(ctx, s, c.now())
 		if err != nil {
 			return plan, err
 		}

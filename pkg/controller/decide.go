@@ -1,9 +1,12 @@
 package controller
 
 import (
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -16,7 +19,7 @@ import (
 )
 
 // decide asks the pure packages, one after the other, what to do now.
-func (c *Controller) decide(s *snapshot, now time.Time) (rollout.Plan, error) {
+func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (rollout.Plan, error) {
 	in := rollout.Input{
 		CSV:      s.csv,
 		Policy:   c.Rollout,
@@ -39,7 +42,7 @@ func (c *Controller) decide(s *snapshot, now time.Time) (rollout.Plan, error) {
 		if len(install.DescriptionsOf(s.csv, spec.Name)) == 0 {
 			continue
 		}
-		certificate, err := c.certificate(s, spec.Name, now)
+		certificate, err := c.certificate(ctx, s, spec.Name, now)
 		if err != nil {
 			return rollout.Plan{}, err
 		}
@@ -60,10 +63,13 @@ type certificate struct {
 	write  *rollout.SecretWrite
 }
 
-func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) (certificate, error) {
+func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment string, now time.Time) (certificate, error) {
 	service := s.services[deployment]
 	secretName := names.Secret(service)
-	secret := s.secrets[secretName]
+	secret, err := c.secret(ctx, s, secretName)
+	if err != nil {
+		return certificate{}, err
+	}
 	decision := certs.Decide(certs.Facts{
 		Secret:     secret,
 		Registered: s.observed.CABundles(service),
@@ -80,6 +86,9 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 	if serving := decision.Serving; serving != nil {
 		result.status.CAFingerprint, result.status.NotAfter = serving.CAFingerprint, instant(serving.NotAfter)
 		result.trust.CAHash, result.trust.Generation = serving.CAHash, serving.Number
+	} else if live := s.observed.Deployments[deployment]; live != nil {
+		// Pods roll for a certificate that is there, not for one that is lost or to come.
+		result.trust.CAHash = live.Spec.Template.Annotations[vocabulary.AnnotationCAHash]
 	}
 	if decision.Mint == nil {
 		if decision.Serving != nil {
@@ -89,7 +98,6 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 	}
 	generation, minted := s.minted[deployment]
 	if !minted {
-		var err error
 		if generation, err = certs.Mint(*decision.Mint); err != nil {
 			return certificate{}, err
 		}
@@ -103,10 +111,27 @@ func (c *Controller) certificate(s *snapshot, deployment string, now time.Time) 
 	result.write = secretWrite(filled, decision.Phase == managerv1alpha1.CertificateRecovering)
 	result.trust.CABundle = generation.Trust(decision)
 	result.trust.Generation = generation.Number
-	if decision.Serving == nil {
+	if s.observed.Deployments[deployment] == nil {
 		result.trust.CAHash = filled.Annotations[vocabulary.AnnotationCAHash]
 	}
 	return result, nil
+}
+
+// secret is the live one where the caches show none: they show those that bear the
+// manager's label, and the trust in a new certificate must not be published when
+// somebody else's Secret is in its way.
+func (c *Controller) secret(ctx context.Context, s *snapshot, name string) (*corev1.Secret, error) {
+	if known, ok := s.secrets[name]; ok {
+		return known, nil
+	}
+	live, err := c.kube.CoreV1().Secrets(s.csv.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		live, err = nil, nil
+	}
+	if err == nil {
+		s.secrets[name] = live
+	}
+	return live, err
 }
 
 // takenOver is a copy of a usable Secret that an OLM v0 wrote, or a ClusterServiceVersion

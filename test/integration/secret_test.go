@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const servingSecret = "server-service-cert"
+
+// A lost serving certificate is replaced within a second. Pods serve the lost one until
+// they see the new one, so the webhook trusts both, and the new one before it is written.
+func TestSecretIsLost(t *testing.T) {
+	for name, lose := range map[string]func(*env){
+		"deleted": func(e *env) {
+			e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+		},
+		"without its key":         patchSecret(`{"data": {"tls.key": ""}}`),
+		"without its certificate": patchSecret(`{"data": {"tls.crt": "", "ca.crt": null, "olmCAKey": null}}`),
+		"spoiled":                 patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			proxy := e.proxy(nil)
+			e.manageThrough(proxy.Config())
+			e.install(csv("operator.v1", "server"))
+			lost, installed := e.servingCA(), len(proxy.Writes())
+
+			lose(e)
+			at := time.Now()
+			e.eventually("there is another certificate", func() (bool, any) {
+				ca := e.servingCA()
+				return len(ca) > 0 && !bytes.Equal(ca, lost), string(ca)
+			})
+			if took := time.Since(at); took > time.Second {
+				t.Errorf("it took %s, want a second at most", took)
+			}
+			if !e.trusts(lost) || !e.trusts(e.servingCA()) {
+				t.Error("the webhook does not trust what pods serve now, and what they will serve")
+			}
+			writes := proxy.Writes()[installed:]
+			trusted := slices.IndexFunc(writes, isRegistration)
+			written := slices.IndexFunc(writes, func(w string) bool { return strings.Contains(w, "/secrets") })
+			if trusted < 0 || trusted > written {
+				t.Errorf("the certificate was written before it was trusted:\n%s", strings.Join(writes, "\n"))
+			}
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// A Secret that does not say any more that it is the manager's is left alone, and said to
+// be in the way; the webhook goes on with the certificate that its pods have.
+func TestSecretIsNotTheManagersAnyMore(t *testing.T) {
+	e := newParallelEnv(t)
+	e.needsAudit()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	served := e.servingCA()
+
+	since := e.auditEnd()
+	patchSecret(`{"metadata": {"labels": null}}`)(e)
+	e.eventually("the WebhookRollout says what is in the way", func() (bool, any) {
+		certificate := e.rollout("operator.v1").Deployments[0].Certificate
+		return strings.Contains(certificate.Message, servingSecret+" lacks the label olm.managed=true"), certificate.Message
+	})
+	m.looksAfter(func() { e.touch("operator.v1") })
+	m.looksAfter(func() { e.touch("operator.v1") })
+	changes := slices.DeleteFunc(m.writes(since), func(w string) bool { return strings.Contains(w, "/status ") || strings.HasPrefix(w, "create secrets") })
+	if len(changes) > 0 {
+		t.Errorf("the manager wrote:\n%s", strings.Join(changes, "\n"))
+	}
+	if !e.trusts(served) {
+		t.Error("the webhook does not trust any more what its pods serve")
+	}
+}
+
+func patchSecret(patch string) func(*env) {
+	return func(e *env) {
+		e.Helper()
+		_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		e.must(err)
+	}
+}
+
+// servingCA is the CA of the serving certificate, if there is one that can be served.
+func (e *env) servingCA() []byte {
+	e.Helper()
+	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	e.must(err)
+	ca, leaf := secret.Data["ca.crt"], parse(secret.Data[corev1.TLSCertKey])
+	if leaf == nil || len(secret.Data[corev1.TLSPrivateKeyKey]) == 0 || parse(ca) == nil || leaf.CheckSignatureFrom(parse(ca)) != nil {
+		return nil
+	}
+	return ca
+}
+
+func parse(text []byte) *x509.Certificate {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// trusts tells whether v.example.com trusts a CA.
+func (e *env) trusts(ca []byte) bool {
+	e.Helper()
+	return len(ca) > 0 && bytes.Contains(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca)
+}
