@@ -1,0 +1,109 @@
+package merge
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+)
+
+// istioProxy is a container that is injected as pods are, by somebody who means it to run
+// as it is.
+const istioProxy = "istio-proxy"
+
+// Apply gives a pod what the PodDefaults say. What the pod has comes first, then each
+// PodDefault in its turn. If anything conflicts the pod stays as it was, and the error is
+// a *ConflictError with all that does.
+func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
+	if len(podDefaults) == 0 {
+		return nil
+	}
+	m := &merger{pod: pod.DeepCopy()}
+	for _, d := range podDefaults {
+		// A copy, so that the pod shares nothing with what the caller keeps.
+		m.podDefaults = append(m.podDefaults, d.DeepCopy())
+	}
+	m.mergeObjectMeta()
+	m.mergeOwnContainers() // before sidecars are among the containers
+	m.mergePodLists()
+	m.setServiceAccount()
+	if len(m.conflicts) > 0 {
+		return newConflictError(pod, podDefaults, m.conflicts)
+	}
+	m.markApplied()
+	*pod = *m.pod
+	return nil
+}
+
+// merger carries one pod through the rows of the table.
+type merger struct {
+	pod         *corev1.Pod
+	podDefaults []*v1alpha1.PodDefault
+	conflicts   []Conflict
+}
+
+func (m *merger) conflict(c Conflict) { m.conflicts = append(m.conflicts, c) }
+
+func (m *merger) mergeObjectMeta() {
+	m.pod.Labels = m.mergeMap("labels", m.pod.Labels, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Labels })
+	m.pod.Annotations = m.mergeMap("annotations", m.pod.Annotations, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Annotations })
+}
+
+func (m *merger) mergePodLists() {
+	spec := &m.pod.Spec
+	spec.Volumes = volumes.merge(m, inPod, spec.Volumes)
+	spec.Tolerations = tolerations.merge(m, inPod, spec.Tolerations)
+	spec.ImagePullSecrets = imagePullSecrets.merge(m, inPod, spec.ImagePullSecrets)
+	spec.InitContainers = initContainers.merge(m, inPod, spec.InitContainers)
+	spec.Containers = sidecars.merge(m, inPod, spec.Containers)
+}
+
+// mergeOwnContainers changes the containers that the pod has of its own. One that is
+// called like a sidecar of a PodDefault is that sidecar, or is in conflict with it.
+func (m *merger) mergeOwnContainers() {
+	isSidecar := map[string]bool{}
+	for _, d := range m.podDefaults {
+		for _, sidecar := range d.Spec.Sidecars {
+			isSidecar[sidecar.Name] = true
+		}
+	}
+	for i := range m.pod.Spec.Containers {
+		if container := &m.pod.Spec.Containers[i]; !isSidecar[container.Name] {
+			m.mergeContainer(container)
+		}
+	}
+}
+
+func (m *merger) mergeContainer(container *corev1.Container) {
+	where := place{container: container.Name}
+	container.Env = env.merge(m, where, container.Env)
+	container.VolumeMounts = m.mergeVolumeMounts(where, container.VolumeMounts)
+	for _, d := range m.podDefaults {
+		container.EnvFrom = append(container.EnvFrom, d.Spec.EnvFrom...)
+	}
+	if container.Name == istioProxy {
+		return
+	}
+	for _, d := range m.podDefaults {
+		if len(container.Command) == 0 {
+			container.Command = slices.Clone(d.Spec.Command)
+		}
+		if len(container.Args) == 0 {
+			container.Args = slices.Clone(d.Spec.Args)
+		}
+	}
+}
+
+// markApplied leaves on the pod which PodDefaults it has, and in which version.
+func (m *merger) markApplied() {
+	annotations := maps.Clone(m.pod.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for _, d := range m.podDefaults {
+		annotations[AppliedAnnotation(d.Name)] = d.ResourceVersion
+	}
+	m.pod.Annotations = annotations
+}

@@ -1,0 +1,114 @@
+package merge
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+)
+
+// Conflict is one item of a PodDefault that cannot be merged into a pod.
+type Conflict struct {
+	// PodDefault is the name of the one whose item it is.
+	PodDefault string
+	// Field is the field of the PodDefault's spec.
+	Field string
+	// Key is what the item and another one share.
+	Key string
+	// Problem says what the other one is, whose it is, and how they differ.
+	Problem string
+}
+
+// String is the conflict as people read it.
+func (c Conflict) String() string {
+	return fmt.Sprintf("merging %s for %s has a conflict on %s: %s", c.Field, c.PodDefault, c.Key, c.Problem)
+}
+
+// ConflictError is why a pod cannot have all PodDefaults that apply to it.
+type ConflictError struct {
+	// PodDefaults are the names of all that apply, whether in conflict or not.
+	PodDefaults []string
+	// Pod is the name of the pod, or the beginning of a name that is not complete yet.
+	Pod string
+	// Conflicts are all that were found.
+	Conflicts []Conflict
+}
+
+func newConflictError(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault, conflicts []Conflict) *ConflictError {
+	err := &ConflictError{Pod: cmp.Or(pod.Name, pod.GenerateName), Conflicts: conflicts}
+	for _, d := range podDefaults {
+		err.PodDefaults = append(err.PodDefaults, d.Name)
+	}
+	return err
+}
+
+// Error names every conflict, so that one more attempt is enough.
+func (e *ConflictError) Error() string {
+	conflicts := make([]string, len(e.Conflicts))
+	for i, c := range e.Conflicts {
+		conflicts[i] = c.String()
+	}
+	return fmt.Sprintf("conflict occurred while applying poddefaults: %s on pod: %s err: [%s]; "+
+		"make the two of each conflict the same, give one another name, or keep all PodDefaults away with the pod's annotation %s: \"true\"",
+		strings.Join(e.PodDefaults, ","), e.Pod, strings.Join(conflicts, "; "), ExcludeAnnotation)
+}
+
+// owner is the name of the PodDefault that brought an item, or thePod.
+type owner string
+
+const thePod owner = ""
+
+func podDefault(name string) owner { return owner(name) }
+
+// place is where in a pod items are merged: in a container, or inPod.
+type place struct{ container string }
+
+var inPod = place{}
+
+func (o owner) at(where place) string {
+	whose := "the pod"
+	if o != thePod {
+		whose = "PodDefault " + string(o)
+	}
+	if where == inPod {
+		return whose
+	}
+	return whose + " in container " + where.container
+}
+
+// differs names the fields that two items with one key do not agree on. It shows no
+// values: they can be long, and are not always for everybody's eyes.
+func differs(wanted, other any, whose string) string {
+	a, b := fields(wanted), fields(other)
+	var differing []string
+	for field := range a {
+		if !isEqual(a[field], b[field]) {
+			differing = append(differing, field)
+		}
+	}
+	for field := range b {
+		if _, isSeen := a[field]; !isSeen {
+			differing = append(differing, field)
+		}
+	}
+	slices.Sort(differing)
+	return fmt.Sprintf("it differs in %s from that of %s", strings.Join(differing, ", "), whose)
+}
+
+// fields is an item as it is written, field by field.
+func fields(item any) map[string]any {
+	written, err := json.Marshal(item)
+	if err != nil {
+		panic(fmt.Sprintf("encoding a %T, which Kubernetes' own types always allow: %v", item, err))
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(written, &fields); err != nil {
+		panic(fmt.Sprintf("decoding a %T that was just encoded: %v", item, err))
+	}
+	return fields
+}

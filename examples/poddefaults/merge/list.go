@@ -1,0 +1,103 @@
+package merge
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+)
+
+// list is a row of the table about items that have a key: what a PodDefault lists is
+// appended where nothing has that key, is there already where an identical item has it,
+// and is a conflict where another one has.
+type list[T any] struct {
+	field string
+	of    func(*v1alpha1.PodDefaultSpec) []T
+	key   func(T) string
+	// complete returns a copy as the API server would store it, so that an item of a pod,
+	// which the API server has completed already, can be compared with a PodDefault's.
+	complete func(T) T
+}
+
+var (
+	env = list[corev1.EnvVar]{
+		"env",
+		func(s *v1alpha1.PodDefaultSpec) []corev1.EnvVar { return s.Env },
+		func(v corev1.EnvVar) string { return v.Name },
+		completeEnvVar,
+	}
+	volumes = list[corev1.Volume]{
+		"volumes",
+		func(s *v1alpha1.PodDefaultSpec) []corev1.Volume { return s.Volumes },
+		func(v corev1.Volume) string { return v.Name },
+		completeVolume,
+	}
+	tolerations = list[corev1.Toleration]{
+		"tolerations",
+		func(s *v1alpha1.PodDefaultSpec) []corev1.Toleration { return s.Tolerations },
+		func(t corev1.Toleration) string { return t.Key },
+		asItIs[corev1.Toleration],
+	}
+	imagePullSecrets = list[corev1.LocalObjectReference]{
+		"imagePullSecrets",
+		func(s *v1alpha1.PodDefaultSpec) []corev1.LocalObjectReference { return s.ImagePullSecrets },
+		func(r corev1.LocalObjectReference) string { return r.Name },
+		asItIs[corev1.LocalObjectReference],
+	}
+	initContainers = list[corev1.Container]{
+		"initContainers",
+		func(s *v1alpha1.PodDefaultSpec) []corev1.Container { return s.InitContainers },
+		func(c corev1.Container) string { return c.Name },
+		completeContainer,
+	}
+	sidecars = list[corev1.Container]{
+		"sidecars",
+		func(s *v1alpha1.PodDefaultSpec) []corev1.Container { return s.Sidecars },
+		func(c corev1.Container) string { return c.Name },
+		completeContainer,
+	}
+)
+
+// held is an item that is in the list already, completed, and whose it is.
+type held[T any] struct {
+	item  T
+	owner owner
+}
+
+// merge returns existing with what the PodDefaults add to it. A key that the pod itself
+// has several times is satisfied by any of its items.
+func (l list[T]) merge(m *merger, where place, existing []T) []T {
+	merged := existing
+	byKey := map[string][]held[T]{}
+	for _, item := range existing {
+		byKey[l.key(item)] = append(byKey[l.key(item)], held[T]{l.complete(item), thePod})
+	}
+	for _, d := range m.podDefaults {
+		for _, item := range l.of(&d.Spec) {
+			key, wanted := l.key(item), l.complete(item)
+			if len(byKey[key]) == 0 {
+				merged = append(merged, item)
+				byKey[key] = []held[T]{{wanted, podDefault(d.Name)}}
+				continue
+			}
+			if slices.ContainsFunc(byKey[key], func(h held[T]) bool { return isEqual(h.item, wanted) }) {
+				continue
+			}
+			other := byKey[key][0]
+			m.conflict(Conflict{
+				PodDefault: d.Name, Field: l.field, Key: key,
+				Problem: differs(wanted, other.item, other.owner.at(where)),
+			})
+		}
+	}
+	return merged
+}
+
+// isEqual takes a list or map that is empty for one that is absent, and quantities for
+// what they are worth.
+func isEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
+
+// asItIs completes what the API server does not complete.
+func asItIs[T any](item T) T { return item }

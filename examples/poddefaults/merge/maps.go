@@ -1,0 +1,34 @@
+package merge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+)
+
+// mergeMap returns existing with the PodDefaults' entries: one that is absent is added,
+// one that is equal is there already, and one that differs is a conflict.
+func (m *merger) mergeMap(field string, existing map[string]string, of func(*v1alpha1.PodDefaultSpec) map[string]string) map[string]string {
+	merged, owners := maps.Clone(existing), map[string]owner{}
+	for _, d := range m.podDefaults {
+		wanted := of(&d.Spec)
+		if merged == nil && len(wanted) > 0 {
+			merged = map[string]string{}
+		}
+		for _, key := range slices.Sorted(maps.Keys(wanted)) {
+			value, isThere := merged[key]
+			switch {
+			case !isThere:
+				merged[key], owners[key] = wanted[key], podDefault(d.Name)
+			case value != wanted[key]:
+				m.conflict(Conflict{
+					PodDefault: d.Name, Field: field, Key: key,
+					Problem: fmt.Sprintf("%q does not match %q of %s", wanted[key], value, owners[key].at(inPod)),
+				})
+			}
+		}
+	}
+	return merged
+}
