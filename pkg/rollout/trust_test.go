@@ -51,6 +51,14 @@ func TestSecretFollowsTrust(t *testing.T) {
 				c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "3"
 			}, []string{mutating},
 		},
+		"a registration differs in something else": {
+			func(c *cluster) {
+				c.Secrets = nil
+				c.pass()
+				c.Secrets = map[string]SecretWrite{"manager": {Object: secretOf("manager"), AfterTrust: true}}
+				c.group.Spec.TargetNamespaces, c.Observed.Uncovered = []string{"red"}, []string{"red"}
+			}, []string{written},
+		},
 		"nothing has to trust it first": {
 			func(c *cluster) { c.Secrets["manager"] = SecretWrite{Object: secretOf("manager")} }, []string{written, trusts, mutating},
 		},

@@ -1,0 +1,42 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// A scope that changes reaches a live registration when its Namespaces bear their label;
+// everything else of the registration is repaired meanwhile.
+func TestScopeOfALiveWebhookChanges(t *testing.T) {
+	const (
+		validating = "apply ValidatingWebhookConfiguration v.manager.example.com: "
+		mutating   = "apply MutatingWebhookConfiguration m.example.com: "
+	)
+	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
+	for _, moment := range []struct {
+		when    string
+		happens func()
+		want    []string
+	}{
+		{"a Namespace of the new scope has no label", func() {
+			c.group.Spec.TargetNamespaces, c.Observed.Uncovered = []string{"red"}, []string{"red"}
+		}, nil},
+		{"somebody weakens both", func() {
+			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+			c.Observed.Mutating[0].Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+		}, []string{validating + `webhooks[name="v.manager.example.com"].failurePolicy`, mutating + `webhooks[name="m.example.com"].failurePolicy`}},
+		{"every Namespace has its label", func() {
+			c.Observed.Uncovered = nil
+		}, []string{validating + `webhooks[name="v.manager.example.com"].namespaceSelector`, mutating + `webhooks[name="m.example.com"].namespaceSelector`}},
+		{"nothing more happens", func() {}, nil},
+	} {
+		c.wait(time.Second)
+		moment.happens()
+		if diff := cmp.Diff(moment.want, stepsOf(c.pass())); diff != "" {
+			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
+		}
+	}
+}
