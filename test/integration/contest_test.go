@@ -18,7 +18,6 @@ import (
 // controllers would keep an API server busy with nothing.
 func TestContest(t *testing.T) {
 	e := newParallelEnv(t)
-	e.needsAudit()
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()
@@ -47,7 +46,6 @@ func TestContest(t *testing.T) {
 // While somebody holds a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
 	e := newParallelEnv(t)
-	e.needsAudit()
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()

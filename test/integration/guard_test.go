@@ -52,7 +52,6 @@ func TestForbiddenRules(t *testing.T) {
 		"registrations, in another case": {rule([]string{"AdmissionRegistration.k8s.io"}, "*"), onConfigurations},
 	}
 	e := newParallelEnv(t)
-	e.needsAudit()
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()

@@ -48,6 +48,9 @@ type env struct {
 // newEnv makes a Namespace that is gone, with all webhooks of it, after the test.
 func newEnv(t *testing.T) *env {
 	t.Helper()
+	if !cluster.Audit.Available() {
+		t.Skip("a whole cluster has controllers of its own for what these tests play: unset KUBECONFIG")
+	}
 	if err := installCRDs(); err != nil {
 		t.Fatal(err)
 	}

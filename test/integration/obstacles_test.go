@@ -9,6 +9,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -36,6 +38,16 @@ func TestObstacles(t *testing.T) {
 			mend: func(e *env) {
 				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, "server-service-cert", metav1.DeleteOptions{}))
 				e.touch("operator.v1") // a Secret that is not the manager's is not watched
+			},
+		},
+		"a quota forbids the Secret": {
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.forbidSecrets() },
+			phase:   operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: "exceeded quota: none", state: "Waiting",
+			mend: func(e *env) {
+				e.must(e.kube.CoreV1().ResourceQuotas(e.namespace).Delete(e.ctx, "none", metav1.DeleteOptions{}))
+				e.eventually("Secrets are allowed", func() (bool, any) { err := e.tryASecret(); return err == nil, err })
+				e.touch("operator.v1")
 			},
 		},
 		"another operator's Deployment has the name": {
@@ -107,8 +119,11 @@ func TestObstacles(t *testing.T) {
 				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
 			}
 			e.registersNothing()
-			status := e.get("operator.v1").Status
+			status, since := e.get("operator.v1").Status, e.auditEnd()
 			m.looksAfter(func() { e.touch("operator.v1") })
+			if changes := m.changes(since); len(changes) > 0 {
+				t.Errorf("another look changes something:\n%s", strings.Join(changes, "\n"))
+			}
 			if again := e.get("operator.v1").Status; !gocmp.Equal(status, again) {
 				t.Errorf("another look changes the status: %s", gocmp.Diff(status, again))
 			}
@@ -125,6 +140,25 @@ func (e *env) secret(name string) {
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: theirs}, StringData: map[string]string{"password": "theirs"}}, metav1.CreateOptions{})
 	e.must(err)
+}
+
+// forbidSecrets sets a quota, and returns when the API server heeds it.
+func (e *env) forbidSecrets() {
+	e.Helper()
+	none := corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")}
+	client := e.kube.CoreV1().ResourceQuotas(e.namespace)
+	quota, err := client.Create(e.ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}, metav1.CreateOptions{})
+	e.must(err)
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	_, err = client.UpdateStatus(e.ctx, quota, metav1.UpdateOptions{})
+	e.must(err)
+	e.eventually("Secrets are forbidden", func() (bool, any) { err := e.tryASecret(); return apierrors.IsForbidden(err), err })
+}
+
+func (e *env) tryASecret() error {
+	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "try"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
 }
 
 // othersDeployment belongs to another ClusterServiceVersion.
