@@ -93,7 +93,7 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 	}
 
 	m.stop()
-	e.manage().looksAfter(func() { e.touch("operator.v1") })
+	e.manage().looksAgain("operator.v1")
 	if again := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name; again != called {
 		t.Errorf("after a restart the webhook is called at %s, before at %s", again, called)
 	}
@@ -127,7 +127,7 @@ func TestDuplicatesInADeployment(t *testing.T) {
 		return difference == "", difference
 	})
 	e.succeeds("operator.v1")
-	m.looksAfter(func() { e.touch("operator.v1") })
+	m.looksAgain("operator.v1")
 	if repairs := e.deployment("server").Generation - installed.Generation - 1; repairs != 1 {
 		t.Errorf("repaired %d times", repairs)
 	}

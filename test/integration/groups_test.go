@@ -77,7 +77,7 @@ func TestNoScope(t *testing.T) {
 			if message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason); !strings.HasPrefix(message, test.message) {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
-			m.looksAfter(func() { e.touch("operator.v1") })
+			m.looksAgain("operator.v1")
 			e.registersNothing()
 			if d := e.deployment("server"); d != nil {
 				t.Error("the operator was started")
@@ -127,7 +127,7 @@ func TestGroupGoes(t *testing.T) {
 	before := e.registration("v.example.com").ResourceVersion
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
-	m.looksAfter(func() { e.touch("operator.v1") })
+	m.looksAgain("operator.v1")
 	if e.registration("v.example.com").ResourceVersion != before {
 		t.Error("the registration was changed")
 	}

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
 
@@ -47,6 +49,12 @@ func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstruct
 		all = append(all, list.Items...)
 	}
 	return all
+}
+
+// client is for the kind and the Namespace of an object.
+func (e *env) client(o unstructured.Unstructured) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	return e.any.Resource(resource).Namespace(o.GetNamespace())
 }
 
 // inventory is what the manager made in the test's Namespace and for it, as text by

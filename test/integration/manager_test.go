@@ -105,3 +105,12 @@ func (m *manager) looksAfter(change func()) {
 		return m.passes("ClusterServiceVersion") > before, before
 	})
 }
+
+// looksAgain waits until the manager has looked at a ClusterServiceVersion as it is now:
+// one look may have begun before, and one more be due for an earlier change.
+func (m *manager) looksAgain(csv string) {
+	m.Helper()
+	for range 3 {
+		m.looksAfter(func() { m.touch(csv) })
+	}
+}

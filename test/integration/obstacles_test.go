@@ -120,7 +120,7 @@ func TestObstacles(t *testing.T) {
 			}
 			e.registersNothing()
 			status, since := e.get("operator.v1").Status, e.auditEnd()
-			m.looksAfter(func() { e.touch("operator.v1") })
+			m.looksAgain("operator.v1")
 			if changes := m.changes(since); len(changes) > 0 {
 				t.Errorf("another look changes something:\n%s", strings.Join(changes, "\n"))
 			}

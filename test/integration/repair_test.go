@@ -3,13 +3,13 @@ package integration
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -93,18 +93,9 @@ func (e *env) sub(t *testing.T) *env {
 // theOnly is the object of a resource that the bundle's webhooks need.
 func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
 	e.Helper()
-	for _, kind := range derived {
-		if kind.Resource != resource {
-			continue
-		}
-		for _, o := range e.owned([]schema.GroupVersionResource{kind}) {
-			if o.GetName() == "operator" {
-				continue // the Deployment without webhooks
-			}
-			if o.GetNamespace() == "" {
-				return e.any.Resource(kind), o.GetName()
-			}
-			return e.any.Resource(kind).Namespace(o.GetNamespace()), o.GetName()
+	for _, o := range e.owned(derived) {
+		if strings.EqualFold(o.GetKind()+"s", resource) && o.GetName() != "operator" { // which serves no webhook
+			return e.client(o), o.GetName()
 		}
 	}
 	e.Fatalf("nothing of %s", resource)

@@ -125,7 +125,7 @@ func TestUnmetRequirements(t *testing.T) {
 				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
 			}
 			e.requires(test.want)
-			m.looksAfter(func() { e.touch("operator.v1") })
+			m.looksAgain("operator.v1")
 			e.registersNothing()
 			if e.deployment("server") != nil {
 				t.Error("the operator was started")

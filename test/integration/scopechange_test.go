@@ -88,7 +88,7 @@ func TestScopeNarrowsOnceNamespacesAreLabelled(t *testing.T) {
 	m.looksAfter(func() {
 		e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
 	})
-	m.looksAfter(func() { e.touch("operator.v1") })
+	m.looksAgain("operator.v1")
 	if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(&operatorsv1.OperatorGroup{}); !gocmp.Equal(got, want) {
 		t.Errorf("the Namespace has no label yet, and the webhook selects by %v", got)
 	}

@@ -76,8 +76,8 @@ func TestSecretIsNotTheManagersAnyMore(t *testing.T) {
 		certificate := e.rollout("operator.v1").Deployments[0].Certificate
 		return strings.Contains(certificate.Message, servingSecret+" lacks the label olm.managed=true"), certificate.Message
 	})
-	m.looksAfter(func() { e.touch("operator.v1") })
-	m.looksAfter(func() { e.touch("operator.v1") })
+	m.looksAgain("operator.v1")
+	m.looksAgain("operator.v1")
 	changes := slices.DeleteFunc(m.changes(since), func(w string) bool { return strings.Contains(w, "/status ") })
 	if len(changes) > 0 {
 		t.Errorf("the manager wrote:\n%s", strings.Join(changes, "\n"))

@@ -1,0 +1,43 @@
+package integration
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A pass that changes nothing writes nothing, whatever makes the manager look: a change
+// that does not matter to any of its objects, or its own start.
+func TestQuiet(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(bundle())
+	m.looksAgain("operator.v1")
+
+	since := e.auditEnd()
+	for _, o := range e.owned(derived) {
+		m.looksAfter(func() {
+			_, err := e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType,
+				[]byte(`{"metadata": {"labels": {"example.com/touched": "yes"}}}`), metav1.PatchOptions{})
+			e.must(err)
+		})
+	}
+	m.looksAfter(func() { e.labelNamespace(e.namespace, "touched", "yes") })
+	m.looksAgain("operator.v1")
+	m.writesNothing(since)
+
+	m.stop()
+	again := e.manage()
+	again.eventually("the new manager has looked at everything", func() (bool, any) {
+		for _, kind := range []string{"ClusterServiceVersion", "OperatorGroup", "Namespaces"} {
+			if again.passes(kind) == 0 {
+				return false, kind
+			}
+		}
+		return true, nil
+	})
+	again.writesNothing(again.started)
+}
