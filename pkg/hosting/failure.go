@@ -1,0 +1,76 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// failure is why a call has no verdict. It is answered with an HTTP error whose body is a
+// metav1.Status: the API server puts the message into its own, and acts by the
+// registration's failurePolicy. A review that refuses would overrule the failurePolicy,
+// and one whose UID is unknown is not even read.
+type failure struct {
+	code    int32
+	reason  metav1.StatusReason
+	message string
+}
+
+func (f *failure) Error() string {
+	return f.message
+}
+
+func badRequest(format string, args ...any) error {
+	return &failure{http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func internalError(err error) error {
+	return &failure{http.StatusInternalServerError, metav1.StatusReasonInternalError, err.Error()}
+}
+
+func unavailable(format string, args ...any) error {
+	return &failure{http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf(format, args...)}
+}
+
+func notFound(path string, endpoints []*endpoint) error {
+	var paths []string
+	for _, e := range endpoints {
+		paths = append(paths, e.webhook.Path)
+	}
+	return &failure{http.StatusNotFound, metav1.StatusReasonNotFound,
+		fmt.Sprintf("nothing is served at %q: there are webhooks at %s", path, quoted(paths))}
+}
+
+// handlerFailed tells a handler that was late from one that did not succeed.
+func handlerFailed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &failure{http.StatusGatewayTimeout, metav1.StatusReasonTimeout, fmt.Sprintf("the handler ran into the call's deadline: %v", err)}
+	}
+	return internalError(err)
+}
+
+// write answers with an error.
+func writeFailure(w http.ResponseWriter, err error) {
+	var f *failure
+	if !errors.As(err, &f) {
+		errors.As(internalError(err), &f)
+	}
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure,
+		Message:  f.message,
+		Reason:   f.reason,
+		Code:     f.code,
+	})
+	if err != nil {
+		klog.Errorf("Answering %q: %v", f.message, err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(f.code))
+	w.Write(body)
+}

@@ -1,0 +1,113 @@
+package hosting
+
+import "reflect"
+
+// isNew is the origin of an element that was not in the list before.
+const isNew = -1
+
+// origins tells for each element of a list where it was in the list before: an equal
+// one, else one of the same name, else, if elements have no names, the one in its place.
+func origins(was, is []any) []int {
+	origin := make([]int, len(is))
+	taken := make([]bool, len(was))
+	match := func(i int, same func(was, is any) bool) {
+		for j := range was {
+			// The first candidate is the element's own place.
+			j = (i + j) % len(was)
+			if !taken[j] && same(was[j], is[i]) {
+				origin[i], taken[j] = j, true
+				return
+			}
+		}
+	}
+	for i := range is {
+		origin[i] = isNew
+		match(i, reflect.DeepEqual)
+	}
+	for i := range is {
+		if origin[i] == isNew {
+			match(i, sameName)
+		}
+	}
+	for i := range is {
+		if origin[i] == isNew && i < len(was) && !taken[i] && nameOf(was[i]) == "" && nameOf(is[i]) == "" {
+			origin[i], taken[i] = i, true
+		}
+	}
+	return origin
+}
+
+func sameName(was, is any) bool {
+	name := nameOf(was)
+	return name != "" && name == nameOf(is)
+}
+
+// nameOf returns what most lists of the Kubernetes API are keyed by.
+func nameOf(element any) string {
+	fields, _ := element.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
+}
+
+// inPlace says whether no element has moved, and new ones are at the end alone.
+func inPlace(origin []int, length int) bool {
+	for i, o := range origin {
+		if i < length && o != i || i >= length && o != isNew {
+			return false
+		}
+	}
+	return true
+}
+
+// merge carries the difference between was and is over to what was sent.
+func merge(sent, was, is any) any {
+	if reflect.DeepEqual(was, is) {
+		return sent
+	}
+	switch is := is.(type) {
+	case map[string]any:
+		sent, ok := sent.(map[string]any)
+		was, ok2 := was.(map[string]any)
+		if ok && ok2 {
+			return mergeFields(sent, was, is)
+		}
+	case []any:
+		sent, ok := sent.([]any)
+		was, ok2 := was.([]any)
+		if ok && ok2 && len(sent) == len(was) {
+			return mergeElements(sent, was, is, origins(was, is))
+		}
+	}
+	return is
+}
+
+func mergeFields(sent, was, is map[string]any) map[string]any {
+	merged := map[string]any{}
+	for key, value := range sent {
+		_, known := was[key]
+		if _, stays := is[key]; stays || !known {
+			merged[key] = value
+		}
+	}
+	for key, value := range is {
+		before, had := was[key]
+		if there, ok := sent[key]; ok {
+			merged[key] = merge(there, before, value)
+		} else if !had || !reflect.DeepEqual(before, value) {
+			merged[key] = value
+		}
+	}
+	return merged
+}
+
+func mergeElements(sent, was, is []any, origin []int) []any {
+	merged := make([]any, len(is))
+	for i, o := range origin {
+		if o == isNew {
+			merged[i] = is[i]
+		} else {
+			merged[i] = merge(sent[o], was[o], is[i])
+		}
+	}
+	return merged
+}

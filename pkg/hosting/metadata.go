@@ -1,0 +1,71 @@
+package hosting
+
+import (
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// checkConvertible says whether newObject and copyMetadata can work with a type.
+func checkConvertible[T runtime.Object]() error {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("its conversion takes %s: take a pointer to a struct, like *corev1.Pod", t)
+	}
+	switch any(newObject[T]()).(type) {
+	case *unstructured.Unstructured, metav1.ObjectMetaAccessor:
+		return nil
+	}
+	return fmt.Errorf("its conversion takes %s, which has no metav1.ObjectMeta", t)
+}
+
+// newObject returns an empty object that T points to.
+func newObject[T runtime.Object]() T {
+	object := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
+	if u, ok := any(object).(*unstructured.Unstructured); ok {
+		u.Object = map[string]any{}
+	}
+	return object
+}
+
+func setKind(object runtime.Object, kind schema.GroupVersionKind) {
+	object.GetObjectKind().SetGroupVersionKind(kind)
+}
+
+// copyMetadata gives one object the metadata of another, of which it then shares nothing.
+func copyMetadata(from, to runtime.Object) error {
+	metadata, err := metadataOf(from)
+	if err != nil {
+		return err
+	}
+	switch to := to.(type) {
+	case *unstructured.Unstructured:
+		to.Object["metadata"], err = runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
+	case metav1.ObjectMetaAccessor:
+		if m, ok := to.GetObjectMeta().(*metav1.ObjectMeta); ok {
+			*m = *metadata
+		}
+	}
+	return err
+}
+
+func metadataOf(object runtime.Object) (*metav1.ObjectMeta, error) {
+	switch object := object.(type) {
+	case *unstructured.Unstructured:
+		metadata := &metav1.ObjectMeta{}
+		fields, _, err := unstructured.NestedMap(object.Object, "metadata")
+		if err == nil && fields != nil {
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, metadata)
+		}
+		return metadata, err
+	case metav1.ObjectMetaAccessor:
+		if m, ok := object.GetObjectMeta().(*metav1.ObjectMeta); ok {
+			return m.DeepCopy(), nil
+		}
+	}
+	return nil, fmt.Errorf("%T has no metav1.ObjectMeta", object)
+}

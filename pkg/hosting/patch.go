@@ -1,0 +1,153 @@
+package hosting
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// patchFor returns the JSON patch (RFC 6902) that makes the object in the body into what
+// the handler made of it, or nil if it changed nothing.
+//
+// The patch is not the difference between the body and the changed object: what the API
+// server sent may have fields that the handler's Go type does not, being older, and such
+// a difference would remove them. It is the difference between the object before and
+// after the handler, carried over to the body.
+func patchFor(body []byte, before, after runtime.Object) ([]byte, error) {
+	was, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(was, is) {
+		return nil, nil
+	}
+	sent := was
+	if _, ok := before.(*unstructured.Unstructured); !ok {
+		if sent, err = sentObject(body); err != nil {
+			return nil, err
+		}
+	}
+	var p patch
+	p.fields("", sent, was, is)
+	if len(p) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(p)
+}
+
+func sentObject(body []byte) (map[string]any, error) {
+	var review struct {
+		Request struct {
+			Object map[string]any `json:"object"`
+		} `json:"request"`
+	}
+	err := decode(body, &review)
+	return review.Request.Object, err
+}
+
+// patch is a list of set and remove.
+type patch []any
+
+type set struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+type remove struct {
+	Op   string `json:"op"`
+	Path string `json:"path"`
+}
+
+func (p *patch) remove(path string) {
+	*p = append(*p, remove{"remove", path})
+}
+
+func (p *patch) add(path string, value any) {
+	*p = append(*p, set{"add", path, value})
+}
+
+func (p *patch) replace(path string, value any) {
+	*p = append(*p, set{"replace", path, value})
+}
+
+func (p *patch) fields(path string, sent, was, is map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		_, stays := is[key]
+		if _, ok := sent[key]; ok && !stays {
+			p.remove(join(path, key))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		before, had := was[key]
+		if had && reflect.DeepEqual(before, is[key]) {
+			continue
+		}
+		there, ok := sent[key]
+		if !ok {
+			p.add(join(path, key), is[key])
+			continue
+		}
+		p.value(join(path, key), there, before, is[key])
+	}
+}
+
+// value patches what is there already.
+func (p *patch) value(path string, sent, was, is any) {
+	switch is := is.(type) {
+	case map[string]any:
+		sent, ok := sent.(map[string]any)
+		was, ok2 := was.(map[string]any)
+		if ok && ok2 {
+			p.fields(path, sent, was, is)
+			return
+		}
+	case []any:
+		sent, ok := sent.([]any)
+		was, ok2 := was.([]any)
+		if ok && ok2 && len(sent) == len(was) {
+			p.elements(path, sent, was, is)
+			return
+		}
+	}
+	p.replace(path, is)
+}
+
+// elements patches a list. As long as its elements stay in place, they are patched where
+// they are, and the tail is cut or grows; else the whole list is replaced.
+func (p *patch) elements(path string, sent, was, is []any) {
+	origin := origins(was, is)
+	if !inPlace(origin, len(was)) {
+		p.replace(path, mergeElements(sent, was, is, origin))
+		return
+	}
+	common := min(len(was), len(is))
+	for i := range common {
+		if !reflect.DeepEqual(was[i], is[i]) {
+			p.value(join(path, strconv.Itoa(i)), sent[i], was[i], is[i])
+		}
+	}
+	for i := len(was) - 1; i >= common; i-- {
+		p.remove(join(path, strconv.Itoa(i)))
+	}
+	for _, element := range is[common:] {
+		p.add(join(path, "-"), element)
+	}
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// join extends a JSON pointer (RFC 6901).
+func join(path, key string) string {
+	return path + "/" + pointerEscapes.Replace(key)
+}

@@ -1,0 +1,129 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
+)
+
+// process is what runs of a Builder's controllers and webhooks, as the flags say.
+type process struct {
+	options     *options
+	clients     clients
+	controllers map[string]Controller
+	server      *webhookServer // nil if no webhooks run
+	metrics     *metrics
+}
+
+func newProcess(b *Builder, o *options) (*process, error) {
+	p := &process{
+		options:     o,
+		clients:     clients{process: b.name, kubeconfig: o.kubeconfig},
+		controllers: map[string]Controller{},
+		metrics:     newMetrics(),
+	}
+	if len(b.controllers) == 0 {
+		o.webhooks = []string{"*"} // there is no flag then
+	}
+	names, err := selectNames("controllers", o.controllers, b.controllerNames())
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		p.controllers[name] = b.controllers[name]
+	}
+	names, err = selectNames("webhooks", o.webhooks, b.webhookNames())
+	if err != nil {
+		return nil, err
+	}
+	if !o.features.Enabled(CloudWebhookServer) && len(names) > 0 {
+		klog.Warningf("Webhooks %s are not served: the feature gate %s is off", quoted(names), CloudWebhookServer)
+		names = nil
+	}
+	if len(names) > 0 {
+		p.server = newWebhookServer(b, names, p)
+	}
+	if len(p.controllers) == 0 && p.server == nil {
+		return nil, errors.New("nothing runs: --controllers, --webhooks and --feature-gates leave neither a controller nor a webhook")
+	}
+	return p, nil
+}
+
+// run returns when everything has ended: because ctx did, or because one part failed,
+// which ends the others.
+func (p *process) run(ctx context.Context) error {
+	stopHealth, err := p.serveHealth()
+	if err != nil {
+		return err
+	}
+	defer stopHealth()
+	running, ctx := errgroup.WithContext(ctx)
+	if p.server != nil {
+		running.Go(func() error { return p.server.run(ctx) })
+	}
+	if len(p.controllers) > 0 {
+		running.Go(func() error { return p.runControllers(ctx) })
+	}
+	return running.Wait()
+}
+
+func (p *process) runControllers(ctx context.Context) error {
+	if !p.options.election.LeaderElect {
+		return p.control(ctx)
+	}
+	env, err := p.clients.environment("leader-election")
+	if err != nil {
+		return err
+	}
+	return lead(ctx, env.Client, p.options.election, p.control)
+}
+
+// control runs the controllers until all have ended, or one fails.
+func (p *process) control(ctx context.Context) error {
+	running, ctx := errgroup.WithContext(ctx)
+	for name, run := range p.controllers {
+		env, err := p.clients.environment(name)
+		if err != nil {
+			return err
+		}
+		running.Go(func() error {
+			klog.Infof("Controller %s starts", name)
+			if err := run(ctx, env); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("controller %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return running.Wait()
+}
+
+// serveHealth serves health and metrics over plain HTTP, for probes and scrapers, and
+// where there is no webhook and so no certificate.
+func (p *process) serveHealth() (stop func(), err error) {
+	if p.options.healthAddress == "" {
+		return func() {}, nil
+	}
+	var checks []check
+	if p.server != nil {
+		checks = p.server.checks()
+	}
+	mux := http.NewServeMux()
+	handleOwnPaths(mux, p.metrics, checks)
+	listener, err := net.Listen("tcp", p.options.healthAddress)
+	if err != nil {
+		return nil, fmt.Errorf("--health-bind-address: %w", err)
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			klog.Errorf("Health is not served any more: %v", err)
+		}
+	}()
+	return func() { server.Close() }, nil
+}

@@ -1,0 +1,25 @@
+package hosting
+
+import (
+	"fmt"
+	"strings"
+)
+
+// quoted lists values for a message.
+func quoted[T any](values []T) string {
+	if len(values) == 0 {
+		return "none"
+	}
+	var b strings.Builder
+	for i, v := range values {
+		switch {
+		case i == 0:
+		case i == len(values)-1:
+			b.WriteString(" and ")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", fmt.Sprint(v))
+	}
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package hosting
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// registrationOptions say whether and how the process registers its webhooks.
+type registrationOptions struct {
+	enabled    bool
+	service    string
+	url        string
+	caFile     string
+	selfSigned bool
+
+	// client is what the flags come to, but for path and caBundle.
+	client admissionregistrationv1.WebhookClientConfig
+}
+
+func (o *registrationOptions) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.enabled, "register-webhooks", false,
+		"Write the webhook configurations, and the conversion of CustomResourceDefinitions, once the webhooks are served.")
+	fs.StringVar(&o.service, "webhook-service", "",
+		"NAMESPACE/NAME or NAMESPACE/NAME:PORT of the Service by which API servers reach the webhooks.")
+	fs.StringVar(&o.url, "webhook-url", "",
+		"URL by which API servers reach the webhooks, like https://127.0.0.1:9443 for a static pod beside each API server.")
+	fs.StringVar(&o.caFile, "webhook-ca-file", "",
+		"PEM file of the authorities that API servers are to trust (default: ca.crt beside the serving certificate).")
+	fs.BoolVar(&o.selfSigned, "self-signed-certificate", false,
+		"At the start, unless there is one that is good for a month, make a serving certificate and its authority, ca.crt, for --webhook-service or --webhook-url.")
+}
+
+func (o *registrationOptions) complete() error {
+	if !o.enabled && !o.selfSigned {
+		return nil
+	}
+	switch {
+	case (o.service == "") == (o.url == ""):
+		return errors.New("--register-webhooks and --self-signed-certificate need one of --webhook-service and --webhook-url")
+	case o.service != "":
+		return o.completeService()
+	default:
+		return o.completeURL()
+	}
+}
+
+func (o *registrationOptions) completeService() error {
+	address, portText, hasPort := strings.Cut(o.service, ":")
+	namespace, name, _ := strings.Cut(address, "/")
+	port := uint64(443)
+	var err error
+	if hasPort {
+		port, err = strconv.ParseUint(portText, 10, 16)
+	}
+	if namespace == "" || name == "" || strings.Contains(name, "/") || port == 0 || err != nil {
+		return fmt.Errorf("--webhook-service=%s: say NAMESPACE/NAME or NAMESPACE/NAME:PORT", o.service)
+	}
+	number := int32(port)
+	o.client.Service = &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: name, Port: &number}
+	return nil
+}
+
+// completeURL leaves to the API server what it allows in a URL, but for the path.
+func (o *registrationOptions) completeURL() error {
+	u, err := url.Parse(o.url)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return fmt.Errorf("--webhook-url=%s: say https://HOST:PORT; the webhooks' paths are added", o.url)
+	}
+	base := "https://" + u.Host
+	o.client.URL = &base
+	return nil
+}
+
+// clientConfig is how API servers reach a webhook at a path.
+func (o *registrationOptions) clientConfig(path string, caBundle []byte) admissionregistrationv1.WebhookClientConfig {
+	config := *o.client.DeepCopy()
+	config.CABundle = caBundle
+	if config.Service != nil {
+		config.Service.Path = &path
+	} else {
+		*config.URL += path
+	}
+	return config
+}
+
+// hosts are the names and addresses that a certificate must be for.
+func (o *registrationOptions) hosts() []string {
+	if s := o.client.Service; s != nil {
+		name := s.Name + "." + s.Namespace + ".svc"
+		return []string{name, name + ".cluster.local"}
+	}
+	u, err := url.Parse(*o.client.URL)
+	if err != nil {
+		return nil
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip != nil {
+		return []string{ip.String()}
+	}
+	return []string{host}
+}
+
+// caPath is where the authorities are.
+func (o *registrationOptions) caPath(c *certificate) string {
+	if o.caFile != "" {
+		return o.caFile
+	}
+	return filepath.Join(filepath.Dir(c.certFile), "ca.crt")
+}
+
+func (o *registrationOptions) readCA(c *certificate) ([]byte, error) {
+	bundle, err := os.ReadFile(o.caPath(c))
+	if err != nil {
+		return nil, fmt.Errorf("--webhook-ca-file: %w", err)
+	}
+	return bundle, nil
+}
+
+// makeCertificate makes one if it was asked for.
+func (o *registrationOptions) makeCertificate(c *certificate) error {
+	if !o.selfSigned {
+		return nil
+	}
+	return makeSelfSigned(c.certFile, c.keyFile, o.caPath(c), o.hosts())
+}
