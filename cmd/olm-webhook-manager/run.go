@@ -9,12 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -65,27 +63,23 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	kube, err := kubernetes.NewForConfig(config)
+	clients, err := controller.NewClients(config)
 	if err != nil {
 		return err
 	}
-	olm, err := clientset.NewForConfig(rest.CopyConfig(config))
-	if err != nil {
-		return err
-	}
-	if err := controller.RefuseBesideOLM(ctx, kube, o.controller.Namespaces); err != nil {
+	if err := controller.RefuseBesideOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
 		return err
 	}
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	events, stopEvents := newRecorder(kube)
+	events, stopEvents := newRecorder(clients.Kube)
 	defer stopEvents()
-	c, err := controller.New(kube, olm, events, controller.NewMetrics(registry), logrus.NewEntry(log), o.controller)
+	c, err := controller.New(clients, events, controller.NewMetrics(registry), logrus.NewEntry(log), o.controller)
 	if err != nil {
 		return err
 	}
-	elector, err := newElector(kube, o.election, log, c.Run)
+	elector, err := newElector(clients.Kube, o.election, log, c.Run)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,19 +61,21 @@ func refused(err error) bool {
 func (c *Controller) write(ctx context.Context, namespace string, step rollout.Step) (written, existing rollout.Object, err error) {
 	switch o := step.Object.(type) {
 	case *corev1.Secret:
-		return send(ctx, c.kube.CoreV1().Secrets(namespace), step, o)
+		return send(ctx, c.Kube.CoreV1().Secrets(namespace), step, o)
 	case *corev1.Service:
-		return send(ctx, c.kube.CoreV1().Services(namespace), step, o)
+		return send(ctx, c.Kube.CoreV1().Services(namespace), step, o)
 	case *appsv1.Deployment:
-		return send(ctx, c.kube.AppsV1().Deployments(namespace), step, o)
+		return send(ctx, c.Kube.AppsV1().Deployments(namespace), step, o)
 	case *rbacv1.Role:
-		return send(ctx, c.kube.RbacV1().Roles(namespace), step, o)
+		return send(ctx, c.Kube.RbacV1().Roles(namespace), step, o)
 	case *rbacv1.RoleBinding:
-		return send(ctx, c.kube.RbacV1().RoleBindings(namespace), step, o)
+		return send(ctx, c.Kube.RbacV1().RoleBindings(namespace), step, o)
 	case *admissionv1.ValidatingWebhookConfiguration:
-		return send(ctx, c.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
+		return send(ctx, c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
 	case *admissionv1.MutatingWebhookConfiguration:
-		return send(ctx, c.kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
+		return send(ctx, c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
+	case *apiextensionsv1.CustomResourceDefinition:
+		return answer(c.convert(ctx, o))
 	default:
 		return nil, nil, fmt.Errorf("no way to write a %T", o)
 	}

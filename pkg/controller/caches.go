@@ -8,10 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	extensionsinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -19,7 +20,6 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 )
 
@@ -40,6 +40,7 @@ type caches struct {
 	roleBindings store[*rbacv1.RoleBinding]
 	validating   store[*admissionv1.ValidatingWebhookConfiguration]
 	mutating     store[*admissionv1.MutatingWebhookConfiguration]
+	crds         store[*apiextensionsv1.CustomResourceDefinition]
 
 	factories []factory
 }
@@ -48,11 +49,12 @@ type factory interface {
 	StartWithContext(context.Context)
 }
 
-func newCaches(kube kubernetes.Interface, olm clientset.Interface) caches {
-	all := informers.NewSharedInformerFactory(kube, 0)
-	managed := informers.NewSharedInformerFactoryWithOptions(kube, 0, selecting(vocabulary.LabelManaged+"=true"))
-	pods := informers.NewSharedInformerFactoryWithOptions(kube, 0, selecting(vocabulary.LabelPod))
-	operators := olminformers.NewSharedInformerFactory(olm, 0)
+func newCaches(clients Clients) caches {
+	all := informers.NewSharedInformerFactory(clients.Kube, 0)
+	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelManaged+"=true"))
+	pods := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelPod))
+	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
+	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return caches{
 		csvs:         newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
 		groups:       newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
@@ -68,7 +70,8 @@ func newCaches(kube kubernetes.Interface, olm clientset.Interface) caches {
 		roleBindings: newStore[*rbacv1.RoleBinding](managed.Rbac().V1().RoleBindings().Informer(), nil),
 		validating:   newStore[*admissionv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
 		mutating:     newStore[*admissionv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
-		factories:    []factory{all, managed, pods, operators},
+		crds:         newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
+		factories:    []factory{all, managed, pods, operators, extensions},
 	}
 }
 
@@ -85,7 +88,7 @@ func (c caches) start(ctx context.Context) {
 func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
 		c.csvs.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
-		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.validating.synced, c.mutating.synced,
+		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
 	}
 }
 
@@ -102,6 +105,19 @@ func withoutProse(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 		csv.ManagedFields = nil
 		csv.Spec.Icon, csv.Spec.Description = nil, ""
+	}
+	return o, nil
+}
+
+// withoutSchemas keeps what says how a CustomResourceDefinition's objects are
+// converted, served and stored.
+func withoutSchemas(o any) (any, error) {
+	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+		crd.ManagedFields, crd.Annotations = nil, nil
+		for i := range crd.Spec.Versions {
+			v := crd.Spec.Versions[i]
+			crd.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		}
 	}
 	return o, nil
 }

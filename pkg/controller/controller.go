@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -32,11 +35,36 @@ type Options struct {
 	Workers int
 }
 
+// Clients reach the API server.
+type Clients struct {
+	Kube       kubernetes.Interface
+	OLM        clientset.Interface
+	Extensions apiextensions.Interface
+	Metadata   metadata.Interface
+}
+
+// NewClients are the clients of one configuration.
+func NewClients(config *rest.Config) (Clients, error) {
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return Clients{}, err
+	}
+	olm, err := clientset.NewForConfig(config)
+	if err != nil {
+		return Clients{}, err
+	}
+	extensions, err := apiextensions.NewForConfig(config)
+	if err != nil {
+		return Clients{}, err
+	}
+	objects, err := metadata.NewForConfig(config)
+	return Clients{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects}, err
+}
+
 // Controller is the whole manager: one queue, one worker function, one pass per key.
 type Controller struct {
 	Options
-	kube    kubernetes.Interface
-	olm     clientset.Interface
+	Clients
 	caches  caches
 	queue   workqueue.TypedRateLimitingInterface[key]
 	events  record.EventRecorder
@@ -49,12 +77,11 @@ type Controller struct {
 }
 
 // New wires the informers to the queue; Run starts them.
-func New(kube kubernetes.Interface, olm clientset.Interface, events record.EventRecorder, metrics *Metrics, log *logrus.Entry, options Options) (*Controller, error) {
+func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *logrus.Entry, options Options) (*Controller, error) {
 	c := &Controller{
 		Options: options,
-		kube:    kube,
-		olm:     olm,
-		caches:  newCaches(kube, olm),
+		Clients: clients,
+		caches:  newCaches(clients),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](50*time.Millisecond, time.Minute),
 			workqueue.TypedRateLimitingQueueConfig[key]{Name: "olm-webhook-manager"}),

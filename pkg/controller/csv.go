@@ -33,7 +33,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 		return time.Time{}, errNotYet
 	}
 	if c.leaving(csv) {
-		return time.Time{}, c.finalize(ctx, csv)
+		return c.finalize(ctx, k, csv)
 	}
 	s := c.observe(csv)
 	if marked, err := c.mark(ctx, k, s); marked || err != nil {
@@ -89,7 +89,7 @@ func (c *Controller) mark(ctx context.Context, k key, s *snapshot) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	marked, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).Patch(ctx, k.name, types.MergePatchType, patch,
+	marked, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).Patch(ctx, k.name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return false, err
@@ -118,6 +118,10 @@ func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.
 		}
 		if len(plan.Probes) > 0 {
 			c.dial(ctx, s, plan.Probes)
+			learned = true
+		}
+		if len(plan.Count) > 0 {
+			c.count(ctx, s.observed.CRDs, plan.Count, s.observed.Populated)
 			learned = true
 		}
 		if !learned {

@@ -124,7 +124,7 @@ func (c *Controller) secret(ctx context.Context, s *snapshot, name string) (*cor
 	if known, ok := s.secrets[name]; ok {
 		return known, nil
 	}
-	live, err := c.kube.CoreV1().Secrets(s.csv.Namespace).Get(ctx, name, metav1.GetOptions{})
+	live, err := c.Kube.CoreV1().Secrets(s.csv.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		live, err = nil, nil
 	}

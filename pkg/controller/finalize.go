@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // finalize takes the webhooks of a ClusterServiceVersion out of service, and then
@@ -22,23 +25,67 @@ import (
 //
 // What to remove is asked of the API server, not of the caches: one that does not
 // show yet what was just created would leave it behind for ever.
-func (c *Controller) finalize(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion) (time.Time, error) {
 	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
-		return nil
+		return time.Time{}, nil
 	}
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
-	admission := c.kube.AdmissionregistrationV1()
+	admission := c.Kube.AdmissionregistrationV1()
 	if err := admission.ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
-		return err
+		return time.Time{}, err
 	}
 	if err := admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
-		return err
+		return time.Time{}, err
 	}
-	c.log.WithFields(key{csvKind, csv.Namespace, csv.Name}.fields()).Info("webhooks are unregistered")
+	if ended, err := c.endConversions(ctx, k, csv); !ended {
+		return c.now().Add(countPause), err
+	}
+	c.log.WithFields(k.fields()).Info("webhooks are unregistered")
 	if csv.DeletionTimestamp == nil {
-		return nil // its Namespace is terminating and will delete it
+		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
-	return c.release(ctx, csv)
+	return time.Time{}, c.release(ctx, csv)
+}
+
+// countPause is how often to look whether the objects that hold up an uninstallation
+// are gone: the manager does not watch them.
+const countPause = 15 * time.Second
+
+// endConversions takes the CustomResourceDefinitions back to no conversion. Where
+// objects would lose fields, the finalizer stays, and with it what converts them.
+func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion) (ended bool, err error) {
+	crds := c.convertible(csv)
+	services := map[string]bool{}
+	for _, s := range c.caches.services.ofOwner(ownerID(csv.Namespace, csv.Name)) {
+		services[s.Name] = true
+	}
+	populated := map[string]bool{}
+	for {
+		end := rollout.EndConversions(csv.Namespace, services, slices.Collect(maps.Values(crds)), populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		if len(end.Count) > 0 {
+			c.count(ctx, crds, end.Count, populated)
+			continue
+		}
+		for _, step := range end.Steps {
+			written, _, err := c.write(ctx, csv.Namespace, step)
+			if err != nil {
+				return false, err
+			}
+			c.writes.add(k, pendingWrite{object: written, at: c.now()})
+		}
+		return end.InUse == "", c.reportInUse(ctx, k, csv, end.InUse)
+	}
+}
+
+// reportInUse says what holds the uninstallation up.
+func (c *Controller) reportInUse(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, message string) error {
+	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
+	if current == nil {
+		return nil
+	}
+	status := *current.Status.DeepCopy()
+	rollout.SetConversionInUse(&status, message, csv.Generation, c.now())
+	return c.updateRollout(ctx, k, csv, current, status)
 }
 
 func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
@@ -49,7 +96,7 @@ func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if err != nil {
 		return err
 	}
-	_, err = c.olm.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
+	_, err = c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return nil

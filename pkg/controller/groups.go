@@ -31,7 +31,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 	}
 	updated := group.DeepCopy()
 	updated.Status = status
-	written, err := c.olm.OperatorsV1().OperatorGroups(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.OperatorsV1().OperatorGroups(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 	if err != nil {
 		return err
 	}
-	written, err := c.kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

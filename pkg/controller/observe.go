@@ -42,7 +42,6 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 	owner := ownerID(csv.Namespace, csv.Name)
 	s := &snapshot{
 		csv:     csv,
-		verdict: install.Check(install.Facts{CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace))}),
 		rollout: c.caches.rollouts.get(csv.Namespace, csv.Name),
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
@@ -56,11 +55,17 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 			RoleBindings: byName(c.caches.roleBindings.ofOwner(owner)),
 			Validating:   c.caches.validating.ofOwner(owner),
 			Mutating:     c.caches.mutating.ofOwner(owner),
+			CRDs:         c.convertible(csv),
+			Populated:    map[string]bool{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
 			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 		},
 	}
+	s.verdict = install.Check(install.Facts{
+		CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace)),
+		CRDs: s.observed.CRDs, Converters: c.otherConverters(csv, s.observed.CRDs),
+	})
 	if s.rollout != nil {
 		s.status = s.rollout.Status
 	}

@@ -33,7 +33,7 @@ func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, stat
 	if len(s.csv.Spec.WebhookDefinitions) == 0 && s.rollout == nil {
 		return nil
 	}
-	client := c.olm.ManagerV1alpha1().WebhookRollouts(k.namespace)
+	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace)
 	current := s.rollout
 	if current == nil {
 		created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: install.OwnedMeta(s.csv, s.csv.Name)},
@@ -47,18 +47,23 @@ func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, stat
 		c.writes.add(k, pendingWrite{object: created, at: c.now()})
 		current = created
 	}
+	return c.updateRollout(ctx, k, s.csv, current, status)
+}
+
+// updateRollout writes a status that differs, and tells what changed.
+func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
 	if equality.Semantic.DeepEqual(current.Status, status) {
 		return nil
 	}
 	updated := current.DeepCopy()
 	updated.Status = status
-	written, err := client.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
 	for _, e := range rollout.Events(current.Status, status) {
-		c.events.Event(s.csv, severity(e.Warning), e.Reason, e.Message)
+		c.events.Event(csv, severity(e.Warning), e.Reason, e.Message)
 	}
 	return nil
 }
@@ -77,7 +82,7 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
 		return nil
 	}
-	written, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,46 @@ package controller
 import (
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/tools/cache"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// byOwner indexes objects by the ClusterServiceVersion that they say they belong to.
-const byOwner = "owner"
+const (
+	// byOwner indexes objects by the ClusterServiceVersion that they say they belong to.
+	byOwner = "owner"
+	// byCRD indexes ClusterServiceVersions by the CustomResourceDefinitions that they
+	// convert.
+	byCRD = "crd"
+	// byConverter indexes CustomResourceDefinitions by the namespace of the Service that
+	// converts them.
+	byConverter = "converter"
+)
+
+var indexers = cache.Indexers{
+	byOwner: func(o any) ([]string, error) { return ownersOf(o.(rollout.Object)), nil },
+	byCRD: func(o any) ([]string, error) {
+		var crds []string
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+			for _, d := range csv.Spec.WebhookDefinitions {
+				crds = append(crds, d.ConversionCRDs...)
+			}
+		}
+		return crds, nil
+	},
+	byConverter: func(o any) ([]string, error) {
+		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+			if namespace, _ := install.ConvertedBy(crd); namespace != "" {
+				return []string{namespace}, nil
+			}
+		}
+		return nil, nil
+	},
+}
 
 // store is a typed view of an informer's cache.
 type store[T rollout.Object] struct {
@@ -20,9 +53,7 @@ type store[T rollout.Object] struct {
 // newStore wraps an informer. The transform, which may be nil, strips objects before
 // they are stored.
 func newStore[T rollout.Object](informer cache.SharedIndexInformer, transform cache.TransformFunc) store[T] {
-	err := informer.AddIndexers(cache.Indexers{
-		byOwner: func(o any) ([]string, error) { return ownersOf(o.(rollout.Object)), nil },
-	})
+	err := informer.AddIndexers(indexers)
 	if err == nil && transform != nil {
 		err = informer.SetTransform(transform)
 	}

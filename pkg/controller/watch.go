@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -29,6 +31,7 @@ func (c *Controller) watch() error {
 		{c.caches.roleBindings.informer, c.ownersChanged},
 		{c.caches.validating.informer, c.registrationChanged},
 		{c.caches.mutating.informer, c.registrationChanged},
+		{c.caches.crds.informer, c.crdChanged},
 		{c.caches.groups.informer, c.groupChanged},
 		{c.caches.namespaces.informer, c.namespaceChanged},
 		{c.caches.accounts.informer, c.accountChanged},
@@ -74,6 +77,21 @@ func (c *Controller) ownersChanged(before, after rollout.Object) {
 func (c *Controller) registrationChanged(before, after rollout.Object) {
 	c.ownersChanged(before, after)
 	c.queue.Add(key{kind: namespacesKind})
+}
+
+// crdChanged matters to those that convert a CustomResourceDefinition, and to those
+// that mean to.
+func (c *Controller) crdChanged(before, after rollout.Object) {
+	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
+	for _, csv := range c.caches.csvs.by(byCRD, crd.Name) {
+		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	}
+	for _, o := range present(before, after) {
+		namespace, service := install.ConvertedBy(o.(*apiextensionsv1.CustomResourceDefinition))
+		if owned := c.caches.services.get(namespace, service); owned != nil {
+			c.ownersChanged(nil, owned)
+		}
+	}
 }
 
 func (c *Controller) groupChanged(before, after rollout.Object) {

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -92,6 +93,8 @@ func (c caches) find(o rollout.Object) rollout.Object {
 		return found(c.validating, o)
 	case *admissionv1.MutatingWebhookConfiguration:
 		return found(c.mutating, o)
+	case *apiextensionsv1.CustomResourceDefinition:
+		return found(c.crds, o)
 	default:
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -15,6 +16,10 @@ type Facts struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
 	// ServiceAccounts are those of the ClusterServiceVersion's namespace, by name.
 	ServiceAccounts map[string]*corev1.ServiceAccount
+	// CRDs are those that exist, by name.
+	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
+	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
+	Converters map[string]bool
 }
 
 // Verdict says whether a ClusterServiceVersion may be installed.
@@ -28,8 +33,8 @@ type Verdict struct {
 // Check judges a ClusterServiceVersion.
 func Check(f Facts) Verdict {
 	return Verdict{
-		Violations:   RuleViolations(f.CSV),
-		Requirements: slices.Concat(requiredAccounts(f), requiredBackends(f.CSV), conversions(f.CSV)),
+		Violations:   slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV)),
+		Requirements: slices.Concat(requiredAccounts(f), requiredBackends(f.CSV), convertibleCRDs(f)),
 	}
 }
 
@@ -121,23 +126,6 @@ func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv
 			Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
 			Message: fmt.Sprintf("webhook %q names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[%d].deploymentName to one of %s",
 				d.GenerateName, i, strings.Join(known, ", ")),
-		})
-	}
-	return results
-}
-
-// conversions are not handled yet: a ClusterServiceVersion that brings one is held
-// before anything of it is installed.
-func conversions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
-	var results []operatorsv1alpha1.RequirementStatus
-	for i, d := range csv.Spec.WebhookDefinitions {
-		if d.Type != operatorsv1alpha1.ConversionWebhook {
-			continue
-		}
-		results = append(results, operatorsv1alpha1.RequirementStatus{
-			Group: "apiextensions.k8s.io", Version: "v1", Kind: string(d.Type), Name: d.GenerateName,
-			Status:  operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-			Message: fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook, which this version of the manager does not handle", i),
 		})
 	}
 	return results

@@ -60,16 +60,6 @@ func TestRequirements(t *testing.T) {
 			}},
 			unmet: `Deployment manger: webhook "v.shop.example.com" names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[0].deploymentName to one of manager, extra`,
 		},
-		"a conversion webhook": {
-			csv: operator(deployments(deploymentOf("manager")), servedBy("manager"), servedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
-				d.GenerateName, d.Type = "c.shop.example.com", operatorsv1alpha1.ConversionWebhook
-			})),
-			want: []operatorsv1alpha1.RequirementStatus{{
-				Group: "apiextensions.k8s.io", Version: "v1", Kind: "ConversionWebhook", Name: "c.shop.example.com", Status: notSatisfied,
-				Message: "spec.webhookdefinitions[1] is a conversion webhook, which this version of the manager does not handle",
-			}},
-			unmet: "ConversionWebhook c.shop.example.com: spec.webhookdefinitions[1] is a conversion webhook, which this version of the manager does not handle",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := Facts{CSV: test.csv, ServiceAccounts: map[string]*corev1.ServiceAccount{}}

@@ -71,14 +71,16 @@ type Deployment struct {
 	Webhooks    []Webhook
 }
 
-// Webhook is one description and what registers it: Validating or Mutating, or
-// neither for a conversion webhook.
+// Webhook is one description and what registers it: Validating, Mutating, or
+// Conversions.
 type Webhook struct {
 	Description operatorsv1alpha1.WebhookDescription
 	// Port is the Service's port that the webhook is called on.
 	Port       int32
 	Validating *admissionv1.ValidatingWebhookConfiguration
 	Mutating   *admissionv1.MutatingWebhookConfiguration
+	// Conversions are those of a conversion webhook.
+	Conversions []Conversion
 }
 
 // Render is the whole of what the input asks for.

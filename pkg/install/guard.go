@@ -45,6 +45,9 @@ var guards = []struct {
 	},
 }
 
+// protectedGroups are those of which no resource may be intercepted or converted.
+var protectedGroups = []string{operatorsv1alpha1.GroupName, managerv1alpha1.GroupName}
+
 // Violation is a mistake in spec.webhookdefinitions that fails the whole
 // ClusterServiceVersion with the reason InvalidWebhookDescription.
 type Violation struct {

@@ -53,6 +53,8 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy),
 			}},
 		}
+	case operatorsv1alpha1.ConversionWebhook:
+		w.Conversions = conversions(in, d, port)
 	}
 	return w
 }

@@ -28,7 +28,7 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 			}
 		}
 	}
-	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested} {
+	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse} {
 		now := meta.FindStatusCondition(after.Conditions, kind)
 		if now != nil && !meta.IsStatusConditionTrue(before.Conditions, kind) {
 			events = append(events, Event{Warning: true, Reason: now.Reason, Message: now.Message})

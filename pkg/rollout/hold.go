@@ -58,14 +58,18 @@ func (p *planner) deploymentNames() []string {
 // heldWebhook is called as it was registered, and whether somebody answers is told as
 // ever.
 func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend progress, why string) webhookView {
+	blocked := webhookView{
+		Webhook: install.Webhook{Description: d},
+		state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
+	}
+	if d.Type == operatorsv1alpha1.ConversionWebhook {
+		return p.heldConversion(blocked, why)
+	}
 	live := p.heldRegistration(d)
 	if live == nil {
-		return webhookView{
-			Webhook: install.Webhook{Description: d},
-			state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
-		}
+		return blocked
 	}
-	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: portOf(live)}, live, backend)
+	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: portOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
 	if view.state == managerv1alpha1.WebhookRegistered {
 		view.reason, view.message = "Held", "stays as it was registered: "+why
 	}
@@ -98,4 +102,24 @@ func portOf(live Object) int32 {
 		return *called.Port
 	}
 	return 0
+}
+
+// heldConversion is a conversion webhook that stays as it is: live when all its
+// CustomResourceDefinitions are converted by one of the namespace's Services.
+func (p *planner) heldConversion(view webhookView, why string) webhookView {
+	for _, name := range view.Description.ConversionCRDs {
+		crd := p.Observed.CRDs[name]
+		if crd == nil {
+			return view
+		}
+		if namespace, service := install.ConvertedBy(crd); namespace != p.CSV.Namespace || p.Observed.Services[service] == nil {
+			return view
+		}
+	}
+	if len(view.Description.ConversionCRDs) > 0 {
+		view.registered = sinceOf(p.Previous, view.Webhook, managerv1alpha1.WebhookRegistered, p.now)
+		view.state, view.reason = managerv1alpha1.WebhookRegistered, "Held"
+		view.message = "stays as it was registered: " + why
+	}
+	return view
 }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -97,6 +98,13 @@ type Observed struct {
 	// owner labels, wanted or not.
 	Validating []*admissionv1.ValidatingWebhookConfiguration
 	Mutating   []*admissionv1.MutatingWebhookConfiguration
+
+	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
+	// that its Services do, by name.
+	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
+	// Populated tells of which CustomResourceDefinitions it is known in this pass
+	// whether they have objects, and whether they do.
+	Populated map[string]bool
 
 	// Uncovered are the namespaces of the scope that do not bear its label yet.
 	Uncovered []string

@@ -13,6 +13,9 @@ type Plan struct {
 	Steps []Step
 	// Probes are the endpoints whose answers the next decision needs.
 	Probes []Endpoint
+	// Count are the CustomResourceDefinitions of which the next decision needs to know
+	// whether they have objects.
+	Count []string
 	// Status is what the WebhookRollout says.
 	Status managerv1alpha1.WebhookRolloutStatus
 	// Phases are the transitions of the ClusterServiceVersion, in their order.
@@ -42,6 +45,7 @@ type planner struct {
 	deployments []deploymentView
 	relaxed     string // why the order of the Deployments was given up; empty when it was not
 	reinstall   bool   // a Deployment that exists is being changed
+	inUse       string // conversions that are not declared any more and cannot end yet
 }
 
 // deploymentView is what a Deployment came to.
@@ -82,6 +86,7 @@ func (p *planner) install() {
 		}
 	}
 	p.unregisterStale()
+	p.unconvertStale()
 	for _, d := range p.Desired.Deployments {
 		p.writeSecret(d, true)
 	}

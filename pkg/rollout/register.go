@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -12,6 +14,9 @@ import (
 // register decides about one webhook: a live one is kept as desired, whatever
 // becomes of its backends; another is registered once nothing speaks against it.
 func (p *planner) register(d install.Deployment, w install.Webhook, backend progress) webhookView {
+	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
+		return p.convert(d, w, backend)
+	}
 	desired, live := registrationOf(w), p.registered(w)
 	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
 		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
@@ -24,7 +29,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 		return waiting(w, "Registering", "the registration is being written")
 	}
 	p.keep(desired, live)
-	return p.reachability(d, w, live, backend)
+	return p.reachability(d, w, live.GetName(), live.GetCreationTimestamp().Time, backend)
 }
 
 // keep repairs a live registration. One that bears a later generation of trust than
@@ -38,9 +43,9 @@ func (p *planner) keep(desired, live Object) {
 // reachability is the state of a live registration. It stays registered under the
 // same policy even when nobody answers: to take it away would let through what it
 // is there to stop.
-func (p *planner) reachability(d install.Deployment, w install.Webhook, live Object, backend progress) webhookView {
+func (p *planner) reachability(d install.Deployment, w install.Webhook, configuration string, registered time.Time, backend progress) webhookView {
 	view := webhookView{
-		Webhook: w, configuration: live.GetName(), registered: live.GetCreationTimestamp().Time,
+		Webhook: w, configuration: configuration, registered: registered,
 		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
 	}
 	reason, message := "", ""
@@ -81,7 +86,8 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 // wasRegistered tells whether somebody else took the webhook's registration away. It
 // comes back as soon as its endpoints serve: what is being rolled out served it before.
 func (p *planner) wasRegistered(w install.Webhook) bool {
-	return registers(p.Previous, registrationOf(w).GetName())
+	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
+	return before != nil && isRegistered(*before)
 }
 
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were

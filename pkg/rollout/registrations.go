@@ -107,6 +107,11 @@ func (o Observed) CABundles(service string) [][]byte {
 			}
 		}
 	}
+	for _, crd := range o.CRDs {
+		if _, by := install.ConvertedBy(crd); by == service {
+			all = append(all, crd.Spec.Conversion.Webhook.ClientConfig.CABundle)
+		}
+	}
 	return all
 }
 

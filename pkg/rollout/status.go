@@ -45,6 +45,7 @@ func (p *planner) report() {
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)
 	p.setContested(&status)
+	SetConversionInUse(&status, p.inUse, p.CSV.Generation, p.now)
 	if len(p.Observed.Refused) > 0 {
 		p.lookAgain(p.now.Add(refusalPause))
 	}
@@ -140,4 +141,17 @@ func (p *planner) setCondition(status *managerv1alpha1.WebhookRolloutStatus, c m
 	c.ObservedGeneration = p.CSV.Generation
 	c.LastTransitionTime = metav1.NewTime(p.now)
 	meta.SetStatusCondition(&status.Conditions, c)
+}
+
+// SetConversionInUse says that conversions which should end cannot yet; an empty
+// message that there are none.
+func SetConversionInUse(status *managerv1alpha1.WebhookRolloutStatus, message string, generation int64, now time.Time) {
+	if message == "" {
+		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionConversionInUse)
+		return
+	}
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: managerv1alpha1.ConditionConversionInUse, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ConditionConversionInUse,
+		Message: message, ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+	})
 }

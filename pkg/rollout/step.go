@@ -1,14 +1,17 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // Verb is what to do with an object.
@@ -24,6 +27,9 @@ const (
 	// Update replaces: for objects whose content apply refuses, or to take fields away
 	// that others put in.
 	Update Verb = "update"
+	// Convert writes spec.conversion of a CustomResourceDefinition, and nothing else of
+	// it: the definition is the bundle's.
+	Convert Verb = "convert"
 	// Delete removes.
 	Delete Verb = "delete"
 )
@@ -52,6 +58,9 @@ func KeyOf(o Object) string {
 
 // kindOf is the kind of an object, which objects from a cache do not say themselves.
 func kindOf(o Object) string {
+	if _, crd := o.(*apiextensionsv1.CustomResourceDefinition); crd {
+		return "CustomResourceDefinition"
+	}
 	kinds, _, err := scheme.Scheme.ObjectKinds(o)
 	if err != nil {
 		panic(err) // every kind that is rolled out is built in
@@ -68,6 +77,8 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus) bool {
 	switch {
 	case s.Verb == Delete:
 		return false
+	case s.Verb == Convert:
+		return s.reconverts() && registersCRD(previous, s.Object.GetName())
 	case s.Live != nil:
 		return s.Drift.By != ""
 	default:
@@ -85,6 +96,30 @@ func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string
 		}
 	}
 	return false
+}
+
+// reconverts tells whether the definition is converted by something else, or nothing.
+func (s Step) reconverts() bool {
+	haveNamespace, have := install.ConvertedBy(s.Live.(*apiextensionsv1.CustomResourceDefinition))
+	wantNamespace, want := install.ConvertedBy(s.Object.(*apiextensionsv1.CustomResourceDefinition))
+	return haveNamespace != wantNamespace || have != want
+}
+
+// registersCRD tells whether a status speaks of a live conversion of that definition.
+func registersCRD(status managerv1alpha1.WebhookRolloutStatus, crd string) bool {
+	for _, d := range status.Deployments {
+		for _, w := range d.Webhooks {
+			if isRegistered(w) && slices.Contains(w.CRDs, crd) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isRegistered tells the states of a webhook that the API server calls.
+func isRegistered(w managerv1alpha1.WebhookStatus) bool {
+	return w.State == managerv1alpha1.WebhookRegistered || w.State == managerv1alpha1.WebhookUnreachable
 }
 
 // Why says in a few words what made the step necessary.

@@ -50,8 +50,9 @@ func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Opti
 	for _, f := range change {
 		f(&options)
 	}
-	kubeClient, olmClient := clients(e.T, config)
-	c, err := controller.New(kubeClient, olmClient, &record.FakeRecorder{}, controller.NewMetrics(m.metrics), logger(), options)
+	clients, err := controller.NewClients(config)
+	e.must(err)
+	c, err := controller.New(clients, &record.FakeRecorder{}, controller.NewMetrics(m.metrics), logger(), options)
 	e.must(err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	var running wait.Group

@@ -83,19 +83,6 @@ func TestUnmetRequirements(t *testing.T) {
 				c.Spec.WebhookDefinitions[0].DeploymentName = "server"
 			},
 		},
-		"a conversion webhook": {
-			spoil: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.ConversionWebhook
-				c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"things.example.com"}
-			},
-			want: operatorsv1alpha1.RequirementStatus{
-				Group: "apiextensions.k8s.io", Kind: "ConversionWebhook", Name: "v.example.com", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-			},
-			message: "conversion webhook",
-			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.ValidatingAdmissionWebhook
-			},
-		},
 		"another operator's ServiceAccount": {
 			spoil: func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 				needs(c, "account")

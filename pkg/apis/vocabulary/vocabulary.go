@@ -48,6 +48,10 @@ const AnnotationGeneration = "olm-webhook-manager.io/certificate-generation"
 // ClusterServiceVersion asked for when the Deployment was last written.
 const AnnotationReplicas = "olm-webhook-manager.io/replicas"
 
+// AnnotationForceConversion, "true" on a ClusterServiceVersion, ends its conversion
+// webhooks on uninstall even where objects may lose fields by it.
+const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-removal"
+
 // OwnAnnotationPrefix begins the annotations that are instructions to the manager.
 // They are never copied to derived objects.
 const OwnAnnotationPrefix = "olm-webhook-manager.io/"

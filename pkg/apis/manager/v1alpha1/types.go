@@ -59,7 +59,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Provider CertificateProvider `json:"provider,omitempty"`
 
-	// conditions are Ready, OrderRelaxed and Contested.
+	// conditions are Ready, OrderRelaxed, Contested and ConversionInUse.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -83,6 +83,9 @@ const (
 	// ConditionContested is True while another client keeps reverting a field of an
 	// object that the manager owns.
 	ConditionContested = "Contested"
+	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
+	// because objects would lose fields without it.
+	ConditionConversionInUse = "ConversionInUse"
 )
 
 // DeploymentState says where a Deployment stands in the rollout.

@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
+// to convert, and those that its Services convert already.
+func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*apiextensionsv1.CustomResourceDefinition {
+	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		for _, name := range d.ConversionCRDs {
+			if crd := c.caches.crds.get("", name); crd != nil {
+				found[name] = crd
+			}
+		}
+	}
+	owner := ownerID(csv.Namespace, csv.Name)
+	for _, crd := range c.caches.crds.by(byConverter, csv.Namespace) {
+		_, name := install.ConvertedBy(crd)
+		for _, service := range c.caches.services.ofOwner(owner) {
+			if service.Name == name {
+				found[crd.Name] = crd
+			}
+		}
+	}
+	return found
+}
+
+// otherConverters are the Services of other ClusterServiceVersions that convert any
+// of the definitions, as namespace/name.
+func (c *Controller) otherConverters(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
+	others := map[string]bool{}
+	for _, crd := range crds {
+		namespace, name := install.ConvertedBy(crd)
+		service := c.caches.services.get(namespace, name)
+		if service == nil {
+			continue
+		}
+		for _, owner := range ownersOf(service) {
+			if owner != ownerID(csv.Namespace, csv.Name) && len(c.caches.csvs.ofOwner(owner)) > 0 {
+				others[namespace+"/"+name] = true
+			}
+		}
+	}
+	return others
+}
+
+// convert writes spec.conversion of the definition that was looked at, if it is that
+// still.
+func (c *Controller) convert(ctx context.Context, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": desired.UID, "resourceVersion": desired.ResourceVersion},
+		"spec":     map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, desired.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+}
+
+// conversionPatch replaces whatever conversion there is: a merge patch keeps what it
+// does not name, and a URL beside a Service is refused.
+func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[string]any {
+	if conversion.Webhook == nil {
+		return map[string]any{"strategy": conversion.Strategy, "webhook": nil}
+	}
+	return map[string]any{"strategy": conversion.Strategy, "webhook": map[string]any{
+		"conversionReviewVersions": conversion.Webhook.ConversionReviewVersions,
+		"clientConfig": map[string]any{
+			"url":      nil,
+			"service":  conversion.Webhook.ClientConfig.Service,
+			"caBundle": conversion.Webhook.ClientConfig.CABundle,
+		},
+	}}
+}
+
+// count looks whether definitions have objects. Where that cannot be told, because
+// their conversion fails or nobody may look, they are taken to have some.
+func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, names []string, populated map[string]bool) {
+	for _, name := range names {
+		crd := crds[name]
+		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: readableVersion(crd), Resource: crd.Spec.Names.Plural}
+		list, err := c.Metadata.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			c.log.WithError(err).WithField("crd", name).Warn("cannot see whether there are objects")
+		}
+		populated[name] = err != nil || len(list.Items) > 0
+	}
+}
+
+// readableVersion is a served version, the stored one if it is served.
+func readableVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
+	readable := ""
+	for _, v := range crd.Spec.Versions {
+		if v.Served && (readable == "" || v.Storage) {
+			readable = v.Name
+		}
+	}
+	return readable
+}

@@ -1,0 +1,139 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Conversion is what one CustomResourceDefinition's spec.conversion has to be.
+type Conversion struct {
+	CRD  string
+	Spec apiextensionsv1.CustomResourceConversion
+}
+
+// conversions are what a conversion webhook writes, one per CustomResourceDefinition.
+func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
+	path := "/"
+	if d.WebhookPath != nil {
+		path = *d.WebhookPath
+	}
+	var all []Conversion
+	for _, crd := range d.ConversionCRDs {
+		all = append(all, Conversion{CRD: crd, Spec: apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook: &apiextensionsv1.WebhookConversion{
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{
+					Service: &apiextensionsv1.ServiceReference{
+						Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Path: &path, Port: &port,
+					},
+					CABundle: in.Trust[d.DeploymentName].CABundle,
+				},
+				ConversionReviewVersions: d.AdmissionReviewVersions,
+			},
+		}})
+	}
+	return all
+}
+
+// ConvertedBy is the Service that converts a CustomResourceDefinition's objects, as
+// namespace and name; both are empty when none does.
+func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, service string) {
+	c := crd.Spec.Conversion
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return "", ""
+	}
+	return c.Webhook.ClientConfig.Service.Namespace, c.Webhook.ClientConfig.Service.Name
+}
+
+// conversionViolations are mistakes in conversion webhooks. A conversion webhook is
+// for all objects of its CustomResourceDefinition, wherever they are: an operator
+// that can be limited to some namespaces cannot have one.
+func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
+	var violations []Violation
+	convertedBy := map[string]int{}
+	for i, d := range csv.Spec.WebhookDefinitions {
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
+		violate := func(format string, args ...any) {
+			violations = append(violations, Violation{i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook ", i) + fmt.Sprintf(format, args...)})
+		}
+		if narrower := narrowerModes(csv); len(narrower) > 0 {
+			violate("and spec.installModes supports %s: support AllNamespaces only, since it converts the objects of all namespaces", strings.Join(narrower, ", "))
+		}
+		if len(d.ConversionCRDs) == 0 {
+			violate("without conversionCRDs: name the CustomResourceDefinitions that it converts")
+		}
+		for _, crd := range d.ConversionCRDs {
+			other, repeated := convertedBy[crd]
+			convertedBy[crd] = i
+			switch {
+			case repeated:
+				violate("for %s, and so is [%d]: a CustomResourceDefinition has one", crd, other)
+			case protectedGroup(crd):
+				violate("for %s: whoever converts it decides over the manager itself", crd)
+			case !csv.OwnsCRD(crd):
+				violate("for %s, which spec.customresourcedefinitions.owned does not list: add it there, or remove it from conversionCRDs", crd)
+			}
+		}
+	}
+	return violations
+}
+
+func narrowerModes(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var narrower []string
+	for _, mode := range csv.Spec.InstallModes {
+		if mode.Supported && mode.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces {
+			narrower = append(narrower, string(mode.Type))
+		}
+	}
+	return narrower
+}
+
+// protectedGroup tells the CustomResourceDefinitions that the guard forbids webhooks on.
+func protectedGroup(crd string) bool {
+	_, group, _ := strings.Cut(crd, ".")
+	return slices.Contains(protectedGroups, fold(group))
+}
+
+// convertibleCRDs are the CustomResourceDefinitions of the conversion webhooks.
+func convertibleCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, d := range f.CSV.Spec.WebhookDefinitions {
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
+		for _, name := range d.ConversionCRDs {
+			results = append(results, convertibleCRD(f, name))
+		}
+	}
+	return results
+}
+
+func convertibleCRD(f Facts, name string) operatorsv1alpha1.RequirementStatus {
+	result := operatorsv1alpha1.RequirementStatus{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: name,
+		Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+	}
+	crd := f.CRDs[name]
+	if crd == nil {
+		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
+		result.Message = "CRD is not present: apply it before the ClusterServiceVersion, a conversion webhook needs it"
+		return result
+	}
+	result.UUID = string(crd.UID)
+	switch namespace, service := ConvertedBy(crd); {
+	case crd.Spec.PreserveUnknownFields:
+		result.Message = "has spec.preserveUnknownFields true, with which nothing can be converted: set it to false"
+	case f.Converters[namespace+"/"+service]:
+		result.Message = fmt.Sprintf("is converted by service %s/%s of another ClusterServiceVersion: delete that one first", namespace, service)
+	default:
+		result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+	}
+	return result
+}

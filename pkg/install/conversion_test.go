@@ -1,0 +1,97 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+func convertingCSV() *operatorsv1alpha1.ClusterServiceVersion {
+	return &operatorsv1alpha1.ClusterServiceVersion{Spec: operatorsv1alpha1.ClusterServiceVersionSpec{
+		InstallModes: []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}},
+		CustomResourceDefinitions: operatorsv1alpha1.CustomResourceDefinitions{
+			Owned: []operatorsv1alpha1.CRDDescription{{Name: "a.example.com"}, {Name: "b.example.com"}},
+		},
+		WebhookDefinitions: []operatorsv1alpha1.WebhookDescription{
+			{GenerateName: "ca", Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"a.example.com"}},
+			{GenerateName: "cb", Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"b.example.com"}},
+		},
+	}}
+}
+
+func TestConversionViolations(t *testing.T) {
+	tests := map[string]struct {
+		change func(*operatorsv1alpha1.ClusterServiceVersionSpec)
+		want   string
+	}{
+		"none": {func(*operatorsv1alpha1.ClusterServiceVersionSpec) {}, ""},
+		"narrower install mode": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.InstallModes = append(s.InstallModes, operatorsv1alpha1.InstallMode{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true})
+		}, "spec.installModes supports OwnNamespace"},
+		"one definition twice": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.WebhookDefinitions[1].ConversionCRDs = []string{"a.example.com"}
+		}, "for a.example.com, and so is [0]"},
+		"no definition": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.WebhookDefinitions[0].ConversionCRDs = nil
+		}, "without conversionCRDs"},
+		"not owned": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.WebhookDefinitions[0].ConversionCRDs = []string{"c.example.com"}
+		}, "for c.example.com, which spec.customresourcedefinitions.owned does not list"},
+		"of the manager": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.WebhookDefinitions[0].ConversionCRDs = []string{"webhookrollouts.olm-webhook-manager.io"}
+		}, "decides over the manager itself"},
+		"of OLM, in capitals": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.WebhookDefinitions[0].ConversionCRDs = []string{"operatorgroups.Operators.CoreOS.com"}
+		}, "decides over the manager itself"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			csv := convertingCSV()
+			test.change(&csv.Spec)
+			got := Verdict{Violations: conversionViolations(csv)}.Mistakes()
+			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("got %q, want it to say %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestConvertibleCRDs(t *testing.T) {
+	crd := func(preserve bool, service string) *apiextensionsv1.CustomResourceDefinition {
+		c := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "a.example.com"}}
+		c.Spec.PreserveUnknownFields = preserve
+		if service != "" {
+			c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: "ns", Name: service}},
+			}}
+		}
+		return c
+	}
+	tests := map[string]struct {
+		crd  *apiextensionsv1.CustomResourceDefinition
+		want operatorsv1alpha1.StatusReason
+	}{
+		"absent":                   {nil, operatorsv1alpha1.RequirementStatusReasonNotPresent},
+		"present":                  {crd(false, ""), operatorsv1alpha1.RequirementStatusReasonPresent},
+		"preserves unknown fields": {crd(true, ""), operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied},
+		"converted by this one":    {crd(false, "ours"), operatorsv1alpha1.RequirementStatusReasonPresent},
+		"converted by another":     {crd(false, "theirs"), operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			csv := convertingCSV()
+			csv.Spec.WebhookDefinitions = csv.Spec.WebhookDefinitions[:1]
+			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}, Converters: map[string]bool{"ns/theirs": true}}
+			if test.crd != nil {
+				facts.CRDs["a.example.com"] = test.crd
+			}
+			if got := convertibleCRDs(facts)[0]; got.Status != test.want {
+				t.Errorf("got %+v, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// convert decides about a conversion webhook as register does about the others. It
+// is registered when each of its CustomResourceDefinitions names its Service.
+func (p *planner) convert(d install.Deployment, w install.Webhook, backend progress) webhookView {
+	for _, c := range w.Conversions {
+		if refusal := p.Observed.Refused[crdKey(c.CRD)]; refusal != "" {
+			return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
+		}
+	}
+	if missing := p.unconverted(w); len(missing) > 0 {
+		if reason, message := p.obstacle(d, w, backend); reason != "" {
+			return waiting(w, reason, message)
+		}
+		p.wantConversions(missing)
+		return waiting(w, "Registering", "spec.conversion of its CustomResourceDefinitions is being written")
+	}
+	p.wantConversions(w.Conversions)
+	since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
+	return p.reachability(d, w, "", since, backend)
+}
+
+// unconverted are the conversions that are not registered with this webhook.
+func (p *planner) unconverted(w install.Webhook) []install.Conversion {
+	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
+		live := p.Observed.CRDs[c.CRD]
+		if live == nil {
+			return false
+		}
+		namespace, service := install.ConvertedBy(live)
+		wanted := c.Spec.Webhook.ClientConfig.Service
+		return namespace == wanted.Namespace && service == wanted.Name
+	})
+}
+
+func (p *planner) wantConversions(conversions []install.Conversion) {
+	for _, c := range conversions {
+		live := p.Observed.CRDs[c.CRD]
+		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) {
+			continue
+		}
+		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
+			p.plan.Steps = append(p.plan.Steps, conversionStep(live, c.Spec))
+		}
+	}
+}
+
+func conversionStep(live *apiextensionsv1.CustomResourceDefinition, conversion apiextensionsv1.CustomResourceConversion) Step {
+	desired := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},
+		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &conversion},
+	}
+	return Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
+}
+
+func crdKey(name string) string {
+	return KeyOf(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+// unconvertStale ends the conversions that the ClusterServiceVersion does not
+// declare any more.
+func (p *planner) unconvertStale() {
+	var stale []*apiextensionsv1.CustomResourceDefinition
+	for _, crd := range p.Observed.CRDs {
+		if !p.converts(crd.Name) {
+			stale = append(stale, crd)
+		}
+	}
+	ended := EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Populated, false)
+	p.plan.Steps = append(p.plan.Steps, ended.Steps...)
+	p.plan.Count = append(p.plan.Count, ended.Count...)
+	p.inUse = ended.InUse
+}
+
+func (p *planner) converts(crd string) bool {
+	for _, d := range p.CSV.Spec.WebhookDefinitions {
+		if slices.Contains(d.ConversionCRDs, crd) {
+			return true
+		}
+	}
+	return false
+}
+
+func (o Observed) serviceNames() map[string]bool {
+	names := map[string]bool{}
+	for name := range o.Services {
+		names[name] = true
+	}
+	return names
+}
+
+// End is how conversions come to their end.
+type End struct {
+	// Steps take CustomResourceDefinitions back to no conversion.
+	Steps []Step
+	// Count are those of which it must be known first whether they have objects.
+	Count []string
+	// InUse says which conversions cannot end yet, and what to do about it.
+	InUse string
+}
+
+// EndConversions decides which of the CustomResourceDefinitions that are converted by
+// Services of a namespace may go without. Without a conversion the API server merely
+// relabels objects, and the next write in another version would drop the fields
+// that this one does not have: so a definition must have no objects, or exactly
+// one version, which is served and the only one stored. To force it ends them all
+// the same.
+func EndConversions(namespace string, services map[string]bool, crds []*apiextensionsv1.CustomResourceDefinition, populated map[string]bool, force bool) End {
+	var end End
+	var held []string
+	for _, crd := range crds {
+		by, service := install.ConvertedBy(crd)
+		if by != namespace || !services[service] {
+			continue
+		}
+		has, counted := populated[crd.Name]
+		switch {
+		case force || oneVersion(crd) || counted && !has:
+			end.Steps = append(end.Steps, conversionStep(crd, apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}))
+		case !counted:
+			end.Count = append(end.Count, crd.Name)
+		default:
+			held = append(held, fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name,
+				strings.Join(served(crd), ", "), strings.Join(crd.Status.StoredVersions, ", ")))
+		}
+	}
+	if len(held) > 0 {
+		slices.Sort(held)
+		end.InUse = fmt.Sprintf("%s: without its webhook, objects would lose fields. Delete the objects, or rewrite them all in one version and serve that one only; "+
+			"the annotation %s=true on the ClusterServiceVersion ends the conversion all the same", strings.Join(held, "; "), vocabulary.AnnotationForceConversion)
+	}
+	return end
+}
+
+// oneVersion tells whether all objects are of the only version that is served.
+func oneVersion(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.Equal(served(crd), crd.Status.StoredVersions) && len(crd.Status.StoredVersions) == 1
+}
+
+func served(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var versions []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			versions = append(versions, v.Name)
+		}
+	}
+	return versions
+}

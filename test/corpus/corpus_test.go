@@ -1,0 +1,51 @@
+// Package corpus installs real operator bundles on a real API server and compares what
+// the manager makes of them with what OLM v0 made of them.
+//
+// BUNDLES names a folder with a registry+v1 bundle in NAME/VERSION for each operator, and
+// EXPECTED one with NAME/{webhooks,services,conversions,deployments}.yaml, as OLM v0
+// left them: server-set fields, owner references and caBundles removed.
+package corpus
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+var cluster *kube.Cluster
+
+func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+
+// notInstallable are the bundles that no API server accepts, and why.
+var notInstallable = map[string]string{
+	"ndb-operator":             "its CSV is refused by the schema",
+	"service-binding-operator": "its CSV is of another API group",
+}
+
+func TestBundlesComeOutAsUnderOLM(t *testing.T) {
+	bundles, expected := os.Getenv("BUNDLES"), os.Getenv("EXPECTED")
+	if bundles == "" || expected == "" {
+		t.Skip("BUNDLES and EXPECTED are not set: no bundles to compare with OLM v0's results")
+	}
+	operators, err := filepath.Glob(filepath.Join(bundles, "*", "*", "manifests"))
+	if err != nil || len(operators) == 0 {
+		t.Fatalf("no bundle in %s: %v", bundles, err)
+	}
+	e := newEnv(t)
+	for _, manifests := range operators {
+		name := filepath.Base(filepath.Dir(filepath.Dir(manifests)))
+		t.Run(name, func(t *testing.T) {
+			if why, ok := notInstallable[name]; ok {
+				t.Skip(why)
+			}
+			b := readBundle(t, manifests)
+			namespace := "op-" + name
+			e.install(t, namespace, b)
+			want := readExpected(t, filepath.Join(expected, name))
+			want.compare(t, e.collect(t, namespace, b))
+			e.uninstall(t, namespace, b)
+		})
+	}
+}

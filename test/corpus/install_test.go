@@ -1,0 +1,160 @@
+package corpus
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/record"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// env is an API server with a manager for all namespaces. Nothing runs, so a webhook is
+// registered when its Deployment is available, which the test says it is.
+type env struct {
+	controller.Clients
+	dynamic dynamic.Interface
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	crds, err := filepath.Glob("../../manifests/crds/olm/operators*.yaml")
+	must(t, err)
+	must(t, cluster.InstallCRDs(t.Context(), append(crds, "../../manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml")...))
+	e := &env{}
+	e.Clients, err = controller.NewClients(cluster.Config())
+	must(t, err)
+	e.dynamic, err = dynamic.NewForConfig(cluster.Config())
+	must(t, err)
+	e.manage(t)
+	return e
+}
+
+func (e *env) manage(t *testing.T) {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2}
+	options.Rollout.Gate = rollout.GateAvailable
+	c, err := controller.New(e.Clients, &record.FakeRecorder{}, controller.NewMetrics(prometheus.NewRegistry()), logrus.NewEntry(log), options)
+	must(t, err)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running wait.Group
+	running.Start(func() {
+		if c.Fill(ctx) == nil {
+			c.Run(ctx)
+		}
+	})
+	t.Cleanup(func() { stop(); running.Wait() })
+}
+
+// install does what an installer does, and then plays the Deployment controller until
+// the ClusterServiceVersion succeeds.
+func (e *env) install(t *testing.T, namespace string, b bundle) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := e.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	must(t, err)
+	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "og"}}
+	if !b.allNamespaces() {
+		group.Spec.TargetNamespaces = []string{namespace}
+	}
+	_, err = e.OLM.OperatorsV1().OperatorGroups(namespace).Create(ctx, group, metav1.CreateOptions{})
+	must(t, err)
+	for account := range b.accounts() {
+		_, err := e.Kube.CoreV1().ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	for _, crd := range b.crds {
+		_, err := e.crds().Create(ctx, crd, metav1.CreateOptions{})
+		must(t, err)
+	}
+	csv := b.raw.DeepCopy()
+	unstructured.RemoveNestedField(csv.Object, "spec", "replaces")
+	csv.SetNamespace(namespace)
+	_, err = e.csvs(namespace).Create(ctx, csv, metav1.CreateOptions{})
+	must(t, err)
+	var status operatorsv1alpha1.ClusterServiceVersionStatus
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		if err := e.makeAvailable(ctx, namespace); err != nil {
+			return false, err
+		}
+		c, err := e.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).Get(ctx, b.csv.Name, metav1.GetOptions{})
+		if err == nil {
+			status = c.Status
+		}
+		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded, err
+	}); err != nil {
+		t.Fatalf("%s is %s/%s: %s", b.csv.Name, status.Phase, status.Reason, status.Message)
+	}
+}
+
+// makeAvailable says of every Deployment of a namespace that its pods answer.
+func (e *env) makeAvailable(ctx context.Context, namespace string) error {
+	list, err := e.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, d := range list.Items {
+		if d.Status.ObservedGeneration == d.Generation {
+			continue
+		}
+		n := *d.Spec.Replicas
+		d.Status = appsv1.DeploymentStatus{
+			ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
+			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "MinimumReplicasAvailable"}},
+		}
+		if _, err := e.Kube.AppsV1().Deployments(namespace).UpdateStatus(ctx, &d, metav1.UpdateOptions{}); err != nil && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// uninstall clears the way for the next bundle, which may define the same resources.
+func (e *env) uninstall(t *testing.T, namespace string, b bundle) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, e.csvs(namespace).Delete(ctx, b.csv.Name, metav1.DeleteOptions{}))
+	must(t, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := e.csvs(namespace).Get(ctx, b.csv.Name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	}))
+	for _, crd := range b.crds {
+		must(t, e.crds().Delete(ctx, crd.GetName(), metav1.DeleteOptions{}))
+	}
+}
+
+func (e *env) csvs(namespace string) dynamic.ResourceInterface {
+	return e.dynamic.Resource(operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")).Namespace(namespace)
+}
+
+func (e *env) crds() dynamic.ResourceInterface {
+	return e.dynamic.Resource(schema.GroupVersionResource{Group: apiextensionsv1.GroupName, Version: "v1", Resource: "customresourcedefinitions"})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,222 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// The conversion is written when the webhook may be registered, never before and
+// never with an empty caBundle, and comes back when the bundle's CRD is applied over it.
+func TestConversion(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("gadgets", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.manage()
+	e.create(converting("operator.v1", crd.Name))
+	e.eventually("its Deployment is there", func() (bool, any) {
+		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
+		return err == nil, err
+	})
+	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		t.Fatalf("converted by %s before its Deployment is available", got)
+	}
+
+	e.setAvailable("server", true)
+	e.succeeds("operator.v1")
+	registered := e.conversion(crd.Name)
+	service := registered.Webhook.ClientConfig.Service
+	if service.Name != "server-service" || *service.Path != "/convert" || len(registered.Webhook.ClientConfig.CABundle) == 0 {
+		t.Errorf("converted by %+v with a caBundle of %d bytes", service, len(registered.Webhook.ClientConfig.CABundle))
+	}
+
+	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	})
+	e.eventually("the conversion is back", func() (bool, any) {
+		now := e.conversion(crd.Name)
+		return now.Webhook != nil && bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle), now
+	})
+
+	e.uninstall("operator.v1")
+	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		t.Errorf("without objects the conversion stays %s after uninstallation", got)
+	}
+}
+
+// A definition whose objects would lose fields keeps its webhook, and the finalizer
+// says what to do.
+func TestConversionInUse(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("widgets", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	e.manage()
+	object := e.newObject(crd)
+	e.create(converting("operator.v1", crd.Name))
+	e.succeeds("operator.v1")
+
+	csvs := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(csvs.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.eventually("the uninstallation is held up", func() (bool, any) {
+		inUse := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse)
+		return inUse != nil && strings.Contains(inUse.Message, crd.Name), inUse
+	})
+	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter {
+		t.Error("the conversion is gone although there are objects")
+	}
+
+	e.must(e.objects(crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
+	e.touch("operator.v1")
+	e.eventually("the ClusterServiceVersion is gone", func() (bool, any) {
+		_, err := csvs.Get(e.ctx, "operator.v1", metav1.GetOptions{})
+		return apierrors.IsNotFound(err), err
+	})
+	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		t.Errorf("the conversion is %s when all objects are gone", got)
+	}
+}
+
+func TestConversionMistakes(t *testing.T) {
+	tests := map[string]struct {
+		change  func(*operatorsv1alpha1.ClusterServiceVersion)
+		phase   operatorsv1alpha1.ClusterServiceVersionPhase
+		reason  operatorsv1alpha1.ConditionReason
+		message string
+	}{
+		"narrower install mode": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.InstallModes[0].Supported = true
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "support AllNamespaces only"},
+		"no definition": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.WebhookDefinitions[0].ConversionCRDs = nil
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "without conversionCRDs"},
+		"not owned": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.CustomResourceDefinitions.Owned = nil
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "does not list"},
+		"protected": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"operatorgroups.operators.coreos.com"}
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
+		"absent": {func(c *operatorsv1alpha1.ClusterServiceVersion) {},
+			operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "CRD is not present"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", operatorsv1.OperatorGroupSpec{})
+			e.manage()
+			c := converting("operator.v1", "absent.conversion.example.com")
+			test.change(c)
+			e.create(c)
+			if message := e.reaches("operator.v1", test.phase, test.reason); !strings.Contains(message, test.message) {
+				t.Errorf("the message %q does not say %q", message, test.message)
+			}
+		})
+	}
+}
+
+// converting is a ClusterServiceVersion with a conversion webhook for a definition.
+func converting(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
+	c := csv(name, "server")
+	for i := range c.Spec.InstallModes {
+		c.Spec.InstallModes[i].Supported = c.Spec.InstallModes[i].Type == operatorsv1alpha1.InstallModeTypeAllNamespaces
+	}
+	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: crd, Version: "v1", Kind: "Thing"}}
+	path, d := "/convert", &c.Spec.WebhookDefinitions[0]
+	d.Type, d.ConversionCRDs, d.WebhookPath, d.Rules = operatorsv1alpha1.ConversionWebhook, []string{crd}, &path, nil
+	return c
+}
+
+// newCRD makes a definition with objects of any form, stored in its last version.
+func (e *env) newCRD(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+	e.Helper()
+	anything := true
+	group := e.namespace + ".example.com"
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: "thing", Kind: "Thing", ListKind: "ThingList"},
+		},
+	}
+	for i, v := range versions {
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: v, Served: true, Storage: i == len(versions)-1,
+			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &anything}},
+		})
+	}
+	client := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	created, err := client.Create(e.ctx, crd, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(client.Delete(context.WithoutCancel(e.ctx), crd.Name, metav1.DeleteOptions{})) })
+	e.eventually("the definition is established", func() (bool, any) {
+		c, err := client.Get(e.ctx, crd.Name, metav1.GetOptions{})
+		e.must(err)
+		for _, condition := range c.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+				return true, nil
+			}
+		}
+		return false, c.Status.Conditions
+	})
+	return created
+}
+
+func (e *env) extensions() apiextensions.Interface {
+	e.Helper()
+	client, err := apiextensions.NewForConfig(cluster.Config())
+	e.must(err)
+	return client
+}
+
+func (e *env) conversion(crd string) *apiextensionsv1.CustomResourceConversion {
+	e.Helper()
+	c, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
+	e.must(err)
+	return c.Spec.Conversion
+}
+
+func (e *env) editCRD(name string, change func(*apiextensionsv1.CustomResourceDefinition)) {
+	e.Helper()
+	client := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	c, err := client.Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	change(c)
+	_, err = client.Update(e.ctx, c, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+// objects are those of a definition in its stored version, which nothing converts.
+func (e *env) objects(crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
+	e.Helper()
+	client, err := dynamic.NewForConfig(cluster.Config())
+	e.must(err)
+	return client.Resource(schema.GroupVersionResource{
+		Group: crd.Spec.Group, Version: crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, Resource: crd.Spec.Names.Plural,
+	}).Namespace(e.namespace)
+}
+
+func (e *env) newObject(crd *apiextensionsv1.CustomResourceDefinition) string {
+	e.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": crd.Spec.Group + "/" + crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, "kind": crd.Spec.Names.Kind,
+		"metadata": map[string]any{"name": "one"},
+	}}
+	_, err := e.objects(crd).Create(e.ctx, object, metav1.CreateOptions{})
+	e.must(err)
+	return "one"
+}
