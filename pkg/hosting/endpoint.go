@@ -22,29 +22,50 @@ type endpoint struct {
 	ready   atomic.Bool
 }
 
+// NewHTTPHandler returns what serves a webhook over HTTP, without what a Builder puts
+// around it: for tests of a handler, with net/http/httptest, and for servers of other
+// make. Prepare is the caller's to call.
+func NewHTTPHandler(name string, w Webhook) (http.Handler, error) {
+	e := newEndpoint(name, w, newMetrics())
+	if err := e.webhook.check(); err != nil {
+		return nil, fmt.Errorf("webhook %q: %w", name, err)
+	}
+	e.ready.Store(true)
+	return e, nil
+}
+
 func newEndpoint(name string, w Webhook, m *metrics) *endpoint {
 	return &endpoint{name: name, webhook: w.withDefaults(name), metrics: m.forWebhook(name)}
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	review, said, err := e.call(w, r)
-	if err == nil {
-		err = writeReview(w, review)
-	}
+	answer, said, err := e.call(w, r)
 	if err != nil {
-		klog.Errorf("Webhook %s: %v", e.name, err)
+		e.log(said, err)
 		writeFailure(w, err)
+	} else {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(answer)
 	}
 	e.metrics.observe(said, time.Since(began))
 }
 
+// log leaves out, unless asked, what any caller can provoke as often as he likes.
+func (e *endpoint) log(said outcome, err error) {
+	if said == invalid {
+		klog.V(2).Infof("Webhook %s: %v", e.name, err)
+	} else {
+		klog.Errorf("Webhook %s: %v", e.name, err)
+	}
+}
+
 // call contains what a handler does: a panic fails the call that it happened in.
-func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (review any, said outcome, err error) {
+func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (answer []byte, said outcome, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			klog.Errorf("Webhook %s panicked: %v\n%s", e.name, cause, debug.Stack())
-			review, said, err = nil, panicked, internalError(fmt.Errorf("the handler panicked: %v", cause))
+			answer, said, err = nil, panicked, internalError(fmt.Errorf("the handler panicked: %v", cause))
 		}
 	}()
 	if err := checkHTTP(w, r); err != nil {
@@ -63,7 +84,14 @@ func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (review any, sai
 		return nil, invalid, err
 	}
 	defer body.release()
-	return e.webhook.Handler.answer(ctx, e.webhook, body.Bytes())
+	review, said, err := e.webhook.Handler.answer(ctx, e.webhook, body.Bytes())
+	if err != nil {
+		return nil, said, err
+	}
+	if answer, err = json.Marshal(review); err != nil {
+		return nil, failed, internalError(fmt.Errorf("the answer cannot be encoded: %w", err))
+	}
+	return answer, said, nil
 }
 
 func checkHTTP(w http.ResponseWriter, r *http.Request) error {
@@ -79,16 +107,6 @@ func checkHTTP(w http.ResponseWriter, r *http.Request) error {
 				fmt.Sprintf("the content type is %q: a webhook takes %s", header, json)}
 		}
 	}
-	return nil
-}
-
-func writeReview(w http.ResponseWriter, review any) error {
-	body, err := json.Marshal(review)
-	if err != nil {
-		return internalError(fmt.Errorf("the answer cannot be encoded: %w", err))
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(body)
 	return nil
 }
 

@@ -28,7 +28,7 @@ type Request[T runtime.Object] struct {
 	notes *notes
 }
 
-// notes is what an answer says besides its verdict.
+// notes is what an answer says besides its verdict. A Request that a test makes has none.
 type notes struct {
 	warnings    []string
 	annotations map[string]string
@@ -37,6 +37,9 @@ type notes struct {
 // Warn has the API server show a warning to the client, whatever the verdict. It should
 // fit into 120 characters: API servers cut what is much longer.
 func (r Request[T]) Warn(format string, args ...any) {
+	if r.notes == nil {
+		return
+	}
 	r.notes.warnings = append(r.notes.warnings, fmt.Sprintf(format, args...))
 }
 
@@ -46,6 +49,9 @@ func (r Request[T]) Warn(format string, args ...any) {
 func (r Request[T]) Annotate(key, value string) {
 	for _, msg := range validation.IsQualifiedName("webhook/" + key) {
 		klog.Errorf("Audit annotation %q of request %s: the API server will drop it: %s", key, r.UID, msg)
+	}
+	if r.notes == nil {
+		return
 	}
 	if r.notes.annotations == nil {
 		r.notes.annotations = map[string]string{}
