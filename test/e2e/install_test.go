@@ -9,23 +9,22 @@ import (
 // A webhook goes live without one failed call, and is live when the
 // ClusterServiceVersion says so.
 func TestInstallUnderLoad(t *testing.T) {
-	tests := map[string][]operatorsv1alpha1.StrategyDeploymentSpec{
-		"alone":                                nil,
-		"behind an operator that waits for it": {waitingOperator("operator")},
+	mutating := hookCSV("hook.v1", server("hook"))
+	mutating.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.MutatingAdmissionWebhook
+	tests := map[string]*operatorsv1alpha1.ClusterServiceVersion{
+		"validating":                           hookCSV("hook.v1", server("hook")),
+		"mutating":                             mutating,
+		"behind an operator that waits for it": hookCSV("hook.v1", server("hook"), waitingOperator("operator")),
 	}
-	for name, before := range tests {
+	for name, csv := range tests {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			e.allowConfigMaps()
 			load := e.startLoad()
-			e.create(hookCSV("hook.v1", server("hook"), before...))
-			live := e.succeeds("hook.v1")
-			seen := load.denials()
-			e.eventually("a hundred more calls are denied", func() (bool, any) {
-				now := load.denials()
-				return now >= seen+100, now
-			})
-			load.judge(e, live)
+			e.create(csv)
+			live := e.succeeds(csv.Name)
+			load.goesOn(denied)
+			load.end(uncoveredBefore(live))
 		})
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 )
 
 // load calls the webhook's resource every 20 ms with an object that it denies, without
 // storing anything.
 type load struct {
+	*env
 	mutex sync.Mutex
 	calls []call
 	stop  func()
@@ -21,9 +21,9 @@ type load struct {
 
 // call is what became of one request.
 type call struct {
-	sent    time.Time
-	outcome outcome
-	err     error
+	sent, answered time.Time
+	outcome        outcome
+	err            error
 }
 
 type outcome int
@@ -34,12 +34,14 @@ const (
 	failed                   // somebody was asked and did not answer
 )
 
+func (o outcome) String() string {
+	return [...]string{"denied", "uncovered", "failed"}[o]
+}
+
 func (e *env) startLoad() *load {
 	e.Helper()
-	client, err := kubernetes.NewForConfig(config)
-	e.must(err)
 	ctx, cancel := context.WithCancel(e.ctx)
-	l := &load{}
+	l := &load{env: e}
 	var requests sync.WaitGroup
 	requests.Go(func() {
 		for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -47,7 +49,7 @@ func (e *env) startLoad() *load {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				requests.Go(func() { l.call(context.WithoutCancel(ctx), client, e.namespace) })
+				requests.Go(func() { l.add(e.call(context.WithoutCancel(ctx), true)) })
 			}
 		}
 	})
@@ -56,50 +58,83 @@ func (e *env) startLoad() *load {
 	return l
 }
 
-func (l *load) call(ctx context.Context, client kubernetes.Interface, namespace string) {
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "load-", Labels: map[string]string{"deny": "true"}}}
+// call asks for a ConfigMap, without one being stored.
+func (e *env) call(ctx context.Context, deniable bool) call {
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "load-"}}
+	if deniable {
+		object.Labels = map[string]string{"deny": "true"}
+	}
 	c := call{sent: time.Now()}
-	_, c.err = client.CoreV1().ConfigMaps(namespace).Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, c.err = kubeClient.CoreV1().ConfigMaps(e.namespace).Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.answered = time.Now()
 	switch {
 	case c.err == nil:
 		c.outcome = uncovered
-	case strings.Contains(c.err.Error(), "labelled deny=true"):
+	case strings.Contains(c.err.Error(), "denied the request: labelled deny=true"):
 		c.outcome = denied
 	default:
 		c.outcome = failed
 	}
+	return c
+}
+
+func (l *load) add(c call) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.calls = append(l.calls, c)
 }
 
-// denials counts what the webhook denied so far.
-func (l *load) denials() int {
+// count is how many calls had the outcome so far.
+func (l *load) count(o outcome) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	n := 0
 	for _, c := range l.calls {
-		if c.outcome == denied {
+		if c.outcome == o {
 			n++
 		}
 	}
 	return n
 }
 
-// judge ends the load. No call may have failed, and none sent after live may have
-// gone uncovered.
-func (l *load) judge(e *env, live time.Time) {
-	e.Helper()
+// goesOn waits until a hundred more calls had the outcome, whatever became of others.
+func (l *load) goesOn(o outcome) {
+	l.Helper()
+	before := l.count(o)
+	l.eventually("a hundred more calls are "+o.String(), func() (bool, any) {
+		now := l.count(o)
+		return now >= before+100, now - before
+	})
+}
+
+// end stops the load. Every call that was not denied is an error unless it is excused.
+func (l *load) end(excused func(call) bool) {
+	l.Helper()
 	l.stop()
-	count := map[outcome]int{}
+	const shown = 3
+	start, wrong := l.calls[0].sent, 0
 	for _, c := range l.calls {
-		count[c.outcome]++
-		if c.outcome == failed {
-			e.Errorf("call %s before Succeeded failed: %v", live.Sub(c.sent).Round(time.Millisecond), c.err)
+		if c.outcome == denied || excused(c) {
+			continue
 		}
-		if c.outcome == uncovered && c.sent.After(live) {
-			e.Errorf("call %s after Succeeded was not covered", c.sent.Sub(live).Round(time.Millisecond))
+		if wrong++; wrong <= shown {
+			l.Errorf("the call sent at %s (%s into the load) was %s: %v", c.sent.Format("15:04:05.000"), c.sent.Sub(start).Round(time.Millisecond), c.outcome, c.err)
 		}
 	}
-	e.Logf("%d calls: %d uncovered before the webhook was live, %d denied, %d failed", len(l.calls), count[uncovered], count[denied], count[failed])
+	if wrong > shown {
+		l.Errorf("%d more calls like these", wrong-shown)
+	}
+	l.Logf("%d calls: %d uncovered, %d denied, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(failed))
 }
+
+// uncoveredBefore excuses calls of a time when the webhook need not be live yet.
+func uncoveredBefore(live time.Time) func(call) bool {
+	return func(c call) bool { return c.outcome == uncovered && c.sent.Before(live) }
+}
+
+// uncoveredSince excuses calls of a time when the webhook need not be live any more.
+func uncoveredSince(gone time.Time) func(call) bool {
+	return func(c call) bool { return c.outcome == uncovered && c.answered.After(gone) }
+}
+
+func never(call) bool { return false }

@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+func (e *env) create(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	e.Helper()
+	_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Create(e.ctx, csv, metav1.CreateOptions{})
+	e.must(err)
+}
+
+func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
+	e.Helper()
+	c, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	e.must(err)
+	return c
+}
+
+// reaches waits for a ClusterServiceVersion's phase and reason, and returns the message.
+func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
+	e.Helper()
+	var status operatorsv1alpha1.ClusterServiceVersionStatus
+	e.eventually(fmt.Sprintf("%s is %s/%s", csv, phase, reason), func() (bool, any) {
+		status = e.get(csv).Status
+		return status.Phase == phase && status.Reason == reason, fmt.Sprintf("%s/%s: %s", status.Phase, status.Reason, status.Message)
+	})
+	return status.Message
+}
+
+// succeeds waits for a ClusterServiceVersion, and says when it did.
+func (e *env) succeeds(csv string) time.Time {
+	e.Helper()
+	e.reaches(csv, operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful)
+	return time.Now()
+}
+
+// uninstall deletes a ClusterServiceVersion, and returns when it is gone with what
+// garbage collection takes after it.
+func (e *env) uninstall(csv string) {
+	e.Helper()
+	client := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(client.Delete(e.ctx, csv, metav1.DeleteOptions{}))
+	e.eventually(csv+" and what it owned is gone", func() (bool, any) {
+		_, err := client.Get(e.ctx, csv, metav1.GetOptions{})
+		left := e.derived()
+		return apierrors.IsNotFound(err) && len(left) == 0, left
+	})
+}

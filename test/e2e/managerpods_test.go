@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Where hack/deploy.sh runs the manager, and under which name.
+const (
+	managerNamespace  = "olm-webhook-manager"
+	managerDeployment = "olm-webhook-manager"
+)
+
+func (e *env) managerPods() []corev1.Pod {
+	e.Helper()
+	pods, err := kubeClient.CoreV1().Pods(managerNamespace).List(e.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + managerDeployment})
+	e.must(err)
+	return pods.Items
+}
+
+// leader is the name of the pod that works; empty while none does.
+func (e *env) leader() string {
+	e.Helper()
+	lease, err := kubeClient.CoordinationV1().Leases(managerNamespace).Get(e.ctx, vocabulary.FieldManager, metav1.GetOptions{})
+	e.must(err)
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// killLeader deletes the manager's pod that works, and leaves it no time.
+func (e *env) killLeader() (killed string) {
+	e.Helper()
+	killed = e.leader()
+	e.must(kubeClient.CoreV1().Pods(managerNamespace).Delete(e.ctx, killed, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	return killed
+}
+
+// restartManager replaces the manager's pods one after the other, as kubectl rollout
+// restart does, and returns when a new one leads and has looked at a
+// ClusterServiceVersion.
+func (e *env) restartManager() (leader string) {
+	e.Helper()
+	before := map[string]bool{}
+	for _, pod := range e.managerPods() {
+		before[pod.Name] = true
+	}
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
+	_, err := kubeClient.AppsV1().Deployments(managerNamespace).Patch(e.ctx, managerDeployment, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	e.must(err)
+	e.eventually("the manager is rolled out", func() (bool, any) {
+		d, err := kubeClient.AppsV1().Deployments(managerNamespace).Get(e.ctx, managerDeployment, metav1.GetOptions{})
+		e.must(err)
+		s, wanted := d.Status, *d.Spec.Replicas
+		return s.ObservedGeneration == d.Generation && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted && s.Replicas == wanted, s
+	})
+	e.eventually("one of the new pods leads", func() (bool, any) {
+		leader = e.leader()
+		return leader != "" && !before[leader], leader
+	})
+	e.eventually("the new leader has looked at a ClusterServiceVersion", func() (bool, any) {
+		n := e.passes(leader)
+		return n > 0, n
+	})
+	return leader
+}
+
+// passes is how often a pod of the manager has looked at a ClusterServiceVersion, to
+// the end and without an error.
+func (e *env) passes(pod string) int {
+	e.Helper()
+	metrics, err := kubeClient.CoreV1().RESTClient().Get().Namespace(managerNamespace).
+		Resource("pods").Name(pod + ":8080").SubResource("proxy").Suffix("metrics").DoRaw(e.ctx)
+	e.must(err)
+	n := 0
+	for line := range strings.Lines(string(metrics)) {
+		const passes = `olm_webhook_manager_pass_duration_seconds_count{kind="ClusterServiceVersion",outcome="ok"} `
+		if count, found := strings.CutPrefix(line, passes); found {
+			_, err := fmt.Sscan(count, &n)
+			e.must(err)
+		}
+	}
+	return n
+}

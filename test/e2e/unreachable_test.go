@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// A live webhook that loses all its pods is reported, and otherwise left alone: what it
+// guards stays closed.
+func TestLosesAllPods(t *testing.T) {
+	e := newEnv(t)
+	e.create(hookCSV("hook.v1", server("hook")))
+	e.succeeds("hook.v1")
+	registered := e.registration()
+
+	e.scale("hook", 0)
+	lost := e.webhookIs("hook.v1", managerv1alpha1.WebhookUnreachable, "NoReadyEndpoints")
+	event := e.warned("hook.v1", "WebhookUnreachable")
+	for _, message := range []string{lost.Message, event} {
+		if !strings.Contains(message, "deployment hook is scaled to 0") {
+			t.Errorf("the message does not say why nobody answers: %q", message)
+		}
+	}
+	e.eventually("a call that the webhook would allow fails", func() (bool, any) {
+		c := e.call(e.ctx, false) // pods that are ending may still answer
+		return c.outcome == failed && strings.Contains(c.err.Error(), "failed calling webhook"), c.err
+	})
+	e.isUntouched(registered)
+
+	e.scale("hook", 2)
+	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
+	e.eventually("the webhook denies again", func() (bool, any) {
+		c := e.call(e.ctx, true)
+		return c.outcome == denied, c.err
+	})
+	e.isUntouched(registered)
+}
+
+// scale is what an administrator or an autoscaler does.
+func (e *env) scale(deployment string, replicas int) {
+	e.Helper()
+	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, deployment, types.MergePatchType,
+		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas), metav1.PatchOptions{}, "scale")
+	e.must(err)
+}
+
+// isUntouched fails when anybody has written to the registration.
+func (e *env) isUntouched(registered admissionregistrationv1.ValidatingWebhookConfiguration) {
+	e.Helper()
+	now := e.registration()
+	if now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
+		e.Errorf("%s was written to: uid %s, resourceVersion %s, want %s and %s", now.Name, now.UID, now.ResourceVersion, registered.UID, registered.ResourceVersion)
+	}
+	if policy := *now.Webhooks[0].FailurePolicy; policy != admissionregistrationv1.Fail {
+		e.Errorf("failurePolicy is %s, want %s", policy, admissionregistrationv1.Fail)
+	}
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// webhookIs waits until the WebhookRollout shows its only webhook in a state, and
+// returns it.
+func (e *env) webhookIs(csv string, state managerv1alpha1.WebhookState, reason string) managerv1alpha1.WebhookStatus {
+	e.Helper()
+	var webhook managerv1alpha1.WebhookStatus
+	e.eventually(fmt.Sprintf("the webhook of %s is %s/%s", csv, state, reason), func() (bool, any) {
+		rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, err
+		}
+		e.must(err)
+		for _, d := range rollout.Status.Deployments {
+			for _, w := range d.Webhooks {
+				webhook = w
+			}
+		}
+		return webhook.State == state && webhook.Reason == reason, webhook
+	})
+	return webhook
+}
+
+// warned waits for a warning about a ClusterServiceVersion, and returns its message.
+func (e *env) warned(csv, reason string) string {
+	e.Helper()
+	message := ""
+	e.eventually(fmt.Sprintf("there is a warning %s about %s", reason, csv), func() (bool, any) {
+		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{})
+		e.must(err)
+		for _, event := range events.Items {
+			if event.InvolvedObject.Name == csv && event.Reason == reason && event.Type == corev1.EventTypeWarning {
+				message = event.Message
+			}
+		}
+		return message != "", fmt.Sprintf("%d events", len(events.Items))
+	})
+	return message
+}
+
+// registration is the only one of the Namespace.
+func (e *env) registration() admissionregistrationv1.ValidatingWebhookConfiguration {
+	e.Helper()
+	list, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
+	e.must(err)
+	if len(list.Items) != 1 {
+		e.Fatalf("there are %d registrations for namespace %s, want 1", len(list.Items), e.namespace)
+	}
+	return list.Items[0]
+}
+
+// registrations are the names of all that there are for the Namespace.
+func (e *env) registrations() []string {
+	e.Helper()
+	var names []string
+	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
+	e.must(err)
+	for _, c := range validating.Items {
+		names = append(names, c.Name)
+	}
+	mutating, err := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations().List(e.ctx, e.ours())
+	e.must(err)
+	for _, c := range mutating.Items {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// ours selects the cluster-scoped objects that were made for the Namespace.
+func (e *env) ours() metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace}
+}
