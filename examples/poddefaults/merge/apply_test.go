@@ -236,7 +236,7 @@ func TestApply(t *testing.T) {
 				if err := merge.Apply(pod, specs(t, test.podDefaults...)); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(print(t, parse[corev1.Pod](t, test.want)), print(t, pod)); diff != "" {
+				if diff := cmp.Diff(show(t, parse[corev1.Pod](t, test.want)), show(t, pod)); diff != "" {
 					t.Errorf("pod (-want +got):\n%s", diff)
 				}
 			})

@@ -32,8 +32,8 @@ func specs(t *testing.T, texts ...string) []*v1alpha1.PodDefault {
 	return all
 }
 
-// print is a pod without the annotations that every PodDefault leaves.
-func print(t *testing.T, pod *corev1.Pod) string {
+// show is a pod without the annotations that every PodDefault leaves.
+func show(t *testing.T, pod *corev1.Pod) string {
 	t.Helper()
 	pod = pod.DeepCopy()
 	for _, name := range []string{"a", "b", "c"} {

@@ -1,0 +1,32 @@
+// Command poddefaults is the webhook server of the poddefaults operator: it gives pods,
+// as they are created, what the PodDefaults of their namespace say.
+package main
+
+import (
+	"os"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// webhookPath is the webhookPath of the bundle's webhook definition.
+const webhookPath = "/apply-poddefault"
+
+func main() {
+	b := hosting.NewBuilder("poddefaults")
+	b.RegisterWebhook("poddefaults", newWebhook(newStore()))
+	os.Exit(b.Run())
+}
+
+func newWebhook(s *store) hosting.Webhook {
+	return hosting.Webhook{
+		Handler:    hosting.Mutating(injector{s.In}.admit),
+		Kinds:      []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")},
+		Operations: []admissionv1.Operation{admissionv1.Create},
+		Path:       webhookPath,
+		Prepare:    s.Follow,
+	}
+}

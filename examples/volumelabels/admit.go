@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// labeller labels PersistentVolumes in line, as they are created.
+type labeller struct {
+	provider provider
+}
+
+// admit adds the labels that a PersistentVolume lacks. When the provider fails it fails
+// too, and the registration's failurePolicy decides; a volume that the provider does not
+// know is no failure, as it may never do.
+func (l labeller) admit(ctx context.Context, r hosting.Request[*corev1.PersistentVolume]) error {
+	pv := r.Object
+	volume, ok := labelling.VolumeOf(pv)
+	if !ok {
+		return nil
+	}
+	known, found, err := l.provider.Labels(ctx, volume)
+	if err != nil {
+		return fmt.Errorf("looking up %s: %w", volume, err)
+	}
+	if !found {
+		r.Warn("not labelled: nothing is known of %s", volume)
+		return nil
+	}
+	missing, differing := labelling.Compare(pv, known)
+	for _, d := range differing {
+		r.Warn("%s", d)
+	}
+	if pv.Labels == nil {
+		pv.Labels = map[string]string{}
+	}
+	maps.Copy(pv.Labels, missing)
+	return nil
+}

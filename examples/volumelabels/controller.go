@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// fieldManager is the name under which the API server records the writes.
+const fieldManager = "volumelabels"
+
+// controller labels the PersistentVolumes that the webhook did not: those that are older,
+// and those that were created while it was off or did not know their volume.
+type controller struct {
+	provider provider
+	resync   time.Duration
+
+	client corev1client.PersistentVolumeInterface
+	lister corev1listers.PersistentVolumeLister
+	queue  workqueue.TypedRateLimitingInterface[string]
+}
+
+// Run labels PersistentVolumes until ctx is done.
+func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
+	factory := informers.NewSharedInformerFactory(env.Client, c.resync)
+	volumes := factory.Core().V1().PersistentVolumes()
+	c.client, c.lister = env.Client.CoreV1().PersistentVolumes(), volumes.Lister()
+	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	defer context.AfterFunc(ctx, c.queue.ShutDown)()
+
+	handled, err := volumes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.enqueue,
+		UpdateFunc: func(_, obj any) { c.enqueue(obj) },
+	})
+	if err != nil {
+		return fmt.Errorf("following PersistentVolumes: %w", err)
+	}
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { volumes.Informer().RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+		return context.Cause(ctx)
+	}
+	for c.next(ctx) {
+	}
+	return nil
+}
+
+func (c *controller) enqueue(obj any) {
+	c.queue.Add(obj.(*corev1.PersistentVolume).Name)
+}
+
+// next handles one PersistentVolume; false after the last.
+func (c *controller) next(ctx context.Context) bool {
+	name, shutdown := c.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer c.queue.Done(name)
+	switch err := c.label(ctx, name); {
+	case err == nil, apierrors.IsNotFound(err):
+		c.queue.Forget(name)
+	case apierrors.IsConflict(err):
+		c.queue.AddRateLimited(name)
+	default:
+		klog.Errorf("Labelling PersistentVolume %s, trying again: %v", name, err)
+		c.queue.AddRateLimited(name)
+	}
+	return true
+}
+
+// label adds the labels that a PersistentVolume lacks. A volume that the provider does
+// not know is looked up again with the next resync.
+func (c *controller) label(ctx context.Context, name string) error {
+	pv, err := c.lister.Get(name)
+	if err != nil {
+		return err
+	}
+	volume, ok := labelling.VolumeOf(pv)
+	if !ok || pv.DeletionTimestamp != nil {
+		return nil
+	}
+	known, _, err := c.provider.Labels(ctx, volume)
+	if err != nil {
+		return fmt.Errorf("looking up %s: %w", volume, err)
+	}
+	missing, _ := labelling.Compare(pv, known)
+	if len(missing) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"labels": missing,
+		// Somebody may have set one of them since.
+		"resourceVersion": pv.ResourceVersion,
+	}})
+	if err != nil {
+		return err
+	}
+	if _, err := c.client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+		return err
+	}
+	klog.Infof("Labelled PersistentVolume %s with what is known of %s: %v", name, volume, missing)
+	return nil
+}

@@ -1,0 +1,120 @@
+package labelling_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+)
+
+func TestVolumeOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec string
+		want labelling.Volume
+		ok   bool
+	}{
+		"CSI":               {`csi: {driver: disk.csi.example.com, volumeHandle: vol-1}`, labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-1"}, true},
+		"a path on a node":  {`hostPath: {path: /data}`, labelling.Volume{}, false},
+		"a network's share": {`nfs: {server: files, path: /data}`, labelling.Volume{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := labelling.VolumeOf(volume(t, `spec: {`+test.spec+`}`))
+			if got != test.want || ok != test.ok {
+				t.Errorf("got %v, %v, want %v, %v", got, ok, test.want, test.ok)
+			}
+		})
+	}
+}
+
+func TestCompare(t *testing.T) {
+	type labels = map[string]string
+	for name, test := range map[string]struct {
+		has, known labels
+		missing    labels
+		differing  []labelling.Difference
+	}{
+		"nothing is known":            {labels{"tier": "fast"}, nil, labels{}, nil},
+		"all are missing":             {nil, labels{"zone": "north-1", "region": "north"}, labels{"zone": "north-1", "region": "north"}, nil},
+		"one is missing":              {labels{"zone": "north-1"}, labels{"zone": "north-1", "region": "north"}, labels{"region": "north"}, nil},
+		"none is missing":             {labels{"zone": "north-1", "tier": "fast"}, labels{"zone": "north-1"}, labels{}, nil},
+		"one differs, one is missing": {labels{"zone": "south-1"}, labels{"zone": "north-1", "region": "north"}, labels{"region": "north"}, []labelling.Difference{{Key: "zone", Has: "south-1", Known: "north-1"}}},
+		"an empty value is a value":   {labels{"zone": ""}, labels{"zone": "north-1"}, labels{}, []labelling.Difference{{Key: "zone", Known: "north-1"}}},
+		"differences are in order": {labels{"b": "1", "a": "1", "c": "1"}, labels{"c": "2", "b": "2", "a": "2"}, labels{}, []labelling.Difference{
+			{Key: "a", Has: "1", Known: "2"}, {Key: "b", Has: "1", Known: "2"}, {Key: "c", Has: "1", Known: "2"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pv := &corev1.PersistentVolume{}
+			pv.Labels = test.has
+			missing, differing := labelling.Compare(pv, test.known)
+			if diff := cmp.Diff(test.missing, missing); diff != "" {
+				t.Errorf("missing (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.differing, differing); diff != "" {
+				t.Errorf("differing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseCatalogue(t *testing.T) {
+	got, err := labelling.ParseCatalogue([]byte(`
+volumes:
+- driver: disk.csi.example.com
+  handle: vol-1
+  labels: {topology.kubernetes.io/zone: north-1}
+- driver: disk.csi.example.com
+  handle: vol-2
+- driver: share.csi.example.com
+  handle: vol-1
+  labels: {topology.kubernetes.io/zone: ""}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := labelling.Catalogue{
+		{Driver: "disk.csi.example.com", Handle: "vol-1"}:  {"topology.kubernetes.io/zone": "north-1"},
+		{Driver: "disk.csi.example.com", Handle: "vol-2"}:  nil,
+		{Driver: "share.csi.example.com", Handle: "vol-1"}: {"topology.kubernetes.io/zone": ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("catalogue (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseCatalogueNamesEveryMistake(t *testing.T) {
+	_, err := labelling.ParseCatalogue([]byte(`
+volumes:
+- {driver: d, handle: h}
+- {driver: d}
+- {driver: d, handle: h}
+- {driver: d, handle: i, labels: {zone: "north 1", -zone: north}}
+`))
+	const want = `volumes[1]: driver and handle must both be set
+volumes[2]: volume "h" of d is there twice
+volumes[3].labels[-zone]: the key is not valid: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')
+volumes[3].labels[zone]: "north 1" is not valid: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestParseCatalogueRefusesWhatItDoesNotKnow(t *testing.T) {
+	for _, text := range []string{"volumes: [{driver: d, handle: h, label: {}}]", "volumes: {}", "]"} {
+		if _, err := labelling.ParseCatalogue([]byte(text)); err == nil {
+			t.Errorf("%s is taken for a catalogue", text)
+		}
+	}
+}
+
+func volume(t *testing.T, text string) *corev1.PersistentVolume {
+	t.Helper()
+	pv := &corev1.PersistentVolume{}
+	if err := yaml.UnmarshalStrict([]byte(text), pv); err != nil {
+		t.Fatal(err)
+	}
+	return pv
+}

@@ -1,0 +1,46 @@
+// Command volumelabels labels PersistentVolumes with what is known of the volumes behind
+// them, such as the zone that they are in: a webhook does as they are created, and a
+// controller does for those that there are already. They run in one process or in two.
+package main
+
+import (
+	"os"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+const (
+	// name is that of the controller and that of the webhook, for --controllers and --webhooks.
+	name = "persistentvolumes"
+
+	// webhookPath is the webhookPath of the bundles' webhook definition.
+	webhookPath = "/label-persistentvolumes"
+)
+
+func main() {
+	b := hosting.NewBuilder("volumelabels")
+	volumes := &fileProvider{}
+	b.Flags().StringVar(&volumes.path, "volumes", "/etc/volumelabels/volumes.yaml",
+		"File that lists volumes with their labels. It is read again when it changes.")
+	c := &controller{provider: volumes}
+	b.Flags().DurationVar(&c.resync, "resync-period", time.Minute,
+		"How often the controller looks at all PersistentVolumes again, for what has become known of their volumes meanwhile.")
+
+	b.RegisterController(name, c.Run)
+	b.RegisterWebhook(name, newWebhook(volumes))
+	os.Exit(b.Run())
+}
+
+func newWebhook(p provider) hosting.Webhook {
+	return hosting.Webhook{
+		Handler:    hosting.Mutating(labeller{p}.admit),
+		Kinds:      []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("PersistentVolume")},
+		Operations: []admissionv1.Operation{admissionv1.Create},
+		Path:       webhookPath,
+	}
+}
