@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -11,7 +12,10 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
+// installed has the objects of the bundle, when it is installed for its own namespace.
 const installed = "testdata/installed"
+
+var update = flag.Bool("update", false, "make golden files of what an installation makes")
 
 func TestInstallMakesTheseObjects(t *testing.T) {
 	e := newParallelEnv(t)
@@ -19,6 +23,9 @@ func TestInstallMakesTheseObjects(t *testing.T) {
 	e.runDeployments()
 	e.manage()
 	e.install(bundle())
+	if *update {
+		e.accept(installed)
+	}
 	e.isComplete(installed)
 }
 

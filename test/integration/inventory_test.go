@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/x509"
 	"encoding/pem"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,8 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 // derived are the kinds of objects that the manager makes; the last two are
 // cluster-scoped.
@@ -116,9 +113,6 @@ func withoutHash(name string) string { return hashed.ReplaceAllString(name, "$1"
 func (e *env) isComplete(dir string) {
 	e.Helper()
 	found := e.inventory()
-	if *update {
-		e.write(dir, found)
-	}
 	want := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	e.must(err)
@@ -128,15 +122,16 @@ func (e *env) isComplete(dir string) {
 		want[filepath.Base(file)] = string(text)
 	}
 	if difference := gocmp.Diff(want, found); difference != "" {
-		e.Errorf("not the objects of %s (-want +got); -update accepts them:\n%s", dir, difference)
+		e.Errorf("not the objects of %s (-want +got):\n%s", dir, difference)
 	}
 }
 
-func (e *env) write(dir string, files map[string]string) {
+// accept makes golden files of what the manager made.
+func (e *env) accept(dir string) {
 	e.Helper()
 	e.must(os.RemoveAll(dir))
 	e.must(os.MkdirAll(dir, 0o755))
-	for name, text := range files {
+	for name, text := range e.inventory() {
 		e.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }

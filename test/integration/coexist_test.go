@@ -1,0 +1,66 @@
+package integration
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// Two managers of the same ClusterServiceVersions would undo each other's work: beside
+// an OLM v0 that watches the same namespaces, the manager does not start.
+func TestRefuseBesideOLM(t *testing.T) {
+	for name, test := range map[string]struct {
+		args    []string // of OLM v0
+		scaled  bool     // to zero
+		ours    []string
+		refused string // what both watch; empty when it may start
+	}{
+		"both watch everything":                {refused: "all namespaces"},
+		"it watches everything, we one":        {ours: []string{"a"}, refused: "namespaces a"},
+		"it watches one, we everything":        {args: []string{"--watchedNamespaces=a"}, refused: "namespaces a"},
+		"both watch one":                       {args: []string{"--watchedNamespaces", "a,b"}, ours: []string{"b", "c"}, refused: "namespaces b"},
+		"an empty flag is no limit":            {args: []string{"--watchedNamespaces="}, refused: "all namespaces"},
+		"each watches its own":                 {args: []string{"-watchedNamespaces=a,b"}, ours: []string{"c"}},
+		"it is scaled to zero":                 {scaled: true},
+		"it is scaled to zero, and limited":    {scaled: true, args: []string{"--watchedNamespaces=a"}, ours: []string{"a"}},
+		"another flag's value is not a limit":  {args: []string{"--namespace", "olm", "--writeStatusName="}, ours: []string{"olm"}, refused: "namespaces olm"},
+		"a limit among other flags is a limit": {args: []string{"--debug", "--watchedNamespaces=a", "--tls-cert=/x"}, ours: []string{"b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			e.olmOperator(test.args, test.scaled)
+			err := controller.RefuseBesideOLM(e.ctx, e.kube, test.ours)
+			switch {
+			case test.refused == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case test.refused != "" && (err == nil || !strings.Contains(err.Error(), e.namespace+"/olm-operator is an OLM v0 that watches "+test.refused+" too")):
+				t.Errorf("error %v, want one that says that both watch %s", err, test.refused)
+			}
+		})
+	}
+	t.Run("no OLM v0", func(t *testing.T) {
+		e := newEnv(t)
+		if err := controller.RefuseBesideOLM(e.ctx, e.kube, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (e *env) olmOperator(args []string, scaled bool) {
+	e.Helper()
+	spec := deploymentSpec("olm-operator").Spec
+	spec.Template.Spec.Containers = []corev1.Container{{Name: "olm-operator", Image: "example.com/olm:1", Command: []string{"/bin/olm"}, Args: args}}
+	if scaled {
+		spec.Replicas = new(int32(0))
+	}
+	client := e.kube.AppsV1().Deployments(e.namespace)
+	_, err := client.Create(e.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "olm-operator"}, Spec: spec}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(client.Delete(context.Background(), "olm-operator", metav1.DeleteOptions{})) })
+}

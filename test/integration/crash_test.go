@@ -1,0 +1,152 @@
+package integration
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// A manager that dies at any write, before or after the API server has done it, leaves
+// what another one takes to the same end.
+func TestCrash(t *testing.T) {
+	for name, scenario := range map[string]scenario{
+		"install": {
+			prepare: func(*env) {},
+			act:     func(e *env) { e.create(bundle()) },
+			ended:   func(e *env) bool { return e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded },
+			check: func(e *env) {
+				e.isComplete(installed)
+				e.uninstall("operator.v1")
+				e.leavesNothing()
+			},
+		},
+		"a lost certificate": {
+			prepare: func(e *env) { e.install(bundle()) },
+			act: func(e *env) {
+				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+			},
+			ended: func(e *env) bool {
+				return e.servingCA() != nil && e.rolledOut() && e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
+			},
+			check: func(e *env) {
+				if !e.trusts(e.servingCA()) {
+					e.Error("the webhook does not trust what its pods serve")
+				}
+			},
+		},
+		"uninstall": {
+			prepare: func(e *env) { e.install(bundle()) },
+			act: func(e *env) {
+				e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+			},
+			ended: func(e *env) bool {
+				_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, "operator.v1", metav1.GetOptions{})
+				return apierrors.IsNotFound(err)
+			},
+			check: func(e *env) { e.leavesNothing() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i, write := range scenario.writes(t) {
+				for what, verdict := range map[string]kube.Verdict{"request": kube.DropBefore, "answer": kube.DropAfter} {
+					t.Run(fmt.Sprintf("%s %d lost", what, i+1), func(t *testing.T) {
+						t.Log(write)
+						scenario.crash(newParallelEnv(t), i+1, verdict)
+					})
+				}
+			}
+		})
+	}
+}
+
+// scenario is something that the manager has to bring to an end.
+type scenario struct {
+	prepare, act, check func(*env)
+	ended               func(*env) bool
+}
+
+// writes are those of a manager that does not die.
+func (s scenario) writes(t *testing.T) []string {
+	t.Helper()
+	e := newEnv(t)
+	proxy := e.proxy(nil)
+	s.begin(e, proxy)
+	e.eventually("it ends", func() (bool, any) { return s.ended(e), nil })
+	return proxy.Writes()
+}
+
+// begin lets a manager behind a proxy do it. It writes from one worker, so that its
+// writes have an order.
+func (s scenario) begin(e *env, proxy *kube.Proxy) *manager {
+	e.Helper()
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	prepared := e.manage()
+	s.prepare(e)
+	prepared.stop()
+	m := e.manageThrough(proxy.Config(), func(o *controller.Options) { o.Workers = 1 })
+	s.act(e)
+	return m
+}
+
+// crash kills the manager at its nth write, and lets another one go on.
+func (s scenario) crash(e *env, n int, how kube.Verdict) {
+	e.Helper()
+	dead := make(chan struct{})
+	die := sync.OnceFunc(func() { close(dead) })
+	first := s.begin(e, e.proxy(func(i int, _ *http.Request) kube.Verdict {
+		switch {
+		case i < n:
+			return kube.Pass
+		case i == n:
+			die()
+			return how
+		default:
+			return kube.DropBefore
+		}
+	}))
+	e.eventually("the manager dies, or ends", func() (bool, any) {
+		select {
+		case <-dead:
+			return true, nil
+		default:
+			return s.ended(e), nil
+		}
+	})
+	first.stop()
+	e.manage()
+	e.eventually("another manager ends", func() (bool, any) { return s.ended(e), nil })
+	s.check(e)
+}
+
+// leavesNothing fails when there is anything that no garbage collector would remove.
+func (e *env) leavesNothing() {
+	e.Helper()
+	if left := e.owned(clusterScoped); len(left) > 0 {
+		e.Errorf("left behind:\n%s", namesOf(left))
+	}
+	for _, o := range e.owned(derived) {
+		if owners := o.GetOwnerReferences(); o.GetNamespace() != "" && (len(owners) != 1 || owners[0].Kind != operatorsv1alpha1.ClusterServiceVersionKind) {
+			e.Errorf("%s %s is owned by %+v: no garbage collector would remove it", o.GetKind(), o.GetName(), owners)
+		}
+	}
+}
+
+// rolledOut tells whether the pods are there for the certificate that they mount.
+func (e *env) rolledOut() bool {
+	e.Helper()
+	hash := fmt.Sprintf("%x", sha256.Sum256(e.servingCA()))
+	d := e.deployment("server")
+	return d.Spec.Template.Annotations["olmcahash"] == hash && d.Status.ObservedGeneration == d.Generation
+}

@@ -1,0 +1,50 @@
+package integration
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// While the lead changes hands two managers may work at once. They come to the same end
+// as one does, and then are both quiet.
+func TestTwoManagers(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	one, other := e.manage(), e.manage()
+	e.install(bundle())
+	one.looksAgain("operator.v1")
+	other.looksAgain("operator.v1")
+	e.isComplete(installed)
+	if !e.trusts(e.servingCA()) {
+		t.Error("the webhook does not trust what its pods serve")
+	}
+	since := e.auditEnd()
+	one.looksAgain("operator.v1")
+	other.looksAgain("operator.v1")
+	one.writesNothing(since)
+	other.writesNothing(since)
+	e.uninstall("operator.v1")
+	e.leavesNothing()
+}
+
+// A manager of all namespaces knows that nobody needs the label of a group that is gone,
+// once no webhook selects by it.
+func TestLabelOfAGroupThatIsGone(t *testing.T) {
+	e := newEnv(t)
+	group := e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage(func(o *controller.Options) { o.Namespaces = nil })
+	e.install(csv("operator.v1", "server"))
+	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
+	m.looksAgain("operator.v1")
+	e.carriesLabel(group, []string{e.namespace}, e.namespace)
+	e.uninstall("operator.v1")
+	e.carriesLabel(group, nil, e.namespace)
+}
