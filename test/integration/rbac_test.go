@@ -1,0 +1,113 @@
+package integration
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/rest"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const account = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
+
+// The permissions of manifests/ are enough for all that the manager does. Which of them
+// this test does not need it logs: what nobody needs should go.
+func TestPermissions(t *testing.T) {
+	e := newParallelEnv(t)
+	granted := e.grant()
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+	m := e.manageThrough(config)
+	e.install(bundle())
+	for _, o := range e.owned(derived) {
+		m.looksAfter(func() { e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{})) })
+		e.succeeds("operator.v1")
+	}
+	patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`)(e)
+	e.eventually("the spoiled certificate is replaced", func() (bool, any) { return e.servingCA() != nil && e.rolledOut(), nil })
+	second := `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`
+	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration("v.example.com").Name, types.JSONPatchType, []byte(second), metav1.PatchOptions{})
+	e.must(err)
+	e.eventually("the second webhook is gone", func() (bool, any) { return len(e.registration("v.example.com").Webhooks) == 1, nil })
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[:1]
+	})
+	e.eventually("the webhook that is not declared any more is gone", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
+	e.uninstall("operator.v1")
+	e.leavesNothing()
+
+	used := sets.New[permission]()
+	for _, event := range m.audited(m.started) {
+		if event.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
+		}
+		used.Insert(permissionsFor(event)...)
+	}
+	for p := range granted.Difference(used) {
+		t.Logf("not needed here: %s", p)
+	}
+}
+
+// permission is one verb on one resource.
+type permission struct{ group, resource, verb string }
+
+func (p permission) String() string {
+	return p.verb + " " + strings.TrimSuffix(p.resource+"."+p.group, ".")
+}
+
+// permissionsFor are those that a request took. An apply that creates takes both.
+func permissionsFor(event auditv1.Event) []permission {
+	o := event.ObjectRef
+	if o == nil {
+		return nil
+	}
+	p := permission{o.APIGroup, strings.TrimSuffix(o.Resource+"/"+o.Subresource, "/"), event.Verb}
+	if event.Verb == "patch" && event.ResponseStatus.Code == http.StatusCreated {
+		return []permission{p, {p.group, p.resource, "create"}}
+	}
+	return []permission{p}
+}
+
+// grant gives the manager's account what manifests/ grants it in the whole cluster.
+func (e *env) grant() sets.Set[permission] {
+	e.Helper()
+	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
+	e.read("clusterrole.yaml", role)
+	e.read("bindings.yaml", binding)
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{})
+	e.must(err)
+	granted := sets.New[permission]()
+	for _, rule := range role.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					granted.Insert(permission{group, resource, verb})
+				}
+			}
+		}
+	}
+	return granted
+}
+
+// read decodes the first object of a manifest.
+func (e *env) read(file string, into any) {
+	e.Helper()
+	text, err := os.ReadFile(filepath.Join("../../manifests/manager", file))
+	e.must(err)
+	e.must(yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096).Decode(into))
+}
