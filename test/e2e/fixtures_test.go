@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -16,7 +16,7 @@ const hookImage = "docker.io/olm-webhook-manager/hook:dev"
 // hookCSV has a webhook that denies ConfigMaps labelled deny=true, failurePolicy
 // Fail, behind a Deployment of two replicas, and whatever Deployments come before it.
 func hookCSV(name string, hook operatorsv1alpha1.StrategyDeploymentSpec, before ...operatorsv1alpha1.StrategyDeploymentSpec) *operatorsv1alpha1.ClusterServiceVersion {
-	none, fail, path, target := admissionv1.SideEffectClassNone, admissionv1.Fail, "/validate", intstr.FromInt32(9443)
+	none, fail, path, target := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail, "/validate", intstr.FromInt32(9443)
 	return &operatorsv1alpha1.ClusterServiceVersion{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: operatorsv1alpha1.ClusterServiceVersionSpec{
@@ -30,9 +30,9 @@ func hookCSV(name string, hook operatorsv1alpha1.StrategyDeploymentSpec, before 
 				GenerateName: "configmaps.hook.example.com", Type: operatorsv1alpha1.ValidatingAdmissionWebhook,
 				DeploymentName: hook.Name, ContainerPort: 443, TargetPort: &target, WebhookPath: &path,
 				SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
-				Rules: []admissionv1.RuleWithOperations{{
-					Operations: []admissionv1.OperationType{admissionv1.Create},
-					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+				Rules: []admissionregistrationv1.RuleWithOperations{{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
 				}},
 			}},
 		},

@@ -96,7 +96,7 @@ func (e *env) group() {
 }
 
 // clean says why a test that failed did, and removes its Namespace. No registration may
-// outlive that: it would refuse the requests of the next test.
+// outlive that.
 func (e *env) clean() {
 	e.ctx = context.WithoutCancel(e.ctx)
 	if e.Failed() {

@@ -4,14 +4,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// registrations are watched from the beginning of a test: one that comes and goes
+// registrationWatch begins with a test, so that a registration that comes and goes
 // again is seen too.
-type registrations struct {
+type registrationWatch struct {
 	*env
 	watches []watch.Interface
 }
 
-func (e *env) watchRegistrations() registrations {
+func (e *env) watchRegistrations() registrationWatch {
 	e.Helper()
 	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, e.ours())
 	e.must(err)
@@ -19,11 +19,11 @@ func (e *env) watchRegistrations() registrations {
 	mutating, err := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations().Watch(e.ctx, e.ours())
 	e.must(err)
 	e.Cleanup(mutating.Stop)
-	return registrations{e, []watch.Interface{validating, mutating}}
+	return registrationWatch{e, []watch.Interface{validating, mutating}}
 }
 
 // none fails when there was one at any time.
-func (r registrations) none() {
+func (r registrationWatch) none() {
 	r.Helper()
 	for _, w := range r.watches {
 		select {
@@ -32,7 +32,7 @@ func (r registrations) none() {
 		default:
 		}
 	}
-	if now := r.env.registrations(); len(now) > 0 {
+	if now := r.registrations(); len(now) > 0 {
 		r.Errorf("registered: %v", now)
 	}
 }
