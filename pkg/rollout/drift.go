@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,7 +134,7 @@ func lastWriter(live Object, fields *fieldpath.Set) string {
 
 func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := fieldpath.NewSet()
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 		return fieldpath.NewSet()
 	}
 	return set

@@ -89,7 +89,7 @@ func next(from Phase, f facts) Phase {
 	case operatorsv1alpha1.CSVPhaseInstallReady:
 		return phaseInstalling
 	case operatorsv1alpha1.CSVPhaseInstalling:
-		return afterInstalling(from, f)
+		return afterInstalling(f)
 	case operatorsv1alpha1.CSVPhaseSucceeded:
 		return afterSucceeded(from, f)
 	default:
@@ -111,7 +111,7 @@ func isStable(p Phase) bool {
 	}
 }
 
-func afterInstalling(from Phase, f facts) Phase {
+func afterInstalling(f facts) Phase {
 	switch {
 	case f.refused != "":
 		return phaseRefused.because(f.refused)
