@@ -85,7 +85,43 @@ func wrote(manager, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
 		Time:     &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		FieldsV1: metav1.NewFieldsV1(fields),
+	}
+}
+
+// The client to name is the one that wrote last what differs, not any that wrote.
+func TestDriftIsBlamedOnItsLastWriter(t *testing.T) {
+	const policy, path = `{"f:data":{"f:policy":{}}}`, `{"f:data":{"f:other":{}}}`
+	at := func(entry metav1.ManagedFieldsEntry, d time.Duration) metav1.ManagedFieldsEntry {
+		entry.Time = &metav1.Time{Time: noon.Add(d)}
+		return entry
+	}
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    string
+	}{
+		"nobody":                      {nil, ""},
+		"one":                         {[]metav1.ManagedFieldsEntry{wrote("a", policy)}, "a"},
+		"one that wrote another":      {[]metav1.ManagedFieldsEntry{wrote("a", path)}, ""},
+		"the manager itself":          {[]metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", policy)}, ""},
+		"the later of two":            {[]metav1.ManagedFieldsEntry{at(wrote("a", policy), 0), at(wrote("b", policy), time.Second)}, "b"},
+		"the later of two, listed so": {[]metav1.ManagedFieldsEntry{at(wrote("b", policy), time.Second), at(wrote("a", policy), 0)}, "b"},
+		"the later wrote another":     {[]metav1.ManagedFieldsEntry{at(wrote("a", policy), 0), at(wrote("b", path), time.Second)}, "a"},
+		"one that cannot be read":     {[]metav1.ManagedFieldsEntry{wrote("a", `{"x:data":{}}`), {Manager: "b"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := func(value string) *corev1.ConfigMap {
+				return &corev1.ConfigMap{
+					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "c"},
+					Data: map[string]string{"policy": value, "other": "x"},
+				}
+			}
+			live := object("edited")
+			live.ManagedFields = test.entries
+			if diff := cmp.Diff(Drift{Fields: []string{"data.policy"}, By: test.want}, DriftOf(object("desired"), live)); diff != "" {
+				t.Errorf("drift (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

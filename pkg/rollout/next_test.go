@@ -93,6 +93,22 @@ func TestInstallationStepByStep(t *testing.T) {
 	}
 }
 
+// Where availability is enough, nobody is asked, and nobody is waited for.
+func TestInstallationWhereAvailabilityIsEnough(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	c.Policy.Gate = GateAvailable
+	c.answer = func(e Endpoint) Answer {
+		t.Errorf("%s is dialled", e.What)
+		return Answer{}
+	}
+	c.pass()
+	c.becomeAvailable("manager")
+	c.pass()
+	if c.pass(); c.CSV.Status.Phase != succeeded {
+		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+}
+
 func secretOf(deployment string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

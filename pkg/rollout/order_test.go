@@ -150,6 +150,28 @@ func TestOrderIsNotRelaxedByALoss(t *testing.T) {
 	}
 }
 
+// A webhook that lost its registration has as much time as any before a Deployment
+// that is new starts without it, however old its own is.
+func TestOrderBoundCountsFromTheLoss(t *testing.T) {
+	c := installed(t, webhookOf("first"))
+	c.declare("second")
+	c.Observed.Validating = nil
+	c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+	for _, moment := range []struct {
+		after time.Duration
+		want  []string
+	}{
+		{0, nil},
+		{59 * time.Second, nil},
+		{time.Second, []string{"create Deployment shop/second"}},
+	} {
+		c.wait(moment.after)
+		if diff := cmp.Diff(moment.want, stepsOf(c.pass())); diff != "" {
+			t.Errorf("%s later, steps (-want +got):\n%s", moment.after, diff)
+		}
+	}
+}
+
 // A Deployment that exists is looked after, whatever those before it lack: it is
 // repaired, and so are its webhooks.
 func TestPostponedDeploymentIsRepaired(t *testing.T) {

@@ -177,7 +177,7 @@ func TestDiagnosisIsPartOfTheMessage(t *testing.T) {
 func TestRunningUnready(t *testing.T) {
 	leaving := podWith("a", runningSince(0, false))
 	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
-	since := func(d time.Duration) time.Time { return noon.Add(d) }
+	since := noon.Add
 	for name, test := range map[string]struct {
 		pods []*corev1.Pod
 		want time.Time

@@ -66,6 +66,22 @@ func TestRepairs(t *testing.T) {
 			},
 			[]string{"create ValidatingWebhookConfiguration " + webhook}, webhook + " Waiting Registering: the registration is being written",
 		},
+		"the registration is deleted while too few replicas are available": {
+			func(c *cluster) {
+				c.Observed.Validating = nil
+				c.becomeUnavailable("manager")
+				c.serve("manager", "10.244.0.5")
+			},
+			nil, webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+		},
+		"a registration of another type has its name": {
+			func(c *cluster) {
+				c.Observed.Mutating = []*admissionv1.MutatingWebhookConfiguration{{ObjectMeta: c.validating("manager").ObjectMeta}}
+				c.Observed.Validating = nil
+			},
+			[]string{"create ValidatingWebhookConfiguration " + webhook, "delete MutatingWebhookConfiguration " + webhook},
+			webhook + " Waiting Registering: the registration is being written",
+		},
 		"the registration is deleted, and nobody serves": {
 			func(c *cluster) {
 				c.Observed.Validating = nil
@@ -86,6 +102,14 @@ func TestRepairs(t *testing.T) {
 				live(c).ClientConfig.CABundle = []byte("an old ca")
 			},
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation, " + field + ".clientConfig.caBundle"}, serving,
+		},
+		"somebody says that a manager saw more": {
+			func(c *cluster) {
+				live := c.validating("manager")
+				live.Annotations["olm-webhook-manager.io/certificate-generation"] = "99"
+				live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`)}
+			},
+			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation"}, serving,
 		},
 		"its generation is unreadable": {
 			func(c *cluster) {

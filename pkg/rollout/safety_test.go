@@ -1,0 +1,177 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// happenings are what may come to the operator whose webhook is about to be
+// registered. Each does nothing where it makes no sense.
+var happenings = map[string]func(*cluster){
+	"pods go":         func(c *cluster) { withDeployment(c, c.becomeUnavailable) },
+	"pods come":       func(c *cluster) { withDeployment(c, c.becomeAvailable) },
+	"endpoints lag":   func(c *cluster) { c.serve("manager") },
+	"pods refuse":     func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{"Refused", "refuses"} } },
+	"pods answer":     func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{} } },
+	"trust is lost":   func(c *cluster) { c.Certificates["manager"] = certificateWith("spoiled") },
+	"another image":   func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },
+	"unregistered":    func(c *cluster) { c.Observed.Validating = nil },
+	"weakened":        func(c *cluster) { weaken(c.Observed.Validating) },
+	"namespace comes": func(c *cluster) { c.Observed.Uncovered = []string{"red"} },
+	"a minute passes": func(c *cluster) { c.wait(time.Minute) },
+}
+
+func withDeployment(c *cluster, do func(string)) {
+	if c.Observed.Deployments["manager"] != nil {
+		do("manager")
+	}
+}
+
+func weaken(live []*admissionv1.ValidatingWebhookConfiguration) {
+	for _, v := range live {
+		v.Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+		v.Webhooks[0].ClientConfig.CABundle = nil
+	}
+}
+
+// Whatever happens, in whatever order: a webhook is registered only while it is served,
+// and then it stays registered and is never weakened; and when nothing happens any
+// more, nothing is written any more.
+func TestWhateverHappens(t *testing.T) {
+	for first := range happenings {
+		for second := range happenings {
+			for _, third := range []string{"pods come", "pods answer", "unregistered", "a minute passes"} {
+				c := unregistered(t)
+				story := []string{first, second, third}
+				for _, happening := range story {
+					happenings[happening](c)
+					if problem := breach(c, c.pass()); problem != "" {
+						t.Fatalf("%s: %s", strings.Join(story, ", then "), problem)
+					}
+					c.wait(time.Second)
+				}
+				c.pass()
+				if steps := stepsOf(c.pass()); len(steps) > 0 {
+					t.Fatalf("%s: passes go on writing %q", strings.Join(story, ", then "), steps)
+				}
+			}
+		}
+	}
+}
+
+// breach is what a pass must never do or say.
+func breach(c *cluster, plan Plan) string {
+	registers := false
+	for _, step := range plan.Steps {
+		if step.Verb == Delete {
+			return "deletes " + step.Key()
+		}
+		if written, ok := step.Object.(*admissionv1.ValidatingWebhookConfiguration); ok {
+			w := written.Webhooks[0]
+			if *w.FailurePolicy != admissionv1.Fail || string(w.ClientConfig.CABundle) != "ca" {
+				return "weakens the webhook"
+			}
+			registers = registers || step.Verb == Create
+		}
+	}
+	if registers {
+		return prematurity(c)
+	}
+	w := plan.Status.Deployments[0].Webhooks[0]
+	live := w.State == managerv1alpha1.WebhookRegistered || w.State == managerv1alpha1.WebhookUnreachable
+	if exists := len(c.Observed.Validating) > 0; live != exists {
+		return fmt.Sprintf("says %s (%s: %s) of a webhook that is registered: %t", w.State, w.Reason, w.Message, exists)
+	}
+	return ""
+}
+
+// prematurity is why it was too early to register the webhook.
+func prematurity(c *cluster) string {
+	switch {
+	case c.Certificates["manager"].Message != "":
+		return "registers without a certificate"
+	case len(c.Observed.Uncovered) > 0:
+		return "registers before the Namespaces are labelled"
+	case len(c.Observed.Answers) == 0:
+		return "registers without asking anybody"
+	}
+	for endpoint, answer := range c.Observed.Answers {
+		if !answer.Serves() {
+			return "registers although it refuses: " + endpoint.What
+		}
+	}
+	return ""
+}
+
+// A manager that dies after any of its writes leaves nothing that its successor does
+// not bring to the same end.
+func TestDeathAfterEachWrite(t *testing.T) {
+	keys := func(c *cluster) []string {
+		var all []string
+		for _, d := range c.Desired.Deployments {
+			for _, o := range []Object{d.Service, d.Role, d.RoleBinding, d.Object} {
+				if c.find(o) != nil {
+					all = append(all, KeyOf(o))
+				}
+			}
+		}
+		for _, r := range c.Observed.registrations() {
+			all = append(all, KeyOf(r.object))
+		}
+		slices.Sort(all)
+		return all
+	}
+	want := keys(installed(t, webhookOf("first"), webhookOf("second")))
+	for survived := range want {
+		c := clusterWith(t, webhookOf("first"), webhookOf("second"))
+		c.writes = survived
+		for range 10 {
+			c.pass()
+			for name := range c.Observed.Deployments {
+				c.becomeAvailable(name)
+			}
+			c.wait(5 * time.Second)
+		}
+		if c.CSV.Status.Phase != succeeded {
+			t.Errorf("dead after %d writes, it is %s: %s", survived, c.CSV.Status.Phase, c.CSV.Status.Message)
+		}
+		if diff := cmp.Diff(want, keys(c)); diff != "" {
+			t.Errorf("dead after %d writes, objects (-want +got):\n%s", survived, diff)
+		}
+		if steps := stepsOf(c.next()); len(steps) > 0 {
+			t.Errorf("dead after %d writes, it still writes %q", survived, steps)
+		}
+	}
+}
+
+// Caches own what a plan is made from.
+func TestNextLeavesWhatItObservedAlone(t *testing.T) {
+	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
+	c.validating("manager").Webhooks[0].MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+	c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil"
+	c.Observed.Services["manager-service"].Spec.Selector = nil
+	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
+
+	csv, previous := c.CSV.DeepCopy(), c.Previous.DeepCopy()
+	deployment, service := c.Observed.Deployments["manager"].DeepCopy(), c.Observed.Services["manager-service"].DeepCopy()
+	validating, mutating := c.Observed.Validating[0].DeepCopy(), c.Observed.Mutating[0].DeepCopy()
+	if plan := c.next(); len(plan.Steps) != 4 {
+		t.Fatalf("steps %q", stepsOf(plan))
+	}
+	for _, diff := range []string{
+		cmp.Diff(csv, c.CSV), cmp.Diff(previous, &c.Previous), cmp.Diff(deployment, c.Observed.Deployments["manager"]),
+		cmp.Diff(service, c.Observed.Services["manager-service"]), cmp.Diff(validating, c.Observed.Validating[0]), cmp.Diff(mutating, c.Observed.Mutating[0]),
+	} {
+		if diff != "" {
+			t.Errorf("the plan changed what it was made from (-before +after):\n%s", diff)
+		}
+	}
+}

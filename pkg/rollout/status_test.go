@@ -1,0 +1,99 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+func TestStatus(t *testing.T) {
+	c := installed(t, webhookOf("first"), webhookOf("second"))
+	c.becomeUnavailable("second")
+	expires := metav1.NewTime(noon.Add(24 * time.Hour))
+	look := metav1.NewTime(c.now.Add(time.Hour))
+	c.Certificates["second"] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "second", NotAfter: &expires, NextLook: &look}
+	c.CSV.Generation = 7
+	plan := c.pass()
+
+	webhook := func(deployment string, state managerv1alpha1.WebhookState, reason, message string, since time.Time) []managerv1alpha1.WebhookStatus {
+		at := metav1.NewTime(since)
+		return []managerv1alpha1.WebhookStatus{{
+			Type: "ValidatingAdmissionWebhook", GenerateName: "v." + deployment + ".example.com", Configuration: c.validating(deployment).Name,
+			State: state, Reason: reason, Message: message, Since: &at,
+		}}
+	}
+	firstSince := plan.Status.Deployments[0].Webhooks[0].Since.Time
+	if !firstSince.Before(c.now) {
+		t.Errorf("the first is registered since %s, which is now", firstSince)
+	}
+	unavailable := `deployment "second" not available: Deployment does not have minimum availability`
+	first, second := c.Certificates["first"], c.Certificates["second"]
+	want := managerv1alpha1.WebhookRolloutStatus{
+		ObservedGeneration: 7, Ready: "1/2", CertificatesExpire: &expires, Provider: "manager",
+		Conditions: []metav1.Condition{{
+			Type: "Ready", Status: "False", Reason: "NoReadyEndpoints", ObservedGeneration: 7, LastTransitionTime: metav1.NewTime(c.now),
+			Message: "webhook v.second.example.com is Unreachable: service second-service has no ready endpoint: " + unavailable,
+		}},
+		Deployments: []managerv1alpha1.DeploymentStatus{
+			{Name: "first", State: "Available", Certificate: &first, Webhooks: webhook("first", "Registered", "Serving", "", firstSince)},
+			{
+				Name: "second", State: "Progressing", Reason: "WaitingForReplicas", Message: unavailable, Certificate: &second,
+				Webhooks: webhook("second", "Unreachable", "NoReadyEndpoints", "service second-service has no ready endpoint: "+unavailable, c.now),
+			},
+		},
+	}
+	if diff := cmp.Diff(want, plan.Status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if !plan.NextLook.Equal(look.Time) {
+		t.Errorf("the next look is at %s, want the certificate's, %s", plan.NextLook, look)
+	}
+
+	c.wait(time.Minute)
+	if diff := cmp.Diff(plan.Status, c.pass().Status); diff != "" {
+		t.Errorf("a minute later the status is another (-before +after):\n%s", diff)
+	}
+}
+
+func TestEarliestCertificate(t *testing.T) {
+	c := installed(t, webhookOf("first"), webhookOf("second"))
+	early, late := metav1.NewTime(noon.Add(time.Hour)), metav1.NewTime(noon.Add(2*time.Hour))
+	c.Certificates["first"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &late}
+	c.Certificates["second"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &early}
+	if got := c.pass().Status.CertificatesExpire; !got.Equal(&early) {
+		t.Errorf("certificates expire at %s, want %s", got, early)
+	}
+}
+
+func TestNoWebhooks(t *testing.T) {
+	c := clusterWith(t)
+	c.declare("manager")
+	if diff := cmp.Diff([]string{"create Deployment shop/manager"}, stepsOf(c.pass())); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	c.becomeAvailable("manager")
+	plan := c.pass()
+	if plan.Status.Ready != "0/0" || c.CSV.Status.Phase != succeeded {
+		t.Errorf("ready %s, phase %s: %s", plan.Status.Ready, c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+}
+
+// The reason of a step is for the log.
+func TestWhy(t *testing.T) {
+	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
+	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
+	delete(c.Observed.RoleBindings, "manager-service-cert")
+	c.Observed.Services["manager-service"].Labels["olm.managed"] = "false"
+	var got []string
+	for _, step := range c.next().Steps {
+		got = append(got, step.Kind()+" "+step.Why())
+	}
+	want := []string{"Service differs in metadata.labels.olm.managed", "RoleBinding absent", "MutatingWebhookConfiguration not declared any more"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+}
