@@ -1,0 +1,38 @@
+// Command crdconversion is the crdconversion operator: a controller that reports on
+// Caches, and the webhook that converts them between v1 and v2. Each runs in a Deployment
+// of its own, so that Caches can be read and written while the controller does not run.
+package main
+
+import (
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// webhookPath is the webhookPath of the bundle's webhook definition.
+const webhookPath = "/convert"
+
+func main() {
+	b := hosting.NewBuilder("crdconversion")
+	c := &controller{}
+	b.Flags().StringVar(&c.version, "cache-version", convert.V2.Version,
+		"Version in which the controller reads and writes Caches: v2, or v1 where the cluster has no other.")
+	b.RegisterController("caches", c.Run)
+	b.RegisterWebhook("convert", newWebhook())
+	os.Exit(b.Run())
+}
+
+// newWebhook has v2 as the hub: it is what is stored.
+func newWebhook() hosting.Webhook {
+	return hosting.Webhook{
+		Handler: hosting.Conversion(
+			convert.V2.WithKind(convert.Kind),
+			hosting.Spoke[*unstructured.Unstructured, *unstructured.Unstructured](
+				convert.V1.WithKind(convert.Kind), convert.ToV2, convert.ToV1),
+		),
+		Path: webhookPath,
+	}
+}
