@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,7 @@ type manager struct {
 	userAgent string // of its own, for the audit log
 	started   int64  // where in the audit log
 	metrics   *prometheus.Registry
+	events    chan string
 	stop      func()
 }
 
@@ -45,6 +47,8 @@ func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Opti
 	e.Helper()
 	e.managers++
 	m := &manager{env: e, userAgent: fmt.Sprintf("%s/%d", e.namespace, e.managers), started: e.auditEnd(), metrics: prometheus.NewRegistry()}
+	recorder := record.NewFakeRecorder(1000) // more than any test has: it blocks when it is full
+	m.events = recorder.Events
 	config.UserAgent = m.userAgent
 	options := e.options()
 	for _, f := range change {
@@ -52,7 +56,7 @@ func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Opti
 	}
 	clients, err := controller.NewClients(config)
 	e.must(err)
-	c, err := controller.New(clients, &record.FakeRecorder{}, controller.NewMetrics(m.metrics), logger(), options)
+	c, err := controller.New(clients, recorder, controller.NewMetrics(m.metrics), logger(), options)
 	e.must(err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	var running wait.Group
@@ -114,4 +118,19 @@ func (m *manager) looksAgain(csv string) {
 	for range 3 {
 		m.looksAfter(func() { m.touch(csv) })
 	}
+}
+
+// emits waits for an event that begins with a type and a reason.
+func (m *manager) emits(event string) {
+	m.Helper()
+	var seen []string
+	m.eventually("event "+event, func() (bool, any) {
+		select {
+		case emitted := <-m.events:
+			seen = append(seen, emitted)
+			return strings.HasPrefix(emitted, event), seen
+		default:
+			return false, seen
+		}
+	})
 }

@@ -1,0 +1,175 @@
+package integration
+
+import (
+	"crypto/tls"
+	"net"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+func serving(o *controller.Options) { o.Rollout.Gate = rollout.GateServing }
+
+// A webhook is not registered before every ready endpoint, and the Service's own
+// address, answer with a certificate that it will trust. There is no kube-proxy here:
+// the Service's address never answers.
+func TestNobodyServes(t *testing.T) {
+	for name, test := range map[string]struct {
+		serve   func(*env, net.Listener) // nil when there is no endpoint
+		reason  string                   // any, when empty
+		message string
+	}{
+		"no endpoint": {
+			reason: "NoReadyEndpoints", message: "service server-service has no ready endpoint",
+		},
+		"nobody listens": {
+			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
+			reason: "Refused", message: "server-0",
+		},
+		"a foreign certificate": {
+			serve:  func(e *env, l net.Listener) { e.serve(l, e.foreignCertificate()) },
+			reason: "ForeignCertificate", message: "server-0",
+		},
+		"not the Service's address": {
+			serve:   func(e *env, l net.Listener) { e.serve(l, e.servingCertificate()) },
+			message: "/server-service",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			e.manage(serving)
+			e.create(csv("operator.v1", "server"))
+			if test.serve != nil {
+				e.eventually("there is a Deployment to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+				listener := e.listen()
+				test.serve(e, listener)
+				e.endpoint(listener)
+			}
+			e.eventually("the WebhookRollout says who does not serve", func() (bool, any) {
+				w := e.webhookStatus("operator.v1", "v.example.com")
+				return w.State == "Waiting" && strings.Contains(w.Message, test.message) && (test.reason == "" || w.Reason == test.reason), w
+			})
+			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+				s := e.get("operator.v1").Status
+				return s.Phase == "Installing" && s.Reason == "InstallWaiting" && strings.Contains(s.Message, test.message), s.Message
+			})
+			e.registersNothing()
+		})
+	}
+}
+
+// The loss of all endpoints shows, and changes nothing of the registration.
+func TestEndpointsGo(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	available := e.manage()
+	e.install(csv("operator.v1", "server"))
+	available.stop()
+	before := e.registration("v.example.com").ResourceVersion
+
+	m := e.manage(serving)
+	e.eventually("nobody answers", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.State == "Unreachable" && w.Reason == "NoReadyEndpoints", w
+	})
+	m.emits("Warning WebhookUnreachable")
+	e.endpoint(e.listen())
+	e.eventually("there is somebody again", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.State == "Registered", w
+	})
+	m.emits("Normal WebhookRegistered")
+	if after := e.registration("v.example.com").ResourceVersion; after != before {
+		t.Error("the registration was written to")
+	}
+}
+
+// listen is on an address that an endpoint may have: a loopback address may not.
+func (e *env) listen() net.Listener {
+	e.Helper()
+	addresses, err := net.InterfaceAddrs()
+	e.must(err)
+	for _, address := range addresses {
+		ip, _, err := net.ParseCIDR(address.String())
+		e.must(err)
+		if ip.To4() == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
+			continue
+		}
+		listener, err := net.Listen("tcp4", net.JoinHostPort(ip.String(), "0"))
+		e.must(err)
+		e.Cleanup(func() { _ = listener.Close() }) // it may be closed already
+		return listener
+	}
+	e.Skip("no address on this machine that an endpoint may have")
+	return nil
+}
+
+// serve plays a webhook's server, as far as a TLS handshake goes.
+func (e *env) serve(l net.Listener, certificate tls.Certificate) {
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_ = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake() // the client's concern
+			}()
+		}
+	}()
+}
+
+// servingCertificate is the one that the manager made for the pods.
+func (e *env) servingCertificate() tls.Certificate {
+	e.Helper()
+	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+	e.must(err)
+	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	e.must(err)
+	return pair
+}
+
+// foreignCertificate has the right names, and is signed by a CA of somebody else's.
+func (e *env) foreignCertificate() tls.Certificate {
+	e.Helper()
+	own := e.servingCertificate().Leaf
+	generation, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
+	e.must(err)
+	pair, err := tls.X509KeyPair(generation.Certificate, generation.Key)
+	e.must(err)
+	return pair
+}
+
+// endpoint plays the controller that finds the pods behind server-service: there is
+// one, and it listens there.
+func (e *env) endpoint(l net.Listener) {
+	e.Helper()
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	address := l.Addr().(*net.TCPAddr)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: service.Name, Labels: map[string]string{discoveryv1.LabelServiceName: service.Name}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses: []string{address.IP.String()}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: "server-0"},
+		}},
+		Ports: []discoveryv1.EndpointPort{{Name: &service.Spec.Ports[0].Name, Port: new(int32(address.Port))}},
+	}
+	for label, value := range service.Labels {
+		slice.Labels[label] = value
+	}
+	_, err = e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, slice, metav1.CreateOptions{})
+	e.must(err)
+}
