@@ -1,0 +1,308 @@
+package hosting_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+const (
+	podKind    = `"kind":{"group":"","version":"v1","kind":"Pod"}`
+	podObject  = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}}`
+	goodReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` + podKind + `,"operation":"CREATE","object":` + podObject + `}}`
+)
+
+var pods = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}
+
+// judging is a webhook for pods whose handler does what its pod's annotation says.
+func judging(mutate bool) hosting.Webhook {
+	obey := func(ctx context.Context, r hosting.Request[*corev1.Pod]) error {
+		switch r.Object.Annotations["do"] {
+		case "deny":
+			r.Warn("think of %s", "it")
+			return hosting.Deny("pod %s is not good", r.Object.Name)
+		case "invalid":
+			return fmt.Errorf("wrapped: %w", hosting.DenyStatus(metav1.Status{Message: "bad", Reason: metav1.StatusReasonInvalid, Code: 422}))
+		case "fail":
+			return errors.New("the lookup failed")
+		case "panic":
+			panic("oops")
+		case "wait":
+			<-ctx.Done()
+			return ctx.Err()
+		case "speak":
+			r.Warn("one")
+			r.Warn("two")
+			r.Annotate("seen", "yes")
+		case "label":
+			r.Object.Labels = map[string]string{"seen": "yes"}
+		}
+		return nil
+	}
+	w := hosting.Webhook{Kinds: pods, Handler: hosting.Validating(obey)}
+	if mutate {
+		w.Handler = hosting.Mutating(obey)
+	}
+	return w
+}
+
+func handlerOf(t testing.TB, w hosting.Webhook) http.Handler {
+	t.Helper()
+	handler, err := hosting.NewHTTPHandler("pods", w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+func post(handler http.Handler, body string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(http.MethodPost, "/pods?timeout=10s", strings.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	return response
+}
+
+// failureOf returns the status that an HTTP error carries to the API server.
+func failureOf(t testing.TB, response *httptest.ResponseRecorder) metav1.Status {
+	t.Helper()
+	var status metav1.Status
+	if err := json.Unmarshal(response.Body.Bytes(), &status); err != nil {
+		t.Fatalf("HTTP %d with %q: %v", response.Code, response.Body, err)
+	}
+	if int(status.Code) != response.Code || status.Status != metav1.StatusFailure || status.Kind != "Status" || status.Message == "" {
+		t.Errorf("HTTP %d with %+v", response.Code, status)
+	}
+	return status
+}
+
+func TestVerdicts(t *testing.T) {
+	patchType := admissionv1.PatchTypeJSONPatch
+	for do, want := range map[string]admissionv1.AdmissionResponse{
+		"":        {Allowed: true},
+		"deny":    {Warnings: []string{"think of it"}, Result: &metav1.Status{Status: "Failure", Message: "pod p is not good", Reason: "Forbidden", Code: 403}},
+		"invalid": {Result: &metav1.Status{Status: "Failure", Message: "bad", Reason: "Invalid", Code: 422}},
+		"speak":   {Allowed: true, Warnings: []string{"one", "two"}, AuditAnnotations: map[string]string{"seen": "yes"}},
+		"label":   {Allowed: true, PatchType: &patchType, Patch: []byte(`[{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}]`)},
+	} {
+		t.Run(do, func(t *testing.T) {
+			response := post(handlerOf(t, judging(true)), asking(do))
+			var got admissionv1.AdmissionReview
+			if err := json.Unmarshal(response.Body.Bytes(), &got); err != nil || response.Code != http.StatusOK {
+				t.Fatalf("HTTP %d with %q: %v", response.Code, response.Body, err)
+			}
+			want.UID = "u"
+			if diff := cmp.Diff(&want, got.Response); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got.APIVersion != "admission.k8s.io/v1" || got.Kind != "AdmissionReview" {
+				t.Errorf("answered with %+v", got.TypeMeta)
+			}
+		})
+	}
+}
+
+// asking is a review of a pod that tells the handler what to do.
+func asking(do string) string {
+	return strings.Replace(goodReview, `"name":"p"`, `"name":"p","annotations":{"do":"`+do+`"}`, 1)
+}
+
+func TestHandlersThatFail(t *testing.T) {
+	handler := handlerOf(t, judging(false))
+	for do, want := range map[string]metav1.Status{
+		"fail":  {Code: 500, Reason: metav1.StatusReasonInternalError, Message: "the lookup failed"},
+		"panic": {Code: 500, Reason: metav1.StatusReasonInternalError, Message: "the handler panicked: oops"},
+	} {
+		t.Run(do, func(t *testing.T) {
+			got := failureOf(t, post(handler, asking(do)))
+			if got.Code != want.Code || got.Reason != want.Reason || got.Message != want.Message {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			if after := post(handler, goodReview); after.Code != http.StatusOK {
+				t.Errorf("the next call: HTTP %d", after.Code)
+			}
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	handler := handlerOf(t, judging(false))
+	request := httptest.NewRequest(http.MethodPost, "/pods?timeout=20ms", strings.NewReader(asking("wait")))
+	request.Header.Set("Content-Type", "application/json")
+	response := httptest.NewRecorder()
+	began := time.Now()
+	handler.ServeHTTP(response, request)
+	if took := time.Since(began); took < 20*time.Millisecond {
+		t.Errorf("the handler's context ended after %s", took)
+	}
+	if got := failureOf(t, response); got.Code != http.StatusGatewayTimeout || got.Reason != metav1.StatusReasonTimeout {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestMalformedCalls(t *testing.T) {
+	handler := handlerOf(t, judging(false))
+	for name, test := range map[string]struct {
+		method, query, contentType string
+		code                       int32
+		message                    string
+	}{
+		"GET":                 {method: http.MethodGet, code: 405, message: "takes POST"},
+		"PUT":                 {method: http.MethodPut, code: 405, message: "takes POST"},
+		"no content type":     {contentType: "-", code: 415, message: "takes application/json"},
+		"YAML":                {contentType: "application/yaml", code: 415, message: `"application/yaml"`},
+		"two content types":   {contentType: "application/json, text/plain", code: 415, message: "takes application/json"},
+		"timeout of nothing":  {query: "?timeout=0s", code: 400, message: `timeout="0s"`},
+		"timeout of less":     {query: "?timeout=-1s", code: 400, message: `timeout="-1s"`},
+		"timeout in no unit":  {query: "?timeout=10", code: 400, message: `timeout="10"`},
+		"good, with charset":  {contentType: "application/json; charset=utf-8", code: 200},
+		"good, no timeout":    {query: "?", code: 200},
+		"good, for very long": {query: "?timeout=87600h", code: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.method == "" {
+				test.method = http.MethodPost
+			}
+			request := httptest.NewRequest(test.method, "/pods"+test.query, strings.NewReader(goodReview))
+			switch test.contentType {
+			case "-":
+			case "":
+				request.Header.Set("Content-Type", "application/json")
+			default:
+				request.Header.Set("Content-Type", test.contentType)
+			}
+			response := httptest.NewRecorder()
+			handler.ServeHTTP(response, request)
+			wantFailure(t, response, test.code, test.message)
+		})
+	}
+}
+
+func TestMalformedBodies(t *testing.T) {
+	replace := func(old, new string) string { return strings.Replace(goodReview, old, new, 1) }
+	handler := handlerOf(t, judging(true))
+	for name, test := range map[string]struct {
+		body    string
+		code    int32
+		message string
+	}{
+		"nothing":               {``, 400, "does not decode"},
+		"no JSON":               {`<xml/>`, 400, "does not decode"},
+		"half":                  {goodReview[:100], 400, "does not decode"},
+		"two":                   {goodReview + goodReview, 400, "does not decode"},
+		"null":                  {`null`, 400, `takes AdmissionReview of "v1"`},
+		"a list":                {`[]`, 400, "does not decode"},
+		"an empty object":       {`{}`, 400, `takes AdmissionReview of "v1"`},
+		"another kind":          {replace("AdmissionReview", "ConversionReview"), 400, `"ConversionReview"`},
+		"a version not asked":   {replace("k8s.io/v1", "k8s.io/v1beta1"), 400, `"admission.k8s.io/v1beta1"`},
+		"a kind in wrong case":  {replace("AdmissionReview", "admissionreview"), 400, `"admissionreview"`},
+		"a field in wrong case": {replace(`"request"`, `"Request"`), 400, "no request"},
+		"no request":            {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, 400, "no request"},
+		"a null request":        {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`, 400, "no request"},
+		"a request of text":     {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":"x"}`, 400, "does not decode"},
+		"an answer":             {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u"}}`, 400, "no request"},
+		"no UID":                {replace(`"uid":"u",`, ``), 400, "request.uid is missing"},
+		"an empty UID":          {replace(`"uid":"u"`, `"uid":""`), 400, "request.uid is missing"},
+		"a UID of numbers":      {replace(`"uid":"u"`, `"uid":1`), 400, "does not decode"},
+		"another object":        {replace(`"kind":"Pod"`, `"kind":"Node"`), 400, `this webhook takes "/v1, Kind=Pod"`},
+		"another object's fields": {
+			`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"Node"},"operation":"CREATE","object":{"spec":"x"}}}`,
+			400, `this webhook takes "/v1, Kind=Pod"`,
+		},
+		"no kind":              {replace(podKind+",", ""), 400, `this webhook takes "/v1, Kind=Pod"`},
+		"another operation":    {replace("CREATE", "DELETE"), 400, `this webhook takes "CREATE" and "UPDATE"`},
+		"an operation of none": {replace("CREATE", "create"), 400, `request.operation is "create"`},
+		"no object":            {replace(`,"object":`+podObject, ``), 400, "request.object is missing"},
+		"a null object":        {replace(podObject, `null`), 400, "request.object is missing"},
+		"no old object":        {replace("CREATE", "UPDATE"), 400, "request.oldObject is missing"},
+		"an object of text":    {replace(podObject, `"x"`), 400, "does not decode"},
+		"an object's field of another type": {
+			replace(`"containers":[{"name":"c"}]`, `"containers":{"name":"c"}`), 400, "does not decode",
+		},
+		"very deep":                   {replace(podObject, strings.Repeat(`{"a":`, 20000)+`1`+strings.Repeat(`}`, 20000)), 400, "does not decode"},
+		"a number too large":          {replace(`"name":"p"`, `"name":"p","generation":1e400`), 400, "does not decode"},
+		"too large":                   {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20)+`"`), 413, "7340032 bytes"},
+		"good, with unknown fields":   {replace(`"uid"`, `"novel":{"a":[1]},"uid"`), 200, ""},
+		"good, but no UTF-8":          {replace(`"name":"p"`, "\"name\":\"\xff\xfe\""), 200, ""},
+		"good, with a null old one":   {replace(`"operation"`, `"oldObject":null,"operation"`), 200, ""},
+		"good, with a name in NULs":   {replace(`"name":"p"`, `"name":"\u0000"`), 200, ""},
+		"good, as large as it may be": {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20-len(goodReview))+`"`), 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantFailure(t, post(handler, test.body), test.code, test.message)
+		})
+	}
+}
+
+func wantFailure(t *testing.T, response *httptest.ResponseRecorder, code int32, message string) {
+	t.Helper()
+	if int(code) != response.Code {
+		t.Errorf("HTTP %d with %.300q, want %d", response.Code, response.Body, code)
+	}
+	if code == http.StatusOK {
+		return
+	}
+	if status := failureOf(t, response); !strings.Contains(status.Message, message) {
+		t.Errorf("the message is %.300q, want %q", status.Message, message)
+	}
+}
+
+func TestV1beta1IfAsked(t *testing.T) {
+	w := judging(false)
+	w.V1beta1 = true
+	for _, version := range []string{"v1", "v1beta1"} {
+		response := post(handlerOf(t, w), strings.Replace(goodReview, "k8s.io/v1", "k8s.io/"+version, 1))
+		var got admissionv1.AdmissionReview
+		if err := json.Unmarshal(response.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.APIVersion != "admission.k8s.io/"+version || got.Response == nil || !got.Response.Allowed {
+			t.Errorf("%s is answered with %s", version, response.Body)
+		}
+	}
+}
+
+func TestObjectsInOtherTypes(t *testing.T) {
+	t.Run("bytes as they came", func(t *testing.T) {
+		var raw string
+		post(handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
+			func(_ context.Context, r hosting.Request[*runtime.Unknown]) error {
+				raw = string(r.Object.Raw)
+				return nil
+			},
+		)}), goodReview)
+		if raw != podObject {
+			t.Errorf("got %q", raw)
+		}
+	})
+	t.Run("metadata alone", func(t *testing.T) {
+		response := post(handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Mutating(
+			func(_ context.Context, r hosting.Request[*metav1.PartialObjectMetadata]) error {
+				r.Object.Labels = map[string]string{"a": "b"}
+				return nil
+			},
+		)}), goodReview)
+		var got admissionv1.AdmissionReview
+		if err := json.Unmarshal(response.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if want := `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`; string(got.Response.Patch) != want {
+			t.Errorf("patched with %s", got.Response.Patch)
+		}
+	})
+}

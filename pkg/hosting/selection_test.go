@@ -1,0 +1,53 @@
+package hosting
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSelectNames(t *testing.T) {
+	known := []string{"a", "b", "c"}
+	for selectors, want := range map[string][]string{
+		"":        nil,
+		"*":       {"a", "b", "c"},
+		"b":       {"b"},
+		"*,-b":    {"a", "c"},
+		"-b,*":    {"a", "c"},
+		"-b":      nil,
+		"*,b,-b":  {"a", "b", "c"},
+		"c,a":     {"a", "c"},
+		"*,-a,-c": {"b"},
+	} {
+		t.Run(selectors, func(t *testing.T) {
+			got, err := selectNames("webhooks", split(selectors), known)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, unknown := range []string{"d", "*,d", "-d", "-", "--a", "A"} {
+		t.Run("unknown "+unknown, func(t *testing.T) {
+			names, err := selectNames("webhooks", split(unknown), known)
+			if err == nil {
+				t.Fatalf("selected %v", names)
+			}
+			for _, part := range []string{"--webhooks", `"a"`, `"c"`} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not say %s", err, part)
+				}
+			}
+		})
+	}
+}
+
+func split(selectors string) []string {
+	if selectors == "" {
+		return nil
+	}
+	return strings.Split(selectors, ",")
+}
