@@ -37,7 +37,7 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		}
 		c.logWrite(k, step)
 		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
-		if step.Repairs(s.status) {
+		if step.Repairs(s.status, s.observed.Contests) {
 			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
 		}
 	}

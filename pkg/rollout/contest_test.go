@@ -22,7 +22,7 @@ func (c *cluster) contend() Plan {
 	previous := c.Previous
 	plan := c.pass()
 	for _, step := range plan.Steps {
-		if step.Repairs(previous) {
+		if step.Repairs(previous, c.Observed.Contests) {
 			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
 		}
 	}

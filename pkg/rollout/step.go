@@ -72,8 +72,9 @@ func kindOf(o Object) string {
 func (s Step) Kind() string { return kindOf(s.Object) }
 
 // Repairs tells whether the step undoes what somebody else did: a field that another
-// manager wrote last, or a registration that was there before and is gone.
-func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus) bool {
+// manager wrote last, or a registration that was there before and is gone. One that is
+// deleted again before the status tells of it is known by its record.
+func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]Contest) bool {
 	switch {
 	case s.Verb == Delete:
 		return false
@@ -82,7 +83,8 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus) bool {
 	case s.Live != nil:
 		return s.Drift.By != ""
 	default:
-		return registers(previous, s.Object.GetName())
+		_, again := contests[s.Key()]
+		return again || registers(previous, s.Object.GetName())
 	}
 }
 

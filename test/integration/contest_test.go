@@ -12,32 +12,41 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A controller that reverts a field for ever is named, and not fought: otherwise two
-// controllers would keep an API server busy with nothing.
+// A controller that undoes each repair is named, and not fought: otherwise the two would
+// keep an API server busy with nothing.
 func TestContest(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
-	trust := e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle
-	since := e.auditEnd()
-	e.adversary()
-	e.eventually("the contest is named", func() (bool, any) {
-		conditions := e.rollout("operator.v1").Conditions
-		c := meta.FindStatusCondition(conditions, "Contested")
-		return c != nil && strings.Contains(c.Message, `field manager "adversary"`) && strings.Contains(c.Message, "failurePolicy"), conditions
-	})
-	m.looksAgain("operator.v1")
-	name := e.registration("v.example.com").Name
-	repairs := slices.DeleteFunc(m.writes(since), func(w string) bool { return !strings.HasSuffix(w, name) })
-	if len(repairs) > 4 {
-		t.Errorf("repaired %d times:\n%s", len(repairs), strings.Join(repairs, "\n"))
-	}
-	if !bytes.Equal(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, trust) {
-		t.Error("the trust was changed")
+	for name, test := range map[string]struct {
+		adversary func(*env)
+		named     []string
+	}{
+		"a field":    {(*env).adversary, []string{`field manager "adversary"`, "failurePolicy"}},
+		"the object": {(*env).deleter, []string{"a client that field ownership does not show", "the object itself"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			e.install(csv("operator.v1", "server"))
+			before, since := e.registration("v.example.com"), e.auditEnd()
+			test.adversary(e)
+			e.eventually("the contest is named", func() (bool, any) {
+				conditions := e.rollout("operator.v1").Conditions
+				c := meta.FindStatusCondition(conditions, "Contested")
+				return c != nil && strings.Contains(c.Message, before.Name) && strings.Contains(c.Message, test.named[0]) && strings.Contains(c.Message, test.named[1]), conditions
+			})
+			m.looksAgain("operator.v1")
+			repairs := slices.DeleteFunc(m.writes(since), func(w string) bool { return !strings.HasSuffix(w, before.Name) })
+			if len(repairs) > 4 {
+				t.Errorf("repaired %d times:\n%s", len(repairs), strings.Join(repairs, "\n"))
+			}
+			if now, there := e.registered()["v.example.com"]; there && !bytes.Equal(now.Webhooks[0].ClientConfig.CABundle, before.Webhooks[0].ClientConfig.CABundle) {
+				t.Error("the trust was changed")
+			}
+		})
 	}
 }
 
@@ -70,20 +79,40 @@ func TestContestedTrust(t *testing.T) {
 func (e *env) adversary() {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	w, err := client.Watch(e.ctx, metav1.ListOptions{
+	patch := fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`, admissionv1.Ignore)
+	e.undo(func(c *admissionv1.ValidatingWebhookConfiguration) error {
+		if *c.Webhooks[0].FailurePolicy == admissionv1.Ignore {
+			return nil
+		}
+		_, err := client.Patch(e.ctx, c.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "adversary"})
+		return err
+	})
+}
+
+// deleter deletes every validating webhook of the test.
+func (e *env) deleter() {
+	e.Helper()
+	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	e.undo(func(c *admissionv1.ValidatingWebhookConfiguration) error {
+		return client.Delete(e.ctx, c.Name, metav1.DeleteOptions{})
+	})
+}
+
+// undo calls f with every state of the validating registrations of the test.
+func (e *env) undo(f func(*admissionv1.ValidatingWebhookConfiguration) error) {
+	e.Helper()
+	w, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
 	e.must(err)
 	e.Cleanup(w.Stop)
-	patch := fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`, admissionv1.Ignore)
 	go func() {
 		for event := range w.ResultChan() {
 			c, ok := event.Object.(*admissionv1.ValidatingWebhookConfiguration)
-			if !ok || len(c.Webhooks) == 0 || *c.Webhooks[0].FailurePolicy == admissionv1.Ignore {
+			if !ok || len(c.Webhooks) == 0 || event.Type == watch.Deleted {
 				continue
 			}
-			_, err := client.Patch(e.ctx, c.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "adversary"})
-			if err != nil && e.ctx.Err() == nil && !apierrors.IsNotFound(err) {
+			if err := f(c); err != nil && e.ctx.Err() == nil && !apierrors.IsNotFound(err) {
 				e.Errorf("the adversary: %v", err)
 			}
 		}

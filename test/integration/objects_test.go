@@ -79,7 +79,9 @@ func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 func (e *env) uninstall(csv string) {
 	e.Helper()
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
-	e.must(client.Delete(e.ctx, csv, metav1.DeleteOptions{}))
+	if err := client.Delete(e.ctx, csv, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		e.must(err)
+	}
 	e.eventually(csv+" is gone", func() (bool, any) {
 		c, err := client.Get(e.ctx, csv, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), c.Finalizers

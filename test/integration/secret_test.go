@@ -95,10 +95,12 @@ func patchSecret(patch string) func(*env) {
 	}
 }
 
-// servingCA is the CA of the serving certificate, if there is one that can be served.
-func (e *env) servingCA() []byte {
+func (e *env) servingCA() []byte { return e.caOf(servingSecret) }
+
+// caOf is the CA of the serving certificate in a Secret, if it can be served.
+func (e *env) caOf(name string) []byte {
 	e.Helper()
-	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -1,43 +1,52 @@
 package integration
 
 import (
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Webhooks go before anything else does: once their backends go, they could refuse the
-// rest. What is namespaced is left to the garbage collector, which nobody plays here.
+// What is namespaced is left to the garbage collector, which nobody plays here.
 func TestUninstall(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	e.manage()
 	e.install(bundle())
-	e.watchesUnregistration("operator.v1", func() { e.uninstall("operator.v1") })
+	e.uninstall("operator.v1")
 	e.leavesNothing()
 }
 
-// watchesUnregistration fails when a ClusterServiceVersion loses its finalizer while any
-// of its webhooks is registered.
-func (e *env) watchesUnregistration(csv string, uninstall func()) {
-	e.Helper()
-	w, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.SingleObject(metav1.ObjectMeta{Name: csv}))
-	e.must(err)
-	defer w.Stop()
-	uninstall()
-	for event := range w.ResultChan() {
-		c := event.Object.(*operatorsv1alpha1.ClusterServiceVersion)
-		if len(c.Finalizers) == 0 || event.Type == watch.Deleted {
-			if left := e.owned(clusterScoped); len(left) > 0 {
-				e.Errorf("the finalizer is gone, and these are not:\n%s", namesOf(left))
-			}
-			return
+// Webhooks go before anything else does: once their backends go, they could refuse the
+// rest. A ClusterServiceVersion stays as long as one of them cannot be unregistered.
+func TestUninstallWaitsForUnregistration(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	var allowed atomic.Bool
+	var refused atomic.Int32
+	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "mutatingwebhookconfigurations") && !allowed.Load() {
+			refused.Add(1)
+			return kube.DropBefore
 		}
+		return kube.Pass
+	})
+	e.manageThrough(proxy.Config())
+	e.install(bundle())
+	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.eventually("the manager has tried more than once", func() (bool, any) { return refused.Load() > 1, refused.Load() })
+	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) != 1 {
+		t.Errorf("finalizers %v while a webhook is registered", finalizers)
 	}
+	allowed.Store(true)
+	e.uninstall("operator.v1")
+	e.leavesNothing()
 }
 
 // Nothing can be created in a Namespace that is being deleted, and its pods may go at
@@ -79,7 +88,5 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	if frozen.held.Load() == 0 {
 		t.Error("the cache was not stale")
 	}
-	if left := e.owned(clusterScoped); len(left) > 0 {
-		t.Errorf("left behind:\n%s", namesOf(left))
-	}
+	e.leavesNothing()
 }
