@@ -99,6 +99,9 @@ func (c *converter[H]) convert(object runtime.RawExtension, to schema.GroupVersi
 	if err != nil {
 		return object, err
 	}
+	if to.Group != c.hub.Group || !c.has(to.Version) {
+		return object, fmt.Errorf("this webhook converts to %s", quoted(c.kinds(nil)))
+	}
 	if from == to.Version {
 		return object, nil
 	}

@@ -53,9 +53,11 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // log leaves out, unless asked, what any caller can provoke as often as he likes.
 func (e *endpoint) log(said outcome, err error) {
-	if said == invalid {
+	switch said {
+	case invalid:
 		klog.V(2).Infof("Webhook %s: %v", e.name, err)
-	} else {
+	case panicked: // call has said more of it
+	default:
 		klog.Errorf("Webhook %s: %v", e.name, err)
 	}
 }
