@@ -38,13 +38,15 @@ func (p *planner) convert(d install.Deployment, w install.Webhook, backend progr
 func (p *planner) unconverted(w install.Webhook) []install.Conversion {
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
-		if live == nil {
-			return false
-		}
-		namespace, service := install.ConvertedBy(live)
-		wanted := c.Spec.Webhook.ClientConfig.Service
-		return namespace == wanted.Namespace && service == wanted.Name
+		return live != nil && converted(live, c)
 	})
+}
+
+// converted tells whether a definition names the Service of a conversion.
+func converted(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+	namespace, service := install.ConvertedBy(live)
+	wanted := c.Spec.Webhook.ClientConfig.Service
+	return namespace == wanted.Namespace && service == wanted.Name
 }
 
 func (p *planner) wantConversions(conversions []install.Conversion) {

@@ -6,6 +6,10 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // convertedCRD is a definition converted by a Service of the namespace "operators". A
@@ -69,5 +73,24 @@ func TestEndConversions(t *testing.T) {
 				t.Errorf("the conversion %s, want: it %s", got, test.want)
 			}
 		})
+	}
+}
+
+// A new certificate waits until the definitions that it converts trust it.
+func TestSecretWaitsForTheTrustOfConversions(t *testing.T) {
+	conversion := install.Conversion{CRD: "things.example.com", Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
+	conversion.Spec.Webhook.ClientConfig.CABundle = []byte("old and new")
+	live := convertedCRD("server-service", nil, "v1")
+	live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("old")
+	d := install.Deployment{Webhooks: []install.Webhook{{
+		Description: operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook}, Conversions: []install.Conversion{conversion},
+	}}}
+	p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
+	if p.trusted(d) {
+		t.Error("the definition trusts the old CA only, and nothing is planned")
+	}
+	p.wantConversions(d.Webhooks[0].Conversions)
+	if !p.trusted(d) {
+		t.Error("the plan makes the definition trust the new CA")
 	}
 }

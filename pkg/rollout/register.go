@@ -23,7 +23,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 	}
 	if live == nil {
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
-			return waiting(w, reason, message)
+			return p.remembering(waiting(w, reason, message))
 		}
 		p.want(desired, nil)
 		return waiting(w, "Registering", "the registration is being written")
@@ -88,6 +88,15 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 func (p *planner) wasRegistered(w install.Webhook) bool {
 	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
 	return before != nil && isRegistered(*before)
+}
+
+// remembering keeps the name of a registration that was taken away, by which later
+// passes know that it was there.
+func (p *planner) remembering(view webhookView) webhookView {
+	if p.wasRegistered(view.Webhook) {
+		view.configuration = registrationOf(view.Webhook).GetName()
+	}
+	return view
 }
 
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were

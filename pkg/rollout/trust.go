@@ -32,8 +32,21 @@ func (p *planner) trusted(d install.Deployment) bool {
 		if live != nil && !p.writes(desired) && !trustsAlike(desired, live) {
 			return false
 		}
+		if slices.ContainsFunc(w.Conversions, p.distrusts) {
+			return false
+		}
 	}
 	return true
+}
+
+// distrusts tells whether a definition that this webhook converts goes on trusting
+// something else.
+func (p *planner) distrusts(c install.Conversion) bool {
+	live := p.Observed.CRDs[c.CRD]
+	if live == nil || !converted(live, c) || p.writes(live) {
+		return false
+	}
+	return !bytes.Equal(live.Spec.Conversion.Webhook.ClientConfig.CABundle, c.Spec.Webhook.ClientConfig.CABundle)
 }
 
 func trustsAlike(a, b Object) bool {
