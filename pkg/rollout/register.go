@@ -87,7 +87,7 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 // comes back as soon as its endpoints serve: what is being rolled out served it before.
 func (p *planner) wasRegistered(w install.Webhook) bool {
 	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
-	return before != nil && isRegistered(*before)
+	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
 // remembering keeps the name of a registration that was taken away, by which later
