@@ -56,7 +56,7 @@ func (p *planner) wantConversions(conversions []install.Conversion) {
 			continue
 		}
 		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
-			p.plan.Steps = append(p.plan.Steps, conversionStep(live, c.Spec))
+			p.take(conversionStep(live, c.Spec))
 		}
 	}
 }
@@ -83,7 +83,9 @@ func (p *planner) unconvertStale() {
 		}
 	}
 	ended := EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Populated, false)
-	p.plan.Steps = append(p.plan.Steps, ended.Steps...)
+	for _, step := range ended.Steps {
+		p.take(step)
+	}
 	p.plan.Count = append(p.plan.Count, ended.Count...)
 	p.inUse = ended.InUse
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // What the API server refused is not tried again in the same pass, the phase says what
@@ -154,5 +155,20 @@ func TestRefusedUnregistration(t *testing.T) {
 	c.refuse("MutatingWebhookConfiguration", "the API server refuses it: forbidden")
 	if steps := stepsOf(c.pass()); len(steps) > 0 {
 		t.Errorf("steps %q", steps)
+	}
+}
+
+// Nor is what it will not let go without a conversion.
+func TestRefusedEndOfConversion(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	crd := convertedCRD("manager-service", []string{"v2"}, "-v1", "v2")
+	crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
+	c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
+	if diff := cmp.Diff([]string{"convert CustomResourceDefinition things.example.com: spec.conversion"}, stepsOf(c.next())); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	c.refuse(crdKey(crd.Name), "the API server refuses it: forbidden")
+	if steps := stepsOf(c.next()); len(steps) > 0 {
+		t.Errorf("refused, the steps are %q", steps)
 	}
 }
