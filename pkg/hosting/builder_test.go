@@ -1,0 +1,273 @@
+package hosting_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+func idle(ctx context.Context, _ hosting.Environment) error {
+	<-ctx.Done()
+	return nil
+}
+
+func admitAll(context.Context, hosting.Request[*corev1.Pod]) error { return nil }
+
+func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
+	good := hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)}
+	with := func(change func(*hosting.Webhook)) func(*hosting.Builder) {
+		w := good
+		change(&w)
+		return func(b *hosting.Builder) { b.RegisterWebhook("pods", w) }
+	}
+	for name, test := range map[string]struct {
+		build func(*hosting.Builder)
+		want  string
+	}{
+		"nothing":        {func(*hosting.Builder) {}, "nothing is registered"},
+		"all taken back": {func(b *hosting.Builder) { b.RegisterController("a", idle); b.DeregisterController("a") }, "nothing is registered"},
+		"a controller without a function": {
+			func(b *hosting.Builder) { b.RegisterController("a", nil) }, `controller "a": there is no function`,
+		},
+		"a controller twice": {
+			func(b *hosting.Builder) { b.RegisterController("a", idle); b.RegisterController("a", idle) },
+			`controller "a" is registered twice`,
+		},
+		"a webhook twice": {
+			func(b *hosting.Builder) { b.RegisterWebhook("a", good); b.RegisterWebhook("a", good) },
+			`webhook "a" is registered twice`,
+		},
+		"a webhook that is not there": {
+			func(b *hosting.Builder) { b.RegisterWebhook("a", good); b.DeregisterWebhook("b") },
+			`webhook "b" is not registered: there are "a"`,
+		},
+		"a controller that is not there": {func(b *hosting.Builder) { b.DeregisterController("b") }, `controller "b" is not registered`},
+		"a name for nothing":             {func(b *hosting.Builder) { b.RegisterWebhook("A B", good) }, `webhook "A B": a lowercase RFC 1123 label`},
+		"one path twice": {
+			func(b *hosting.Builder) {
+				b.RegisterWebhook("a", good)
+				w := good
+				w.Path = "/a"
+				b.RegisterWebhook("b", w)
+			},
+			`webhooks "a" and "b" both have the path /a`,
+		},
+		"no handler":      {with(func(w *hosting.Webhook) { w.Handler = nil }), "it has no Handler"},
+		"no function":     {with(func(w *hosting.Webhook) { w.Handler = hosting.Validating[*corev1.Pod](nil) }), "its handler has no function"},
+		"no kinds":        {with(func(w *hosting.Webhook) { w.Kinds = nil }), "it has no Kinds"},
+		"a relative path": {with(func(w *hosting.Webhook) { w.Path = "a" }), `path "a"`},
+		"a path of dots":  {with(func(w *hosting.Webhook) { w.Path = "/a/../b" }), `path "/a/../b"`},
+		"the probes' path": {
+			with(func(w *hosting.Webhook) { w.Path = "/readyz" }), "the server answers it itself",
+		},
+		"a kind of another type": {
+			with(func(w *hosting.Webhook) {
+				w.Kinds = append(slices.Clone(pods), appsv1.SchemeGroupVersion.WithKind("Deployment"))
+			}),
+			"its handler takes *v1.Pod, which is not the type of apps/v1, Kind=Deployment",
+		},
+		"a conversion with kinds": {
+			with(func(w *hosting.Webhook) { w.Handler = windows() }), "a conversion has no Kinds",
+		},
+		"a conversion with operations": {
+			with(func(w *hosting.Webhook) {
+				w.Handler, w.Kinds, w.Operations = windows(), nil, []admissionv1.Operation{admissionv1.Create}
+			}),
+			"a conversion has no Kinds and no Operations",
+		},
+		"a conversion to nothing": {
+			with(func(w *hosting.Webhook) {
+				w.Handler, w.Kinds = hosting.Conversion[*window](windowKind("v1")), nil
+			}),
+			"there is nothing to convert",
+		},
+		"a conversion of one version twice": {
+			with(func(w *hosting.Webhook) {
+				w.Handler, w.Kinds = hosting.Conversion(windowKind("v1"), spokeOf(windowKind("v1"))), nil
+			}),
+			"version v1 is there twice",
+		},
+		"a conversion between kinds": {
+			with(func(w *hosting.Webhook) {
+				w.Handler, w.Kinds = hosting.Conversion(windowKind("v1"), spokeOf(corev1.SchemeGroupVersion.WithKind("Pod"))), nil
+			}),
+			"is another kind than the hub",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := hosting.NewBuilder("test")
+			test.build(b)
+			if err := run(t.Context(), b); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func spokeOf(kind schema.GroupVersionKind) hosting.SpokeVersion[*window] {
+	nothing := func(*window, *window) error { return nil }
+	return hosting.Spoke(kind, nothing, nothing)
+}
+
+func TestABuilderNeedsAName(t *testing.T) {
+	b := hosting.NewBuilder("Not A Name")
+	b.RegisterController("a", idle)
+	if err := run(t.Context(), b); err == nil || !strings.Contains(err.Error(), `NewBuilder("Not A Name")`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A type that Kubernetes does not know may stand for any kind, and so may those that are
+// made for all.
+func TestKindsOfForeignTypes(t *testing.T) {
+	w := hosting.Webhook{
+		Kinds: []schema.GroupVersionKind{windowKind("v1")},
+		Handler: hosting.Validating(func(context.Context, hosting.Request[*window]) error {
+			return nil
+		}),
+	}
+	if _, err := hosting.NewHTTPHandler("w", w); err != nil {
+		t.Error(err)
+	}
+	w.Handler = hosting.Validating(func(context.Context, hosting.Request[*unstructured.Unstructured]) error {
+		return nil
+	})
+	if _, err := hosting.NewHTTPHandler("w", w); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFlagsAreThoseThatMakeSense(t *testing.T) {
+	controller := func(b *hosting.Builder) { b.RegisterController("sweeper", idle) }
+	webhook := func(b *hosting.Builder) {
+		b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	}
+	for name, test := range map[string]struct {
+		build      []func(*hosting.Builder)
+		has, lacks []string
+	}{
+		"controllers": {
+			[]func(*hosting.Builder){controller},
+			[]string{"kubeconfig", "leader-elect", "v", "feature-gates", "own"},
+			[]string{"controllers", "webhooks", "secure-port", "register-webhooks"},
+		},
+		"webhooks": {
+			[]func(*hosting.Builder){webhook},
+			[]string{"secure-port", "cert-dir", "tls-min-version", "tls-cipher-suites", "disable-http2-serving", "http2-max-streams-per-connection", "register-webhooks", "client-ca-file", "drain-period", "own"},
+			[]string{"controllers", "webhooks", "leader-elect"},
+		},
+		"both": {
+			[]func(*hosting.Builder){controller, webhook},
+			[]string{"controllers", "webhooks", "leader-elect", "secure-port", "register-webhooks", "own"},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := hosting.NewBuilder("test")
+			b.Flags().String("own", "", "the author's own flag")
+			for _, build := range test.build {
+				build(b)
+			}
+			flags := b.Command().Flags()
+			for _, flag := range test.has {
+				if flags.Lookup(flag) == nil {
+					t.Errorf("there is no --%s", flag)
+				}
+			}
+			for _, flag := range test.lacks {
+				if flags.Lookup(flag) != nil {
+					t.Errorf("there is --%s", flag)
+				}
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	b := hosting.NewBuilder("test")
+	b.RegisterController("sweeper", idle)
+	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	flags := b.Command().Flags()
+	for name, want := range map[string]string{
+		"controllers":           "[*]",
+		"webhooks":              "[]",
+		"secure-port":           "9443",
+		"cert-dir":              "/tmp/k8s-webhook-server/serving-certs",
+		"authenticate-callers":  "false",
+		"authorize-callers":     "false",
+		"register-webhooks":     "false",
+		"disable-http2-serving": "false",
+	} {
+		if got := flags.Lookup(name).Value.String(); got != want {
+			t.Errorf("--%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestHelpSaysWhatThereIs(t *testing.T) {
+	b := hosting.NewBuilder("test")
+	b.RegisterController("sweeper", idle)
+	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	var out bytes.Buffer
+	cmd := b.Command()
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--help"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Registration flags:", `of "sweeper"`, `of "pods"`, "CloudWebhookServer=true|false (BETA - default=true)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWhatTheFlagsLeave(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"an unknown webhook":      {[]string{"--webhooks=pds"}, `--webhooks: there is no "pds": name "pods"`},
+		"an unknown controller":   {[]string{"--controllers=-all"}, `--controllers: there is no "-all": name "sweeper"`},
+		"nothing":                 {[]string{"--controllers="}, "nothing runs"},
+		"only what the gate bars": {[]string{"--controllers=", "--webhooks=*", "--feature-gates=CloudWebhookServer=false"}, "nothing runs"},
+		"a drain of less":         {[]string{"--drain-period=-1s"}, "--drain-period=-1s"},
+		"no way to the webhooks":  {[]string{"--register-webhooks"}, "one of --webhook-service and --webhook-url"},
+		"no port":                 {[]string{"--secure-port=0"}, "--secure-port"},
+		"an argument":             {[]string{"extra"}, "unknown command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := hosting.NewBuilder("test")
+			b.RegisterController("sweeper", idle)
+			b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+			if err := run(t.Context(), b, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// run runs the command and returns what it ends with.
+func run(ctx context.Context, b *hosting.Builder, args ...string) error {
+	cmd := b.Command()
+	return execute(ctx, cmd, args...)
+}
+
+func execute(ctx context.Context, cmd *cobra.Command, args ...string) error {
+	cmd.SetArgs(append([]string{"--health-bind-address="}, args...))
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	return cmd.ExecuteContext(ctx)
+}

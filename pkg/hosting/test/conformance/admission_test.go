@@ -1,0 +1,150 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+var configMaps = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap")}
+
+// obey does what the ConfigMap says.
+func obey(ctx context.Context, r hosting.Request[*corev1.ConfigMap]) error {
+	object := r.Object
+	if r.Operation == admissionv1.Delete {
+		object = r.OldObject
+	}
+	switch object.Data["do"] {
+	case "deny":
+		return hosting.Deny("ConfigMap %s asked for it", object.Name)
+	case "invalid":
+		return hosting.DenyStatus(metav1.Status{Message: "that is not valid", Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity})
+	case "warn":
+		r.Warn("mind the %s", "gap")
+		r.Annotate("verdict", "with a warning")
+	case "label":
+		object.Labels = map[string]string{"by/hosting": "yes"}
+		delete(object.Data, "secret")
+		object.BinaryData = map[string][]byte{"b": {0, 255}}
+	case "fail":
+		return errors.New("the lookup failed")
+	case "panic":
+		panic("oops")
+	case "wait":
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+// obeying is a webhook for the ConfigMaps of one namespace, called for all operations.
+func obeying(form func(func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler, namespace string) hosting.Webhook {
+	return hosting.Webhook{
+		Kinds:      configMaps,
+		Operations: []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete},
+		Handler:    form(obey),
+		Registration: hosting.Registration{
+			FailurePolicy:     admissionregistrationv1.Fail,
+			NamespaceSelector: selecting(namespace),
+		},
+	}
+}
+
+func TestValidating(t *testing.T) {
+	namespace := newNamespace(t)
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+	start(t, b, "--register-webhooks")
+	client, warnings := newClient(t)
+	waitUntilCalled(t, client, namespace)
+
+	t.Run("allow", func(t *testing.T) {
+		if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	for do, want := range map[string]metav1.Status{
+		"deny":    {Code: 403, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "judge.` + namespace + `.hosting" denied the request: ConfigMap deny asked for it`},
+		"invalid": {Code: 422, Reason: metav1.StatusReasonInvalid, Message: `admission webhook "judge.` + namespace + `.hosting" denied the request: that is not valid`},
+		"fail":    {Code: 500, Reason: metav1.StatusReasonInternalError, Message: `Internal error occurred: failed calling webhook "judge.` + namespace + `.hosting": failed to call webhook: the lookup failed`},
+		"panic":   {Code: 500, Reason: metav1.StatusReasonInternalError, Message: `Internal error occurred: failed calling webhook "judge.` + namespace + `.hosting": failed to call webhook: the handler panicked: oops`},
+	} {
+		t.Run(do, func(t *testing.T) {
+			_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing(do), metav1.CreateOptions{})
+			var status apierrors.APIStatus
+			if !errors.As(err, &status) {
+				t.Fatalf("got %v", err)
+			}
+			got := status.Status()
+			if got.Code != want.Code || got.Reason != want.Reason || got.Message != want.Message {
+				t.Errorf("got %d %s: %s\nwant %d %s: %s", got.Code, got.Reason, got.Message, want.Code, want.Reason, want.Message)
+			}
+		})
+	}
+	t.Run("warn and annotate", func(t *testing.T) {
+		place := logEnd(t)
+		warnings.take()
+		if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("warn"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"mind the gap"}, warnings.take()); diff != "" {
+			t.Errorf("warnings (-want +got):\n%s", diff)
+		}
+		waitForAnnotation(t, place, "judge."+namespace+".hosting/verdict", "with a warning")
+	})
+	t.Run("delete", func(t *testing.T) {
+		const name = "allow"
+		if err := client.CoreV1().ConfigMaps(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("dry run", func(t *testing.T) {
+		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("a dry run went by the webhook: %v", err)
+		}
+	})
+}
+
+func TestMutating(t *testing.T) {
+	namespace := newNamespace(t)
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("change", obeying(hosting.Mutating[*corev1.ConfigMap], namespace))
+	start(t, b, "--register-webhooks")
+	client, _ := newClient(t)
+	waitUntilCalled(t, client, namespace)
+
+	object := doing("label")
+	object.Data["secret"] = "x"
+	object.Annotations = map[string]string{"by/author": "kept"}
+	got, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := object.DeepCopy()
+	want.Labels = map[string]string{"by/hosting": "yes"}
+	want.Data = map[string]string{"do": "label"}
+	want.BinaryData = map[string][]byte{"b": {0, 255}}
+	got.ObjectMeta = metav1.ObjectMeta{Name: got.Name, Labels: got.Labels, Annotations: got.Annotations}
+	want.TypeMeta, got.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+
+	_, err = client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ConfigMap deny asked for it") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// window has one size in v1, and width and height in v2.
+type window struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Size              string `json:"size,omitempty"`
+	Width             string `json:"width,omitempty"`
+	Height            string `json:"height,omitempty"`
+}
+
+func (w *window) DeepCopyObject() runtime.Object {
+	c := *w
+	c.ObjectMeta = *w.ObjectMeta.DeepCopy()
+	return &c
+}
+
+func split(from, to *window) error {
+	var ok bool
+	if to.Width, to.Height, ok = strings.Cut(from.Size, "x"); !ok {
+		return fmt.Errorf("size %q is not WIDTHxHEIGHT", from.Size)
+	}
+	return nil
+}
+
+func join(from, to *window) error {
+	to.Size = from.Width + "x" + from.Height
+	return nil
+}
+
+func TestConversion(t *testing.T) {
+	namespace := newNamespace(t)
+	if err := cluster.InstallCRDs(t.Context(), "testdata/windows.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	kind := schema.GroupVersionKind{Group: "house.example.com", Version: "v2", Kind: "Window"}
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("windows", hosting.Webhook{
+		Handler: hosting.Conversion(kind, hosting.Spoke(kind.GroupKind().WithVersion("v1"), split, join)),
+	})
+	start(t, b, "--register-webhooks")
+	v1, v2 := windowsOf(t, namespace, "v1"), windowsOf(t, namespace, "v2")
+
+	one := map[string]any{
+		"metadata": map[string]any{"name": "one", "labels": map[string]any{"a": "b"}, "finalizers": []any{"house.example.com/f"}},
+		"size":     "2x3",
+	}
+	made := create(t, v1, one)
+	eventually(t, "v2 is converted", func() bool {
+		got, err := v2.Get(t.Context(), "one", metav1.GetOptions{})
+		return err == nil && got.Object["width"] == "2"
+	})
+	read, err := v2.Get(t.Context(), "one", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := made.DeepCopy()
+	want.SetAPIVersion("house.example.com/v2")
+	delete(want.Object, "size")
+	want.Object["width"], want.Object["height"] = "2", "3"
+	if diff := cmp.Diff(want.Object, read.Object); diff != "" {
+		t.Errorf("v1 read as v2 (-want +got):\n%s", diff)
+	}
+
+	read.Object["width"] = "4"
+	if _, err := v2.Update(t.Context(), read, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	create(t, v2, map[string]any{"metadata": map[string]any{"name": "two"}, "width": "5", "height": "6"})
+	list, err := v1.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]any{}
+	for _, w := range list.Items {
+		sizes[w.GetName()] = w.Object["size"]
+	}
+	if diff := cmp.Diff(map[string]any{"one": "4x3", "two": "5x6"}, sizes); diff != "" {
+		t.Errorf("v2 listed as v1 (-want +got):\n%s", diff)
+	}
+
+	create(t, v1, map[string]any{"metadata": map[string]any{"name": "bad"}, "size": "big"})
+	_, err = v2.Get(t.Context(), "bad", metav1.GetOptions{})
+	if err == nil || !strings.Contains(err.Error(), `size "big" is not WIDTHxHEIGHT`) {
+		t.Errorf("what cannot be converted is answered with: %v", err)
+	}
+}
+
+func windowsOf(t *testing.T, namespace, version string) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(schema.GroupVersionResource{Group: "house.example.com", Version: version, Resource: "windows"}).Namespace(namespace)
+}
+
+// create fills in the version, and waits while the API server has not learned of the
+// webhook.
+func create(t *testing.T, windows dynamic.ResourceInterface, fields map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	var made *unstructured.Unstructured
+	eventually(t, "a Window is made", func() bool {
+		object := &unstructured.Unstructured{Object: fields}
+		object.SetKind("Window")
+		object.SetAPIVersion("house.example.com/v2")
+		if _, ok := fields["size"]; ok {
+			object.SetAPIVersion("house.example.com/v1")
+		}
+		var err error
+		made, err = windows.Create(t.Context(), object, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsInternalError(err) && !apierrors.IsServerTimeout(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	return made
+}

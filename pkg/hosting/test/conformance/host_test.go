@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// host is a command that runs in the test's process, on a loopback address of its own.
+type host struct {
+	address string
+	certs   string
+	stop    context.CancelFunc
+	ended   chan struct{}
+	err     error // once ended is closed
+}
+
+var hosts atomic.Int32
+
+// newAddress returns an address that neither another test's process has nor another host
+// of this one.
+func newAddress() string {
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", hosts.Add(1), byte(pid>>8), byte(pid))
+}
+
+// start starts the command and returns when it is ready. It ends with the test, at the
+// latest.
+func start(t *testing.T, b *hosting.Builder, args ...string) *host {
+	t.Helper()
+	h := launch(t, b, newAddress(), args...)
+	h.waitUntilReady(t)
+	return h
+}
+
+// launch starts the command at an address, under a certificate of its own making.
+func launch(t *testing.T, b *hosting.Builder, address string, args ...string) *host {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	h := &host{address: address, certs: t.TempDir(), stop: stop, ended: make(chan struct{})}
+	cmd := b.Command()
+	cmd.SetArgs(append([]string{
+		"--kubeconfig=" + cluster.Kubeconfig,
+		"--bind-address=" + address,
+		"--health-bind-address=" + address + ":8081",
+		"--cert-dir=" + h.certs,
+		"--self-signed-certificate",
+		"--webhook-url=" + h.url(""),
+		"--drain-period=100ms",
+	}, args...))
+	go func() {
+		defer close(h.ended)
+		h.err = cmd.ExecuteContext(ctx)
+	}()
+	t.Cleanup(func() {
+		if err := h.end(); err != nil {
+			t.Errorf("the host ended with: %v", err)
+		}
+	})
+	return h
+}
+
+// end has the command drain and returns what it ends with.
+func (h *host) end() error {
+	h.stop()
+	<-h.ended
+	return h.err
+}
+
+func (h *host) url(path string) string {
+	return "https://" + h.address + ":9443" + path
+}
+
+func (h *host) waitUntilReady(t *testing.T) {
+	t.Helper()
+	eventually(t, "the host is ready", func() bool {
+		select {
+		case <-h.ended:
+			t.Fatalf("the host ended with: %v", h.err)
+		default:
+		}
+		code, _ := h.get(t, "/readyz")
+		return code == http.StatusOK
+	})
+}
+
+// get asks the plain port for health or metrics.
+func (h *host) get(t *testing.T, path string) (code int, body string) {
+	t.Helper()
+	response, err := http.Get("http://" + h.address + ":8081" + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+// eventually waits for what must become true, looking often.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(30 * time.Second); !so(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}

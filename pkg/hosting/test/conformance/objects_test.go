@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// newClient returns an administrator's, and the warnings that it gets.
+func newClient(t *testing.T) (kubernetes.Interface, *warnings) {
+	t.Helper()
+	config := cluster.Config()
+	w := &warnings{}
+	config.WarningHandler = w
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, w
+}
+
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (w *warnings) HandleWarningHeader(_ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// take returns those that have come since the last time.
+func (w *warnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	texts := w.texts
+	w.texts = nil
+	return texts
+}
+
+// newNamespace makes one that is named by the test, and removes afterwards what a
+// Builder of that name has registered.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	return newNamespaceOf(t, strings.ToLower(t.Name()))
+}
+
+func newNamespaceOf(t *testing.T, name string) string {
+	t.Helper()
+	client, _ := newClient(t)
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	made, err := client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unregister(t, client, made.Name) })
+	return made.Name
+}
+
+func unregister(t *testing.T, client kubernetes.Interface, builder string) {
+	t.Helper()
+	ctx := context.Background()
+	validating := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	vs, err := validating.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vs.Items {
+		if strings.HasPrefix(v.Name, builder+"-") {
+			mustBeGone(t, validating.Delete(ctx, v.Name, metav1.DeleteOptions{}))
+		}
+	}
+	mutating := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	ms, err := mutating.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range ms.Items {
+		if strings.HasPrefix(m.Name, builder+"-") {
+			mustBeGone(t, mutating.Delete(ctx, m.Name, metav1.DeleteOptions{}))
+		}
+	}
+}
+
+func mustBeGone(t *testing.T, err error) {
+	t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+func selecting(namespace string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
+}
+
+// doing is a ConfigMap that tells obey what to do.
+func doing(what string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: what}, Data: map[string]string{"do": what}}
+}
+
+// waitUntilCalled returns when the API server has learned of the webhook.
+func waitUntilCalled(t *testing.T, client kubernetes.Interface, namespace string) {
+	t.Helper()
+	eventually(t, "the API server calls the webhook", func() bool {
+		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.IsForbidden(err)
+	})
+}
+
+func logEnd(t *testing.T) int64 {
+	t.Helper()
+	if !cluster.Audit.Available() {
+		t.Skip("the audit log of the cluster that KUBECONFIG names cannot be read")
+	}
+	place, err := cluster.Audit.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place
+}
+
+func waitForAnnotation(t *testing.T, place int64, key, value string) {
+	t.Helper()
+	eventually(t, "the audit log has "+key, func() bool {
+		events, err := cluster.Audit.Since(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range events {
+			if event.Annotations[key] == value {
+				return true
+			}
+		}
+		return false
+	})
+}
