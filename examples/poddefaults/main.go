@@ -15,10 +15,12 @@ import (
 // webhookPath is the webhookPath of the bundle's webhook definition.
 const webhookPath = "/apply-poddefault"
 
-func main() {
+func main() { os.Exit(newBuilder().Run()) }
+
+func newBuilder() *hosting.Builder {
 	b := hosting.NewBuilder("poddefaults")
 	b.RegisterWebhook("poddefaults", newWebhook(newStore()))
-	os.Exit(b.Run())
+	return b
 }
 
 func newWebhook(s *store) hosting.Webhook {

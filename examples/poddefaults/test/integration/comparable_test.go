@@ -1,0 +1,79 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
+)
+
+// comparable is what of a pod does not depend on when the API server's own plugins saw it.
+func comparable(pod *corev1.Pod) *corev1.Pod {
+	same := &corev1.Pod{Spec: *pod.Spec.DeepCopy()}
+	same.Labels = pod.Labels
+	for key, value := range pod.Annotations {
+		if !isMark(key) {
+			metav1.SetMetaDataAnnotation(&same.ObjectMeta, key, value)
+		}
+	}
+	// These two come after what is there already, the author's or the author's and ours.
+	same.Spec.Tolerations = slices.DeleteFunc(same.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return strings.HasPrefix(t.Key, "node.kubernetes.io/")
+	})
+	moveTokenLast(&same.Spec)
+	return same
+}
+
+// moveTokenLast also gives the volume of the token a name that is not made up.
+func moveTokenLast(spec *corev1.PodSpec) {
+	const prefix, name = "kube-api-access-", "kube-api-access-any"
+	spec.Volumes = last(spec.Volumes, func(v *corev1.Volume) bool {
+		is := strings.HasPrefix(v.Name, prefix)
+		if is {
+			v.Name = name
+		}
+		return is
+	})
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			containers[i].VolumeMounts = last(containers[i].VolumeMounts, func(m *corev1.VolumeMount) bool {
+				is := strings.HasPrefix(m.Name, prefix)
+				if is {
+					m.Name = name
+				}
+				return is
+			})
+		}
+	}
+}
+
+// last moves the elements that match behind the others.
+func last[T any](all []T, matches func(*T) bool) []T {
+	var others, matching []T
+	for _, element := range all {
+		if matches(&element) {
+			matching = append(matching, element)
+		} else {
+			others = append(others, element)
+		}
+	}
+	return append(others, matching...)
+}
+
+// appliedTo are the resourceVersions of the PodDefaults that a pod has, by their names.
+func appliedTo(pod *corev1.Pod) map[string]string {
+	applied := map[string]string{}
+	for key, value := range pod.Annotations {
+		if isMark(key) {
+			applied[strings.TrimPrefix(key, merge.AppliedAnnotation(""))] = value
+		}
+	}
+	return applied
+}
+
+func isMark(annotation string) bool {
+	return strings.HasPrefix(annotation, merge.AppliedAnnotation(""))
+}
