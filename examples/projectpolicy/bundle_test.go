@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +21,7 @@ import (
 const csvFile = "bundle/manifests/projectpolicy.clusterserviceversion.yaml"
 
 func TestBundleRegistersWhatTheServerServes(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	if n := len(csv.Spec.WebhookDefinitions); n != 1 {
 		t.Fatalf("%d webhook definitions", n)
 	}
@@ -55,7 +55,7 @@ func TestBundleRegistersWhatTheServerServes(t *testing.T) {
 }
 
 func TestInstallGrantsWhatTheBundleAsks(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	asked := csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions
 	if len(asked) != 1 {
 		t.Fatalf("clusterPermissions for %d accounts", len(asked))
@@ -96,7 +96,7 @@ func TestKustomizationHoldsTheWholeBundle(t *testing.T) {
 }
 
 func TestSamples(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	sample := read[policy.ProjectPolicy](t, "samples/projectpolicy.yaml")
 	var examples []policy.ProjectPolicy
 	if err := json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &examples); err != nil {

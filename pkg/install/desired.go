@@ -6,7 +6,7 @@
 package install
 
 import (
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -77,8 +77,8 @@ type Webhook struct {
 	Description operatorsv1alpha1.WebhookDescription
 	// Port is the Service's port that the webhook is called on.
 	Port       int32
-	Validating *admissionv1.ValidatingWebhookConfiguration
-	Mutating   *admissionv1.MutatingWebhookConfiguration
+	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
 	// Conversions are those of a conversion webhook.
 	Conversions []Conversion
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -15,7 +15,7 @@ import (
 // guards are what the rule of a webhook must not include: a webhook that can refuse
 // these can refuse its own repair. The messages are OLM v0's to the letter.
 var guards = []struct {
-	includes func(admissionv1.RuleWithOperations) bool
+	includes func(admissionregistrationv1.RuleWithOperations) bool
 	message  string
 	wayOut   string
 }{
@@ -35,7 +35,7 @@ var guards = []struct {
 		"remove it from apiGroups",
 	},
 	{
-		both(onGroup(admissionv1.GroupName), onResource(
+		both(onGroup(admissionregistrationv1.GroupName), onResource(
 			"*",
 			"mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
 			"validatingwebhookconfigurations", "validatingwebhookconfiguration",
@@ -92,7 +92,7 @@ func RuleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 //
 // It looks at groups and resources alone, as OLM v0 does, whatever the operations,
 // versions and scope.
-func Forbidden(rule admissionv1.RuleWithOperations) (message, wayOut string) {
+func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut string) {
 	for _, guard := range guards {
 		if guard.includes(rule) {
 			return guard.message, guard.wayOut
@@ -102,8 +102,8 @@ func Forbidden(rule admissionv1.RuleWithOperations) (message, wayOut string) {
 }
 
 // onGroup is true of rules for an API group.
-func onGroup(name string) func(admissionv1.RuleWithOperations) bool {
-	return func(rule admissionv1.RuleWithOperations) bool {
+func onGroup(name string) func(admissionregistrationv1.RuleWithOperations) bool {
+	return func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(rule.APIGroups, func(group string) bool {
 			return fold(group) == name
 		})
@@ -111,8 +111,8 @@ func onGroup(name string) func(admissionv1.RuleWithOperations) bool {
 }
 
 // onResource is true of rules for one of these resources, or for a subresource of one.
-func onResource(names ...string) func(admissionv1.RuleWithOperations) bool {
-	return func(rule admissionv1.RuleWithOperations) bool {
+func onResource(names ...string) func(admissionregistrationv1.RuleWithOperations) bool {
+	return func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(rule.Resources, func(resource string) bool {
 			parent, _, _ := strings.Cut(resource, "/")
 			return slices.Contains(names, fold(parent))
@@ -120,8 +120,8 @@ func onResource(names ...string) func(admissionv1.RuleWithOperations) bool {
 	}
 }
 
-func both(one, other func(admissionv1.RuleWithOperations) bool) func(admissionv1.RuleWithOperations) bool {
-	return func(rule admissionv1.RuleWithOperations) bool { return one(rule) && other(rule) }
+func both(one, other func(admissionregistrationv1.RuleWithOperations) bool) func(admissionregistrationv1.RuleWithOperations) bool {
+	return func(rule admissionregistrationv1.RuleWithOperations) bool { return one(rule) && other(rule) }
 }
 
 // fold takes away what the API server would not match anyway, case and blanks, so

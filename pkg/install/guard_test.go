@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -178,7 +178,7 @@ var protectedRequests = []request{
 // isMatchedBy follows the documentation of RuleWithOperations: "*" is every resource
 // and no subresource, "*/*" is both, "x/*" is every subresource of x, "*/y" is y of
 // every resource. The API server's matcher takes "x/*" and "*/*" for x itself as well.
-func (r request) isMatchedBy(rule admissionv1.RuleWithOperations) bool {
+func (r request) isMatchedBy(rule admissionregistrationv1.RuleWithOperations) bool {
 	forGroup := false
 	for _, group := range rule.APIGroups {
 		forGroup = forGroup || group == "*" || group == r.group
@@ -206,14 +206,14 @@ const (
 )
 
 func webhookOf(
-	generateName string, kind operatorsv1alpha1.WebhookAdmissionType, rules ...admissionv1.RuleWithOperations,
+	generateName string, kind operatorsv1alpha1.WebhookAdmissionType, rules ...admissionregistrationv1.RuleWithOperations,
 ) operatorsv1alpha1.WebhookDescription {
 	return operatorsv1alpha1.WebhookDescription{GenerateName: generateName, Type: kind, Rules: rules}
 }
 
-func ruleOf(groups, resources []string) admissionv1.RuleWithOperations {
-	return admissionv1.RuleWithOperations{
-		Operations: []admissionv1.OperationType{admissionv1.Create},
-		Rule:       admissionv1.Rule{APIGroups: groups, APIVersions: []string{"v1"}, Resources: resources},
+func ruleOf(groups, resources []string) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: groups, APIVersions: []string{"v1"}, Resources: resources},
 	}
 }

@@ -3,7 +3,7 @@ package install
 import (
 	"strconv"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -19,15 +19,15 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 	w := Webhook{Description: d, Port: port}
 	switch d.Type {
 	case operatorsv1alpha1.ValidatingAdmissionWebhook:
-		w.Validating = &admissionv1.ValidatingWebhookConfiguration{
+		w.Validating = &admissionregistrationv1.ValidatingWebhookConfiguration{
 			TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
 			ObjectMeta: configurationMeta(in, d),
-			Webhooks: []admissionv1.ValidatingWebhook{{
+			Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 				Name:                    d.GenerateName,
 				ClientConfig:            clientConfig(in, d, port),
 				Rules:                   rules(d),
-				FailurePolicy:           defaulted(d.FailurePolicy, admissionv1.Fail),
-				MatchPolicy:             defaulted(d.MatchPolicy, admissionv1.Equivalent),
+				FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
+				MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
 				NamespaceSelector:       in.Scope.WebhookSelector(),
 				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
 				SideEffects:             d.SideEffects,
@@ -36,21 +36,21 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 			}},
 		}
 	case operatorsv1alpha1.MutatingAdmissionWebhook:
-		w.Mutating = &admissionv1.MutatingWebhookConfiguration{
+		w.Mutating = &admissionregistrationv1.MutatingWebhookConfiguration{
 			TypeMeta:   configurationType("MutatingWebhookConfiguration"),
 			ObjectMeta: configurationMeta(in, d),
-			Webhooks: []admissionv1.MutatingWebhook{{
+			Webhooks: []admissionregistrationv1.MutatingWebhook{{
 				Name:                    d.GenerateName,
 				ClientConfig:            clientConfig(in, d, port),
 				Rules:                   rules(d),
-				FailurePolicy:           defaulted(d.FailurePolicy, admissionv1.Fail),
-				MatchPolicy:             defaulted(d.MatchPolicy, admissionv1.Equivalent),
+				FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
+				MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
 				NamespaceSelector:       in.Scope.WebhookSelector(),
 				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
 				SideEffects:             d.SideEffects,
 				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
 				AdmissionReviewVersions: d.AdmissionReviewVersions,
-				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy),
+				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy),
 			}},
 		}
 	case operatorsv1alpha1.ConversionWebhook:
@@ -60,7 +60,7 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 }
 
 func configurationType(kind string) metav1.TypeMeta {
-	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
+	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
 // configurationMeta carries the labels by which OLM's users find a registration,
@@ -84,9 +84,9 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 	}
 }
 
-func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionv1.WebhookClientConfig {
-	return admissionv1.WebhookClientConfig{
-		Service: &admissionv1.ServiceReference{
+func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{
+		Service: &admissionregistrationv1.ServiceReference{
 			Namespace: in.CSV.Namespace,
 			Name:      in.Services[d.DeploymentName],
 			Path:      d.WebhookPath,
@@ -96,11 +96,11 @@ func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) 
 	}
 }
 
-func rules(d operatorsv1alpha1.WebhookDescription) []admissionv1.RuleWithOperations {
-	var withDefaults []admissionv1.RuleWithOperations
+func rules(d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.RuleWithOperations {
+	var withDefaults []admissionregistrationv1.RuleWithOperations
 	for _, r := range d.Rules {
 		rule := *r.DeepCopy()
-		rule.Scope = defaulted(rule.Scope, admissionv1.AllScopes)
+		rule.Scope = defaulted(rule.Scope, admissionregistrationv1.AllScopes)
 		withDefaults = append(withDefaults, rule)
 	}
 	return withDefaults

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -14,7 +14,7 @@ import (
 
 // Every default of the API server is written out.
 func TestConfigurationsOfABareDescription(t *testing.T) {
-	sideEffects := admissionv1.SideEffectClassNone
+	sideEffects := admissionregistrationv1.SideEffectClassNone
 	bare := func(kind operatorsv1alpha1.WebhookAdmissionType, generateName string) operatorsv1alpha1.WebhookDescription {
 		return servedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
 			d.Type, d.GenerateName, d.SideEffects = kind, generateName, &sideEffects
@@ -22,24 +22,24 @@ func TestConfigurationsOfABareDescription(t *testing.T) {
 	}
 	d := rendered(t, inputOf(operator(deployments(deploymentOf("manager")), bare(validating, "v.example.com"), bare(mutating, "m.example.com"))))
 
-	client := admissionv1.WebhookClientConfig{
-		Service:  &admissionv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(443))},
+	client := admissionregistrationv1.WebhookClientConfig{
+		Service:  &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(443))},
 		CABundle: []byte("ca of manager"),
 	}
-	rules := []admissionv1.RuleWithOperations{ruleOf([]string{"apps"}, []string{"deployments"})}
-	rules[0].Scope = new(admissionv1.AllScopes)
-	wantValidating := []admissionv1.ValidatingWebhook{{
+	rules := []admissionregistrationv1.RuleWithOperations{ruleOf([]string{"apps"}, []string{"deployments"})}
+	rules[0].Scope = new(admissionregistrationv1.AllScopes)
+	wantValidating := []admissionregistrationv1.ValidatingWebhook{{
 		Name: "v.example.com", ClientConfig: client, Rules: rules,
-		FailurePolicy: new(admissionv1.Fail), MatchPolicy: new(admissionv1.Equivalent),
+		FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
 		SideEffects: &sideEffects, TimeoutSeconds: new(int32(10)), AdmissionReviewVersions: []string{"v1"},
 	}}
-	wantMutating := []admissionv1.MutatingWebhook{{
+	wantMutating := []admissionregistrationv1.MutatingWebhook{{
 		Name: "m.example.com", ClientConfig: client, Rules: rules,
-		FailurePolicy: new(admissionv1.Fail), MatchPolicy: new(admissionv1.Equivalent),
+		FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
 		SideEffects: &sideEffects, TimeoutSeconds: new(int32(10)), AdmissionReviewVersions: []string{"v1"},
-		ReinvocationPolicy: new(admissionv1.NeverReinvocationPolicy),
+		ReinvocationPolicy: new(admissionregistrationv1.NeverReinvocationPolicy),
 	}}
 	if diff := cmp.Diff(wantValidating, d.Webhooks[0].Validating.Webhooks); diff != "" {
 		t.Errorf("validating (-want +got):\n%s", diff)
@@ -54,18 +54,18 @@ func TestConfigurationOfAFullDescription(t *testing.T) {
 	full := servedBy("manager", onPort(8443, "https"), func(d *operatorsv1alpha1.WebhookDescription) {
 		d.Type, d.GenerateName = mutating, "m.example.com"
 		d.WebhookPath = new("/mutate")
-		d.Rules[0].Scope = new(admissionv1.NamespacedScope)
-		d.FailurePolicy, d.MatchPolicy = new(admissionv1.Ignore), new(admissionv1.Exact)
+		d.Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
+		d.FailurePolicy, d.MatchPolicy = new(admissionregistrationv1.Ignore), new(admissionregistrationv1.Exact)
 		d.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"inject": "yes"}}
-		d.SideEffects, d.TimeoutSeconds = new(admissionv1.SideEffectClassNoneOnDryRun), new(int32(3))
+		d.SideEffects, d.TimeoutSeconds = new(admissionregistrationv1.SideEffectClassNoneOnDryRun), new(int32(3))
 		d.AdmissionReviewVersions = []string{"v1", "v1beta1"}
-		d.ReinvocationPolicy = new(admissionv1.IfNeededReinvocationPolicy)
+		d.ReinvocationPolicy = new(admissionregistrationv1.IfNeededReinvocationPolicy)
 	})
 	got := rendered(t, inputOf(operator(deployments(deploymentOf("manager")), full))).Webhooks[0].Mutating.Webhooks
-	want := []admissionv1.MutatingWebhook{{
+	want := []admissionregistrationv1.MutatingWebhook{{
 		Name: "m.example.com",
-		ClientConfig: admissionv1.WebhookClientConfig{
-			Service:  &admissionv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(8443)), Path: new("/mutate")},
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{
+			Service:  &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(8443)), Path: new("/mutate")},
 			CABundle: []byte("ca of manager"),
 		},
 		Rules: full.Rules, FailurePolicy: full.FailurePolicy, MatchPolicy: full.MatchPolicy,
@@ -89,7 +89,7 @@ func TestConfigurationMetadata(t *testing.T) {
 	if hash == "" {
 		t.Error("there is no hash of the description")
 	}
-	want := &admissionv1.ValidatingWebhookConfiguration{
+	want := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: got.Name, GenerateName: "v.shop.example.com-",

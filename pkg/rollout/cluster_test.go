@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -32,7 +32,7 @@ func (c *cluster) carryOut(step Step) {
 		return
 	}
 	stored := step.Object.DeepCopyObject().(Object)
-	stored.GetObjectKind().SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("")) // as listers give it
+	stored.GetObjectKind().SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("")) // as listers give it
 	c.uids++
 	stored.SetResourceVersion(fmt.Sprint(c.uids))
 	stored.SetGeneration(1)
@@ -114,8 +114,8 @@ func (c *cluster) remove(o Object) {
 	case *rbacv1.RoleBinding:
 		delete(c.Observed.RoleBindings, o.GetName())
 	}
-	c.Observed.Validating = slices.DeleteFunc(c.Observed.Validating, func(v *admissionv1.ValidatingWebhookConfiguration) bool { return KeyOf(v) == KeyOf(o) })
-	c.Observed.Mutating = slices.DeleteFunc(c.Observed.Mutating, func(m *admissionv1.MutatingWebhookConfiguration) bool { return KeyOf(m) == KeyOf(o) })
+	c.Observed.Validating = slices.DeleteFunc(c.Observed.Validating, func(v *admissionregistrationv1.ValidatingWebhookConfiguration) bool { return KeyOf(v) == KeyOf(o) })
+	c.Observed.Mutating = slices.DeleteFunc(c.Observed.Mutating, func(m *admissionregistrationv1.MutatingWebhookConfiguration) bool { return KeyOf(m) == KeyOf(o) })
 }
 
 // becomeAvailable is what the Deployment controller and the endpoints controller make
@@ -171,7 +171,7 @@ func (c *cluster) serve(deployment string, addresses ...string) {
 }
 
 // validating is the live registration of a Deployment's validating webhook.
-func (c *cluster) validating(deployment string) *admissionv1.ValidatingWebhookConfiguration {
+func (c *cluster) validating(deployment string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	for _, v := range c.Observed.Validating {
 		if strings.HasPrefix(v.Name, "v."+deployment+".") {
 			return v

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -13,7 +13,7 @@ import (
 // Deployment "manager".
 func adversary(c *cluster) {
 	live := c.validating("manager")
-	live.Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+	live.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("adversary", `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:failurePolicy":{}}}}`)}
 }
 

@@ -1,7 +1,7 @@
 package rollout
 
 import (
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
 // covering is the desired registration as it may be written now. While Namespaces of
@@ -12,15 +12,15 @@ func (p *planner) covering(desired, live Object) Object {
 		return desired
 	}
 	switch live := live.(type) {
-	case *admissionv1.ValidatingWebhookConfiguration:
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		if len(live.Webhooks) > 0 {
-			held := desired.DeepCopyObject().(*admissionv1.ValidatingWebhookConfiguration)
+			held := desired.DeepCopyObject().(*admissionregistrationv1.ValidatingWebhookConfiguration)
 			held.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
 			return held
 		}
-	case *admissionv1.MutatingWebhookConfiguration:
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		if len(live.Webhooks) > 0 {
-			held := desired.DeepCopyObject().(*admissionv1.MutatingWebhookConfiguration)
+			held := desired.DeepCopyObject().(*admissionregistrationv1.MutatingWebhookConfiguration)
 			held.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
 			return held
 		}

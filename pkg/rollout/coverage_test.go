@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
 // A scope that changes reaches a live registration when its Namespaces bear their label;
@@ -25,8 +25,8 @@ func TestScopeOfALiveWebhookChanges(t *testing.T) {
 			c.group.Spec.TargetNamespaces, c.Observed.Uncovered = []string{"red"}, []string{"red"}
 		}, nil},
 		{"somebody weakens both", func() {
-			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
-			c.Observed.Mutating[0].Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+			c.Observed.Mutating[0].Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		}, []string{validating + `webhooks[name="v.manager.example.com"].failurePolicy`, mutating + `webhooks[name="m.example.com"].failurePolicy`}},
 		{"every Namespace has its label", func() {
 			c.Observed.Uncovered = nil

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,56 +13,56 @@ import (
 )
 
 func TestDriftOfWebhookConfiguration(t *testing.T) {
-	fail, ignore := admissionv1.Fail, admissionv1.Ignore
-	all := admissionv1.AllScopes
-	desired := func() *admissionv1.ValidatingWebhookConfiguration {
-		return &admissionv1.ValidatingWebhookConfiguration{
+	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
+	all := admissionregistrationv1.AllScopes
+	desired := func() *admissionregistrationv1.ValidatingWebhookConfiguration {
+		return &admissionregistrationv1.ValidatingWebhookConfiguration{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
 			ObjectMeta: metav1.ObjectMeta{Name: "v", Labels: map[string]string{"olm.managed": "true"}},
-			Webhooks: []admissionv1.ValidatingWebhook{{
+			Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 				Name: "v.example.com", FailurePolicy: &fail,
-				ClientConfig:      admissionv1.WebhookClientConfig{CABundle: []byte("ca")},
+				ClientConfig:      admissionregistrationv1.WebhookClientConfig{CABundle: []byte("ca")},
 				NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
-				Rules: []admissionv1.RuleWithOperations{{
-					Operations: []admissionv1.OperationType{"CREATE"},
-					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}, Scope: &all},
+				Rules: []admissionregistrationv1.RuleWithOperations{{
+					Operations: []admissionregistrationv1.OperationType{"CREATE"},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}, Scope: &all},
 				}},
 			}},
 		}
 	}
 	const webhook = `webhooks[name="v.example.com"]`
 	tests := map[string]struct {
-		change func(*admissionv1.ValidatingWebhookConfiguration)
+		change func(*admissionregistrationv1.ValidatingWebhookConfiguration)
 		want   Drift
 	}{
-		"as desired": {func(*admissionv1.ValidatingWebhookConfiguration) {}, Drift{}},
-		"what the server and others add to metadata": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"as desired": {func(*admissionregistrationv1.ValidatingWebhookConfiguration) {}, Drift{}},
+		"what the server and others add to metadata": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.UID, c.Generation, c.Annotations = "u", 3, map[string]string{"other": "x"}
 			c.Labels["other"] = "x"
 		}, Drift{}},
-		"policy weakened": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"policy weakened": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].FailurePolicy = &ignore
 			c.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:webhooks":{"k:{\"name\":\"v.example.com\"}":{"f:failurePolicy":{}}}}`)}
 		}, Drift{Fields: []string{webhook + ".failurePolicy"}, By: "kubectl-edit"}},
-		"selector narrowed": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"selector narrowed": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}, Drift{Fields: []string{webhook + ".namespaceSelector"}}},
-		"rule widened": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"rule widened": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].Rules[0].Resources = []string{"*"}
 		}, Drift{Fields: []string{webhook + ".rules"}}},
-		"label removed": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"label removed": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Labels = nil
 		}, Drift{Fields: []string{"metadata.labels.olm.managed"}}},
-		"trust withdrawn": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"trust withdrawn": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].ClientConfig.CABundle = nil
 		}, Drift{Fields: []string{webhook + ".clientConfig.caBundle"}}},
-		"condition smuggled in": {func(c *admissionv1.ValidatingWebhookConfiguration) {
-			c.Webhooks[0].MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+		"condition smuggled in": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 		}, Drift{
 			Fields: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
 			Strays: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
 		}},
-		"label that was applied and is wanted no more": {func(c *admissionv1.ValidatingWebhookConfiguration) {
+		"label that was applied and is wanted no more": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Labels["old"] = "x"
 			entry := wrote("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:old":{},"f:olm.managed":{}}}}`)
 			entry.Operation = metav1.ManagedFieldsOperationApply

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -73,13 +73,13 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 
 // webhookOf is the validating webhook "v.<deployment>.example.com" of a Deployment.
 func webhookOf(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
-	sideEffects := admissionv1.SideEffectClassNone
+	sideEffects := admissionregistrationv1.SideEffectClassNone
 	d := operatorsv1alpha1.WebhookDescription{
 		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v." + deployment + ".example.com", DeploymentName: deployment,
 		SideEffects: &sideEffects, AdmissionReviewVersions: []string{"v1"},
-		Rules: []admissionv1.RuleWithOperations{{
-			Operations: []admissionv1.OperationType{admissionv1.Create},
-			Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
 		}},
 	}
 	for _, change := range changes {

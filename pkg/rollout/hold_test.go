@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -80,7 +80,7 @@ func TestHeldWhileItIsLive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
 			obstacle.put(c)
-			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 			plan := c.pass()
 			if len(plan.Steps)+len(plan.Probes) > 0 {
 				t.Errorf("steps %q, probes %v", stepsOf(plan), plan.Probes)

@@ -9,7 +9,7 @@ package rollout
 import (
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -96,8 +96,8 @@ type Observed struct {
 
 	// Validating and Mutating are all registrations that bear the ClusterServiceVersion's
 	// owner labels, wanted or not.
-	Validating []*admissionv1.ValidatingWebhookConfiguration
-	Mutating   []*admissionv1.MutatingWebhookConfiguration
+	Validating []*admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating   []*admissionregistrationv1.MutatingWebhookConfiguration
 
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
 	// that its Services do, by name.
@@ -151,9 +151,9 @@ func (o *Observed) Adopt(object Object, refusal string) {
 		o.Roles[object.Name] = object
 	case *rbacv1.RoleBinding:
 		o.RoleBindings[object.Name] = object
-	case *admissionv1.ValidatingWebhookConfiguration:
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		o.Validating = append(o.Validating, object)
-	case *admissionv1.MutatingWebhookConfiguration:
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		o.Mutating = append(o.Mutating, object)
 	}
 }

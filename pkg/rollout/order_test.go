@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -178,7 +178,7 @@ func TestPostponedDeploymentIsRepaired(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second"))
 	c.becomeUnavailable("first")
 	c.Observed.Deployments["second"].Spec.Template.Spec.Containers[0].Image = "evil"
-	c.validating("second").Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+	c.validating("second").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 	want := []string{
 		`update Deployment shop/second: spec.template.spec.containers[name="manager"].image`,
 		`apply ValidatingWebhookConfiguration v.second.example.com: webhooks[name="v.second.example.com"].failurePolicy`,

@@ -70,9 +70,6 @@ func (w webhookView) live() bool { return !w.registered.IsZero() }
 // install walks the Deployments in their order. Each one's webhooks go live before
 // the next Deployment starts, unless it takes too long.
 func (p *planner) install() {
-	for _, d := range p.Desired.Deployments {
-		p.writeSecret(d, false)
-	}
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {
@@ -99,6 +96,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+		p.writeSecret(d, false)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}
 	live := lookUp(p.Observed.Deployments, name)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
@@ -86,9 +86,11 @@ func TestRefusedRepairs(t *testing.T) {
 		want   string
 	}{
 		"of the registration": {
-			change: func(c *cluster) { c.validating("manager").Webhooks[0].FailurePolicy = new(admissionv1.Ignore) },
-			key:    "ValidatingWebhookConfiguration",
-			want:   "v.manager.example.com Blocked RefusedByAPIServer: " + quota,
+			change: func(c *cluster) {
+				c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+			},
+			key:  "ValidatingWebhookConfiguration",
+			want: "v.manager.example.com Blocked RefusedByAPIServer: " + quota,
 		},
 		"of the Deployment": {
 			change: func(c *cluster) { c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil" },

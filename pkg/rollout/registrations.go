@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -117,7 +117,7 @@ func (o Observed) CABundles(service string) [][]byte {
 
 // serviceOf is what a live registration calls; nil when somebody made it call
 // something else.
-func serviceOf(live Object) *admissionv1.ServiceReference {
+func serviceOf(live Object) *admissionregistrationv1.ServiceReference {
 	if clients := clientsOf(live); len(clients) > 0 {
 		return clients[0].Service
 	}
@@ -126,14 +126,14 @@ func serviceOf(live Object) *admissionv1.ServiceReference {
 
 // clientsOf says how API servers call the webhooks of a registration: one, unless
 // somebody added another.
-func clientsOf(o Object) []admissionv1.WebhookClientConfig {
-	var all []admissionv1.WebhookClientConfig
+func clientsOf(o Object) []admissionregistrationv1.WebhookClientConfig {
+	var all []admissionregistrationv1.WebhookClientConfig
 	switch c := o.(type) {
-	case *admissionv1.ValidatingWebhookConfiguration:
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for _, w := range c.Webhooks {
 			all = append(all, w.ClientConfig)
 		}
-	case *admissionv1.MutatingWebhookConfiguration:
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		for _, w := range c.Webhooks {
 			all = append(all, w.ClientConfig)
 		}

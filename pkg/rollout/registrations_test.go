@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-func registrationNamed(name, generateName string, age time.Duration) *admissionv1.ValidatingWebhookConfiguration {
-	return &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
+func registrationNamed(name, generateName string, age time.Duration) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
 		Name: name, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
 		Labels: map[string]string{"olm.webhook-description-generate-name": generateName},
 	}}
@@ -31,16 +31,16 @@ func TestConfigurations(t *testing.T) {
 	identity := install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: webhook}
 
 	for name, test := range map[string]struct {
-		live []*admissionv1.ValidatingWebhookConfiguration
+		live []*admissionregistrationv1.ValidatingWebhookConfiguration
 		want map[install.Identity]string
 	}{
 		"none":               {nil, map[install.Identity]string{}},
-		"one that OLM named": {[]*admissionv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[install.Identity]string{identity: webhook + "-x7k2p"}},
-		"another webhook's":  {[]*admissionv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[install.Identity]string{}},
-		"the oldest of several": {[]*admissionv1.ValidatingWebhookConfiguration{
+		"one that OLM named": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[install.Identity]string{identity: webhook + "-x7k2p"}},
+		"another webhook's":  {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[install.Identity]string{}},
+		"the oldest of several": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
 			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Minute), registrationNamed("c", webhook, time.Second),
 		}, map[install.Identity]string{identity: "b"}},
-		"the first by name of those of one age": {[]*admissionv1.ValidatingWebhookConfiguration{
+		"the first by name of those of one age": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
 			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Hour),
 		}, map[install.Identity]string{identity: "a"}},
 	} {
@@ -62,8 +62,8 @@ func TestConfigurations(t *testing.T) {
 func TestConfigurationsAreOfTheirType(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("manager")}
-	mutating := &admissionv1.MutatingWebhookConfiguration{ObjectMeta: registrationNamed("m", "v.manager.example.com", 0).ObjectMeta}
-	if got := (Observed{Mutating: []*admissionv1.MutatingWebhookConfiguration{mutating}}).Configurations(csv); len(got) > 0 {
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: registrationNamed("m", "v.manager.example.com", 0).ObjectMeta}
+	if got := (Observed{Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{mutating}}).Configurations(csv); len(got) > 0 {
 		t.Errorf("names %v", got)
 	}
 }
@@ -82,14 +82,14 @@ func TestTakeover(t *testing.T) {
 }
 
 func TestCABundles(t *testing.T) {
-	calling := func(service, bundle string) admissionv1.WebhookClientConfig {
-		return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "shop", Name: service}, CABundle: []byte(bundle)}
+	calling := func(service, bundle string) admissionregistrationv1.WebhookClientConfig {
+		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: service}, CABundle: []byte(bundle)}
 	}
 	observed := Observed{
-		Validating: []*admissionv1.ValidatingWebhookConfiguration{{Webhooks: []admissionv1.ValidatingWebhook{
-			{ClientConfig: calling("manager-service", "one")}, {ClientConfig: calling("other-service", "other")}, {ClientConfig: admissionv1.WebhookClientConfig{URL: new("https://example.com")}},
+		Validating: []*admissionregistrationv1.ValidatingWebhookConfiguration{{Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			{ClientConfig: calling("manager-service", "one")}, {ClientConfig: calling("other-service", "other")}, {ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://example.com")}},
 		}}},
-		Mutating: []*admissionv1.MutatingWebhookConfiguration{{Webhooks: []admissionv1.MutatingWebhook{{ClientConfig: calling("manager-service", "")}}}},
+		Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{{Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: calling("manager-service", "")}}}},
 	}
 	if diff := cmp.Diff([][]byte{[]byte("one"), {}}, observed.CABundles("manager-service")); diff != "" {
 		t.Errorf("bundles (-want +got):\n%s", diff)

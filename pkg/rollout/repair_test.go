@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,7 +21,9 @@ func TestRepairs(t *testing.T) {
 		field      = `webhooks[name="v.manager.example.com"]`
 		conditions = field + `.matchConditions[name="never"].expression, ` + field + `.matchConditions[name="never"].name`
 	)
-	live := func(c *cluster) *admissionv1.ValidatingWebhook { return &c.validating("manager").Webhooks[0] }
+	live := func(c *cluster) *admissionregistrationv1.ValidatingWebhook {
+		return &c.validating("manager").Webhooks[0]
+	}
 	for name, test := range map[string]struct {
 		change    func(*cluster)
 		wantSteps []string
@@ -29,7 +31,7 @@ func TestRepairs(t *testing.T) {
 	}{
 		"nothing differs": {func(*cluster) {}, nil, serving},
 		"the policy is weakened": {
-			func(c *cluster) { live(c).FailurePolicy = new(admissionv1.Ignore) },
+			func(c *cluster) { live(c).FailurePolicy = new(admissionregistrationv1.Ignore) },
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": " + field + ".failurePolicy"}, serving,
 		},
 		"the trust is withdrawn": {
@@ -38,13 +40,13 @@ func TestRepairs(t *testing.T) {
 		},
 		"a condition is smuggled in": {
 			func(c *cluster) {
-				live(c).MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+				live(c).MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 			},
 			[]string{"update ValidatingWebhookConfiguration " + webhook + ": " + conditions}, serving,
 		},
 		"a second webhook is smuggled in": {
 			func(c *cluster) {
-				c.validating("manager").Webhooks = append(c.validating("manager").Webhooks, admissionv1.ValidatingWebhook{Name: "x"})
+				c.validating("manager").Webhooks = append(c.validating("manager").Webhooks, admissionregistrationv1.ValidatingWebhook{Name: "x"})
 			},
 			[]string{"update ValidatingWebhookConfiguration " + webhook + `: webhooks[name="x"].name`}, serving,
 		},
@@ -76,7 +78,7 @@ func TestRepairs(t *testing.T) {
 		},
 		"a registration of another type has its name": {
 			func(c *cluster) {
-				c.Observed.Mutating = []*admissionv1.MutatingWebhookConfiguration{{ObjectMeta: c.validating("manager").ObjectMeta}}
+				c.Observed.Mutating = []*admissionregistrationv1.MutatingWebhookConfiguration{{ObjectMeta: c.validating("manager").ObjectMeta}}
 				c.Observed.Validating = nil
 			},
 			[]string{"create ValidatingWebhookConfiguration " + webhook, "delete MutatingWebhookConfiguration " + webhook},
@@ -273,7 +275,7 @@ func TestUpdateKeepsWhatIsNotTheManagers(t *testing.T) {
 	live := c.validating("manager")
 	live.Labels["theirs"], live.Annotations["theirs"] = "x", "x"
 	live.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterRole", Name: "theirs", UID: "theirs"}}
-	live.Webhooks[0].MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+	live.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 	before := live.DeepCopy()
 
 	step := c.next().Steps[0]

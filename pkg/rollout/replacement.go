@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,10 +21,10 @@ func replacement(desired, live Object) Object {
 	switch desired := desired.(type) {
 	case *appsv1.Deployment:
 		desired.Spec.DeepCopyInto(&whole.(*appsv1.Deployment).Spec)
-	case *admissionv1.ValidatingWebhookConfiguration:
-		whole.(*admissionv1.ValidatingWebhookConfiguration).Webhooks = desired.Webhooks
-	case *admissionv1.MutatingWebhookConfiguration:
-		whole.(*admissionv1.MutatingWebhookConfiguration).Webhooks = desired.Webhooks
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		whole.(*admissionregistrationv1.ValidatingWebhookConfiguration).Webhooks = desired.Webhooks
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		whole.(*admissionregistrationv1.MutatingWebhookConfiguration).Webhooks = desired.Webhooks
 	}
 	return whole
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
@@ -35,9 +35,9 @@ func withDeployment(c *cluster, do func(string)) {
 	}
 }
 
-func weaken(live []*admissionv1.ValidatingWebhookConfiguration) {
+func weaken(live []*admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for _, v := range live {
-		v.Webhooks[0].FailurePolicy = new(admissionv1.Ignore)
+		v.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		v.Webhooks[0].ClientConfig.CABundle = nil
 	}
 }
@@ -74,9 +74,9 @@ func breach(c *cluster, plan Plan) string {
 		if step.Verb == Delete {
 			return "deletes " + step.Key()
 		}
-		if written, ok := step.Object.(*admissionv1.ValidatingWebhookConfiguration); ok {
+		if written, ok := step.Object.(*admissionregistrationv1.ValidatingWebhookConfiguration); ok {
 			w := written.Webhooks[0]
-			if *w.FailurePolicy != admissionv1.Fail || string(w.ClientConfig.CABundle) != "ca" {
+			if *w.FailurePolicy != admissionregistrationv1.Fail || string(w.ClientConfig.CABundle) != "ca" {
 				return "weakens the webhook"
 			}
 			registers = registers || step.Verb == Create
@@ -155,7 +155,7 @@ func TestDeathAfterEachWrite(t *testing.T) {
 // Caches own what a plan is made from.
 func TestNextLeavesWhatItObservedAlone(t *testing.T) {
 	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
-	c.validating("manager").Webhooks[0].MatchConditions = []admissionv1.MatchCondition{{Name: "never", Expression: "false"}}
+	c.validating("manager").Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 	c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil"
 	c.Observed.Services["manager-service"].Spec.Selector = nil
 	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -50,7 +50,7 @@ func (p *planner) distrusts(c install.Conversion) bool {
 }
 
 func trustsAlike(a, b Object) bool {
-	return slices.EqualFunc(clientsOf(a), clientsOf(b), func(a, b admissionv1.WebhookClientConfig) bool {
+	return slices.EqualFunc(clientsOf(a), clientsOf(b), func(a, b admissionregistrationv1.WebhookClientConfig) bool {
 		return bytes.Equal(a.CABundle, b.CABundle)
 	})
 }
