@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -70,9 +70,9 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 		return send(ctx, c.Kube.RbacV1().Roles(namespace), step, o)
 	case *rbacv1.RoleBinding:
 		return send(ctx, c.Kube.RbacV1().RoleBindings(namespace), step, o)
-	case *admissionv1.ValidatingWebhookConfiguration:
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return send(ctx, c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
-	case *admissionv1.MutatingWebhookConfiguration:
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		return send(ctx, c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
 	case *apiextensionsv1.CustomResourceDefinition:
 		return answer(c.convert(ctx, o))

@@ -3,7 +3,7 @@ package controller
 import (
 	"context"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -38,8 +38,8 @@ type caches struct {
 	secrets      store[*corev1.Secret]
 	roles        store[*rbacv1.Role]
 	roleBindings store[*rbacv1.RoleBinding]
-	validating   store[*admissionv1.ValidatingWebhookConfiguration]
-	mutating     store[*admissionv1.MutatingWebhookConfiguration]
+	validating   store[*admissionregistrationv1.ValidatingWebhookConfiguration]
+	mutating     store[*admissionregistrationv1.MutatingWebhookConfiguration]
 	crds         store[*apiextensionsv1.CustomResourceDefinition]
 
 	factories []factory
@@ -68,8 +68,8 @@ func newCaches(clients Clients) caches {
 		secrets:      newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
 		roles:        newStore[*rbacv1.Role](managed.Rbac().V1().Roles().Informer(), nil),
 		roleBindings: newStore[*rbacv1.RoleBinding](managed.Rbac().V1().RoleBindings().Informer(), nil),
-		validating:   newStore[*admissionv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
-		mutating:     newStore[*admissionv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
+		validating:   newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
+		mutating:     newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
 		crds:         newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
 		factories:    []factory{all, managed, pods, operators, extensions},
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -89,9 +89,9 @@ func (c caches) find(o rollout.Object) rollout.Object {
 		return found(c.roles, o)
 	case *rbacv1.RoleBinding:
 		return found(c.roleBindings, o)
-	case *admissionv1.ValidatingWebhookConfiguration:
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return found(c.validating, o)
-	case *admissionv1.MutatingWebhookConfiguration:
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		return found(c.mutating, o)
 	case *apiextensionsv1.CustomResourceDefinition:
 		return found(c.crds, o)
