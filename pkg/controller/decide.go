@@ -70,11 +70,7 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 	if err != nil {
 		return certificate{}, err
 	}
-	decision := certs.Decide(certs.Facts{
-		Secret:     secret,
-		Registered: s.observed.CABundles(service),
-		Names:      certs.DNSNames(service, s.csv.Namespace),
-	}, c.Certificates, now)
+	decision := c.judge(s, service, secret, now)
 
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
@@ -115,6 +111,20 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 		result.trust.CAHash = filled.Annotations[vocabulary.AnnotationCAHash]
 	}
 	return result, nil
+}
+
+// judge leaves the Secret of another ClusterServiceVersion's pods alone.
+func (c *Controller) judge(s *snapshot, service string, secret *corev1.Secret, now time.Time) certs.Decision {
+	if secret != nil {
+		if refusal := s.mayClaim(secret); refusal != "" {
+			return certs.Decision{Phase: managerv1alpha1.CertificateBootstrap, Problem: refusal}
+		}
+	}
+	return certs.Decide(certs.Facts{
+		Secret:     secret,
+		Registered: s.observed.CABundles(service),
+		Names:      certs.DNSNames(service, s.csv.Namespace),
+	}, c.Certificates, now)
 }
 
 // secret is the live one where the caches show none: they show those that bear the

@@ -26,9 +26,8 @@ func TestInstallationStepByStep(t *testing.T) {
 			when:    "the ClusterServiceVersion is new",
 			happens: func() {},
 			wantSteps: []string{
-				"create Secret shop/first-service-cert", "create Secret shop/second-service-cert",
 				"create Service shop/first-service", "create Role shop/first-service-cert", "create RoleBinding shop/first-service-cert",
-				"create Deployment shop/first",
+				"create Secret shop/first-service-cert", "create Deployment shop/first",
 			},
 			wantPhases: []string{
 				"Pending RequirementsUnknown: requirements not yet checked",
@@ -40,7 +39,7 @@ func TestInstallationStepByStep(t *testing.T) {
 		{
 			when: "its pods do not run yet",
 			happens: func() {
-				c.Secrets = nil
+				delete(c.Secrets, "first")
 				c.becomeUnavailable("first")
 			},
 			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment first to become ready: deployment "first" not available: Deployment does not have minimum availability`},
@@ -58,13 +57,16 @@ func TestInstallationStepByStep(t *testing.T) {
 			happens: func() {},
 			wantSteps: []string{
 				"create Service shop/second-service", "create Role shop/second-service-cert", "create RoleBinding shop/second-service-cert",
-				"create Deployment shop/second",
+				"create Secret shop/second-service-cert", "create Deployment shop/second",
 			},
 			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.first.example.com to be known to every API server"},
 		},
 		{
-			when:       "the second is available",
-			happens:    func() { c.becomeAvailable("second") },
+			when: "the second is available",
+			happens: func() {
+				c.Secrets = nil
+				c.becomeAvailable("second")
+			},
 			wantSteps:  []string{"create ValidatingWebhookConfiguration v.second.example.com"},
 			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.second.example.com to be registered: the registration is being written"},
 		},

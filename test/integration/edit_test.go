@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -114,6 +117,61 @@ func calledAt(o unstructured.Unstructured) string {
 	webhooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
 	service, _, _ := unstructured.NestedMap(webhooks[0].(map[string]any), "clientConfig", "service")
 	return fmt.Sprintf("%v:%v", service["name"], service["port"])
+}
+
+// The number of replicas is an autoscaler's until the ClusterServiceVersion asks for
+// another one.
+func TestReplicas(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`), metav1.PatchOptions{})
+	e.must(err)
+	m.looksAgain("operator.v1")
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
+	e.eventually("the new image is there", func() (bool, any) {
+		image := e.deployment("server").Spec.Template.Spec.Containers[0].Image
+		return image == "example.com/server:2", image
+	})
+	if replicas := *e.deployment("server").Spec.Replicas; replicas != 3 {
+		t.Errorf("%d replicas, want the 3 that somebody scaled to", replicas)
+	}
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
+	})
+	e.eventually("the new number is there", func() (bool, any) {
+		replicas := *e.deployment("server").Spec.Replicas
+		return replicas == 2, replicas
+	})
+	e.succeeds("operator.v1")
+}
+
+// What the API server does not let an edit change is said, and costs no webhook.
+func TestEditThatIsRefused(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	before := e.registration("v.example.com").ResourceVersion
+	relabel := func(value string) func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		return func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			spec := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
+			spec.Selector.MatchLabels, spec.Template.Labels = map[string]string{"app": value}, map[string]string{"app": value}
+		}
+	}
+	e.edit("operator.v1", relabel("other"))
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
+	if !strings.Contains(message, "field is immutable") {
+		t.Errorf("message %q does not say that the selector of a Deployment stays", message)
+	}
+	if e.registration("v.example.com").ResourceVersion != before {
+		t.Error("the registration was changed")
+	}
+	e.edit("operator.v1", relabel("server"))
+	e.succeeds("operator.v1")
 }
 
 // A ClusterServiceVersion may come back while what its predecessor of that name left

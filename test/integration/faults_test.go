@@ -2,6 +2,7 @@ package integration
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -90,6 +91,12 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 	}
 	if secret := mountedSecret(e.deployment("server").Spec.Template.Spec); secret != called+"-cert" {
 		t.Errorf("the pods serve from Secret %s, and are called at Service %s", secret, called)
+	}
+
+	for _, o := range e.owned(derived) {
+		if strings.HasPrefix(o.GetName(), theirs.Name) {
+			t.Errorf("%s %s is of no use", o.GetKind(), o.GetName())
+		}
 	}
 
 	m.stop()

@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -81,6 +82,45 @@ func TestRepair(t *testing.T) {
 	}
 	e.succeeds("operator.v1")
 	e.isComplete(installed)
+}
+
+// What the manager writes into the objects of others comes back within a second, too.
+func TestRepairOfMarks(t *testing.T) {
+	e := newEnv(t)
+	group := e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	label := strings.ReplaceAll(labelOf(group), "/", "~1")
+	for _, test := range []struct {
+		change, resource, name, patch string
+		subresources                  []string
+	}{
+		{"the group's label of a Namespace", "namespaces", e.namespace, `[{"op": "remove", "path": "/metadata/labels/` + label + `"}]`, nil},
+		{"the label's value", "namespaces", e.namespace, `[{"op": "replace", "path": "/metadata/labels/` + label + `", "value": "other"}]`, nil},
+		{"the group's status", "operatorgroups", "og", `[{"op": "replace", "path": "/status/namespaces", "value": ["other"]}]`, []string{"status"}},
+		{"the scope of the ClusterServiceVersion", "clusterserviceversions", "operator.v1", `[{"op": "replace", "path": "/metadata/annotations/olm.targetNamespaces", "value": "other"}]`, nil},
+		{"its finalizer", "clusterserviceversions", "operator.v1", `[{"op": "remove", "path": "/metadata/finalizers"}]`, nil},
+	} {
+		t.Run(test.change, func(t *testing.T) {
+			e := e.sub(t)
+			var client dynamic.ResourceInterface = e.any.Resource(marked[test.resource])
+			if test.resource != "namespaces" {
+				client = e.any.Resource(marked[test.resource]).Namespace(e.namespace)
+			}
+			e.comesBack(client, test.name, func() {
+				_, err := client.Patch(e.ctx, test.name, types.JSONPatchType, []byte(test.patch), metav1.PatchOptions{}, test.subresources...)
+				e.must(err)
+			})
+		})
+	}
+}
+
+// marked are the objects of others that the manager writes into.
+var marked = map[string]schema.GroupVersionResource{
+	"namespaces":             {Version: "v1", Resource: "namespaces"},
+	"operatorgroups":         {Group: "operators.coreos.com", Version: "v1", Resource: "operatorgroups"},
+	"clusterserviceversions": {Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"},
 }
 
 // sub is the test's part of the cluster in a subtest.

@@ -1,0 +1,103 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// Two ClusterServiceVersions cannot have one Deployment. The second says so, and takes
+// nothing from the first.
+func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(bundle())
+	m.looksAgain("operator.v1")
+	before := e.versions("operator.v1")
+
+	c := bundle()
+	c.Name = "operator.v2"
+	e.create(c)
+	message := e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
+	if !strings.Contains(message, "belongs to ClusterServiceVersion operator.v1") {
+		t.Errorf("message %q does not name the other ClusterServiceVersion", message)
+	}
+	m.looksAgain("operator.v2")
+	if difference := gocmp.Diff(before, e.versions("operator.v1")); difference != "" {
+		t.Errorf("the first one's objects were changed:\n%s", difference)
+	}
+	e.uninstall("operator.v2")
+	if difference := gocmp.Diff(before, e.versions("operator.v1")); difference != "" {
+		t.Errorf("the first one's objects were changed when the second one went:\n%s", difference)
+	}
+}
+
+// versions are the objects of a ClusterServiceVersion, each with its resourceVersion.
+func (e *env) versions(csv string) map[string]string {
+	e.Helper()
+	versions := map[string]string{}
+	for _, o := range e.owned(derived) {
+		if o.GetLabels()["olm.owner"] == csv {
+			versions[o.GetKind()+" "+o.GetName()] = o.GetResourceVersion()
+		}
+	}
+	return versions
+}
+
+// What is somebody else's to look after is left as it is.
+func TestUnmanaged(t *testing.T) {
+	for name, mark := range map[string]func(*operatorsv1alpha1.ClusterServiceVersion){
+		"a copy": func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Labels = map[string]string{"olm.copiedFrom": "elsewhere"}
+		},
+		"another namespace": func(*operatorsv1alpha1.ClusterServiceVersion) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage(func(o *controller.Options) {
+				if name == "another namespace" {
+					o.Namespaces = []string{"elsewhere"}
+				}
+			})
+			c := csv("operator.v1", "server")
+			mark(c)
+			m.looksAfter(func() { e.create(c) })
+			m.looksAgain("operator.v1")
+			if left := e.get("operator.v1"); left.Status.Phase != "" || len(left.Finalizers) > 0 {
+				t.Errorf("it is %s, with finalizers %v", left.Status.Phase, left.Finalizers)
+			}
+			if made := e.owned(derived); len(made) > 0 {
+				t.Errorf("made for it:\n%s", namesOf(made))
+			}
+		})
+	}
+}
+
+// A ClusterServiceVersion without webhooks is installed all the same, and has nothing
+// that is about webhooks.
+func TestNoWebhooks(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.WebhookDefinitions = nil
+	e.install(c)
+	var kinds []string
+	for _, o := range e.owned(derived) {
+		kinds = append(kinds, o.GetKind())
+	}
+	if !slices.Equal(kinds, []string{"Deployment"}) {
+		t.Errorf("made for it: %v", kinds)
+	}
+}
