@@ -15,14 +15,16 @@ import (
 // webhookPath is the webhookPath of the bundle's webhook definition.
 const webhookPath = "/convert"
 
-func main() {
+func main() { os.Exit(newBuilder().Run()) }
+
+func newBuilder() *hosting.Builder {
 	b := hosting.NewBuilder("crdconversion")
 	c := &controller{}
 	b.Flags().StringVar(&c.version, "cache-version", convert.V2.Version,
 		"Version in which the controller reads and writes Caches: v2, or v1 where the cluster has no other.")
 	b.RegisterController("caches", c.Run)
 	b.RegisterWebhook("convert", newWebhook())
-	os.Exit(b.Run())
+	return b
 }
 
 // newWebhook has v2 as the hub: it is what is stored.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,13 +19,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
-	poddefaultv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
 const csvFile = "bundle/manifests/poddefaults.clusterserviceversion.yaml"
 
 func TestBundleRegistersWhatTheServerServes(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	if n := len(csv.Spec.WebhookDefinitions); n != 1 {
 		t.Fatalf("%d webhook definitions", n)
 	}
@@ -45,7 +45,7 @@ func TestBundleRegistersWhatTheServerServes(t *testing.T) {
 
 // TestOwnPodsCanAlwaysStart: a webhook that its own pods wait for stays down for ever.
 func TestOwnPodsCanAlwaysStart(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	selector, err := metav1.LabelSelectorAsSelector(csv.Spec.WebhookDefinitions[0].ObjectSelector)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestOwnPodsCanAlwaysStart(t *testing.T) {
 }
 
 func TestPodsAreGivenTheTimeToDrain(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	command := newBuilder().Command()
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		pod := d.Spec.Template.Spec
@@ -83,7 +83,7 @@ func TestPodsAreGivenTheTimeToDrain(t *testing.T) {
 }
 
 func TestInstallGrantsWhatTheBundleAsks(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
 	asked := csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions
 	if len(asked) != 1 {
 		t.Fatalf("clusterPermissions for %d accounts", len(asked))
@@ -123,13 +123,13 @@ func TestKustomizationHoldsTheWholeBundle(t *testing.T) {
 }
 
 func TestSamples(t *testing.T) {
-	csv := read[v1alpha1.ClusterServiceVersion](t, csvFile)
-	sample := read[poddefaultv1alpha1.PodDefault](t, "samples/poddefault.yaml")
-	var examples []poddefaultv1alpha1.PodDefault
+	csv := read[operatorsv1alpha1.ClusterServiceVersion](t, csvFile)
+	sample := read[v1alpha1.PodDefault](t, "samples/poddefault.yaml")
+	var examples []v1alpha1.PodDefault
 	if err := json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &examples); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]poddefaultv1alpha1.PodDefault{sample}, examples); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.PodDefault{sample}, examples); diff != "" {
 		t.Errorf("alm-examples (-sample +bundle):\n%s", diff)
 	}
 

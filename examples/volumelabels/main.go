@@ -22,7 +22,9 @@ const (
 	webhookPath = "/label-persistentvolumes"
 )
 
-func main() {
+func main() { os.Exit(newBuilder().Run()) }
+
+func newBuilder() *hosting.Builder {
 	b := hosting.NewBuilder("volumelabels")
 	volumes := &fileProvider{}
 	b.Flags().StringVar(&volumes.path, "volumes", "/etc/volumelabels/volumes.yaml",
@@ -33,7 +35,7 @@ func main() {
 
 	b.RegisterController(name, c.Run)
 	b.RegisterWebhook(name, newWebhook(volumes))
-	os.Exit(b.Run())
+	return b
 }
 
 func newWebhook(p provider) hosting.Webhook {

@@ -39,7 +39,7 @@ func startOperator(t *testing.T) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	any, err := dynamic.NewForConfig(cluster.Config())
+	dynamicClient, err := dynamic.NewForConfig(cluster.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func startOperator(t *testing.T) *operator {
 			t.Error(err)
 		}
 	})
-	return &operator{kube: client, podDefaults: any.Resource(v1alpha1.Resource)}
+	return &operator{kube: client, podDefaults: dynamicClient.Resource(v1alpha1.Resource)}
 }
 
 func buildOperator(t *testing.T) string {

@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 				return
 			}
 			got := o.createWith(t, namespace, &c.Pod, applied)
-			if diff := cmp.Diff(o.asStored(t, namespace, &c.Want), comparable(got)); diff != "" {
+			if diff := cmp.Diff(o.asStored(t, namespace, &c.Want), timeless(got)); diff != "" {
 				t.Errorf("pod (-want +got):\n%s", diff)
 			}
 		})
@@ -70,7 +70,7 @@ func (o *operator) asStored(t *testing.T, namespace string, pod *corev1.Pod) *co
 		t.Fatal(err)
 	}
 	delete(stored.Annotations, merge.ExcludeAnnotation)
-	return comparable(stored)
+	return timeless(stored)
 }
 
 // create is a dry run, which goes the whole way but for the last step.

@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 )
 
-// comparable is what of a pod does not depend on when the API server's own plugins saw it.
-func comparable(pod *corev1.Pod) *corev1.Pod {
+// timeless is what of a pod does not depend on when the API server's own plugins saw it.
+func timeless(pod *corev1.Pod) *corev1.Pod {
 	same := &corev1.Pod{Spec: *pod.Spec.DeepCopy()}
 	same.Labels = pod.Labels
 	for key, value := range pod.Annotations {
