@@ -20,6 +20,7 @@ import (
 // a difference would remove them. It is the difference between the object before and
 // after the handler, carried over to the body.
 func patchFor(body []byte, before, after runtime.Object) ([]byte, error) {
+	before, after = changed(before, after)
 	was, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
 	if err != nil {
 		return nil, err
@@ -90,15 +91,15 @@ func (p *patch) fields(path string, sent, was, is map[string]any) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(is)) {
 		before, had := was[key]
-		if had && reflect.DeepEqual(before, is[key]) {
-			continue
-		}
 		there, ok := sent[key]
-		if !ok {
+		switch {
+		case ok && had:
+			p.value(join(path, key), there, before, is[key])
+		case ok:
+			p.replace(join(path, key), is[key])
+		case !had || !reflect.DeepEqual(before, is[key]):
 			p.add(join(path, key), is[key])
-			continue
 		}
-		p.value(join(path, key), there, before, is[key])
 	}
 }
 
@@ -120,7 +121,9 @@ func (p *patch) value(path string, sent, was, is any) {
 			return
 		}
 	}
-	p.replace(path, is)
+	if !reflect.DeepEqual(was, is) {
+		p.replace(path, is)
+	}
 }
 
 // elements patches a list. As long as its elements stay in place, they are patched where
@@ -133,9 +136,7 @@ func (p *patch) elements(path string, sent, was, is []any) {
 	}
 	common := min(len(was), len(is))
 	for i := range common {
-		if !reflect.DeepEqual(was[i], is[i]) {
-			p.value(join(path, strconv.Itoa(i)), sent[i], was[i], is[i])
-		}
+		p.value(join(path, strconv.Itoa(i)), sent[i], was[i], is[i])
 	}
 	for i := len(was) - 1; i >= common; i-- {
 		p.remove(join(path, strconv.Itoa(i)))

@@ -1,0 +1,61 @@
+package conformance
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// A rolling restart: under load, another server takes over and the first one ends. No
+// call may fail, over connections that each carry many calls.
+func TestRollingRestart(t *testing.T) {
+	for protocol, flag := range map[string]string{
+		"HTTP/2":   "--disable-http2-serving=false",
+		"HTTP/1.1": "--disable-http2-serving=true",
+	} {
+		t.Run(protocol, func(t *testing.T) {
+			namespace := newNamespaceOf(t, "rolling")
+			build := func() *hosting.Builder {
+				b := hosting.NewBuilder(namespace)
+				b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+				return b
+			}
+			first, second := newAddress(), newAddress()
+			service := startBalancer(t, first)
+			args := []string{flag, "--register-webhooks", "--webhook-url=https://" + service.address + ":9443", "--drain-period=2s"}
+			old := launch(t, build(), first, args...)
+			old.waitUntilReady(t)
+			client, _ := newClient(t)
+			waitUntilCalled(t, client, namespace)
+			load := startLoad(t, client, namespace)
+			load.another(t, 100)
+
+			renewed := launch(t, build(), second, args...)
+			renewed.waitUntilReady(t)
+			waitUntilTrusted(t, client, namespace, renewed)
+			service.set(first, second)
+			load.another(t, 100)
+
+			old.stop()
+			eventually(t, "the old server is not ready", func() bool {
+				code, _ := old.get(t, "/readyz")
+				return code != http.StatusOK
+			})
+			load.another(t, 50) // as long as endpoints take to learn of it
+			service.set(second)
+			if err := old.end(); err != nil {
+				t.Error(err)
+			}
+			load.another(t, 100)
+			load.wantNoneFailed(t)
+
+			if _, metrics := renewed.get(t, "/metrics"); !strings.Contains(metrics, `hosting_webhook_requests_total{outcome="allowed",webhook="judge"} `) {
+				t.Errorf("the new server has answered no call:\n%s", metrics)
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// load has the API server call the webhook a hundred times a second, each call from a
+// goroutine of its own: one that is late does not hold up the next.
+type load struct {
+	stop   context.CancelFunc
+	done   chan struct{}
+	calls  atomic.Int64
+	mu     sync.Mutex
+	failed []string
+}
+
+func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *load {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	l := &load{stop: stop, done: make(chan struct{})}
+	t.Cleanup(func() { l.end() })
+	go func() {
+		defer close(l.done)
+		var calls sync.WaitGroup
+		defer calls.Wait()
+		ticker := time.NewTicker(10 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				calls.Go(func() { l.call(client, namespace) })
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return l
+}
+
+func (l *load) call(client kubernetes.Interface, namespace string) {
+	_, err := client.CoreV1().ConfigMaps(namespace).Create(context.Background(), doing("allow"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	l.calls.Add(1)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.failed = append(l.failed, fmt.Sprintf("%s: %v", time.Now().Format("05.000"), err))
+	}
+}
+
+// another waits until so many more calls have been answered.
+func (l *load) another(t *testing.T, calls int64) {
+	t.Helper()
+	until := l.calls.Load() + calls
+	eventually(t, fmt.Sprintf("%d more calls", calls), func() bool { return l.calls.Load() >= until })
+}
+
+// end returns when the last call is answered.
+func (l *load) end() {
+	l.stop()
+	<-l.done
+}
+
+// wantNoneFailed ends the load.
+func (l *load) wantNoneFailed(t *testing.T) {
+	t.Helper()
+	l.end()
+	t.Logf("%d calls, %d failed", l.calls.Load(), len(l.failed))
+	for _, f := range l.failed {
+		t.Error(f)
+	}
+}
