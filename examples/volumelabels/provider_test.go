@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+)
+
+var disk = labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-1"}
+
+func TestFileIsReadAgainWhenItChanges(t *testing.T) {
+	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
+	expect := func(want map[string]string, wantFound bool) {
+		t.Helper()
+		labels, found, err := p.Labels(t.Context(), disk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, labels); diff != "" || found != wantFound {
+			t.Errorf("found %v, labels (-want +got):\n%s", found, diff)
+		}
+	}
+
+	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
+	expect(map[string]string{"zone": "north"}, true)
+	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: south}}]`)
+	expect(map[string]string{"zone": "south"}, true)
+	replaceFile(t, p.path, `volumes: []`)
+	expect(nil, false)
+}
+
+func TestFileIsNotReadWhileItIsTheSame(t *testing.T) {
+	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
+	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
+	if _, _, err := p.Labels(t.Context(), disk); err != nil {
+		t.Fatal(err)
+	}
+	p.catalogue = labelling.Catalogue{disk: {"zone": "remembered"}}
+	labels, _, err := p.Labels(t.Context(), disk)
+	if err != nil || labels["zone"] != "remembered" {
+		t.Errorf("got %v, %v", labels, err)
+	}
+}
+
+func TestFileThatCannotBeUsed(t *testing.T) {
+	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
+	if _, _, err := p.Labels(t.Context(), disk); !os.IsNotExist(err) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	replaceFile(t, p.path, `volumes: [{}]`)
+	for range 2 { // the second time from memory
+		_, _, err := p.Labels(t.Context(), disk)
+		if err == nil || !strings.Contains(err.Error(), "volumes.yaml: volumes[0]: driver and handle must both be set") {
+			t.Errorf("a file with a mistake: %v", err)
+		}
+	}
+	replaceFile(t, p.path, `volumes: []`)
+	if _, _, err := p.Labels(t.Context(), disk); err != nil {
+		t.Errorf("once it is mended: %v", err)
+	}
+}
+
+// replaceFile does as a kubelet does.
+func replaceFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
