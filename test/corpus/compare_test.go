@@ -20,16 +20,16 @@ type results map[string]any
 
 // compare reports every difference. One is expected: the manager mounts the certificate
 // in both places, also where an author's mount makes OLM v0 leave one out.
-func (want results) compare(t *testing.T, got results) {
+func (r results) compare(t *testing.T, got results) {
 	t.Helper()
 	for key := range got {
 		mounts, ok := got[key].(map[string]string)
-		expected, too := want[key].(map[string]string)
+		expected, too := r[key].(map[string]string)
 		if ok && too {
 			maps.DeleteFunc(mounts, func(place, _ string) bool { return expected[place] == "" })
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(r, got); diff != "" {
 		t.Errorf("differs from OLM v0 (-OLM +manager):\n%s", diff)
 	}
 }

@@ -111,7 +111,7 @@ func TestConversionMistakes(t *testing.T) {
 		"protected": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"operatorgroups.operators.coreos.com"}
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
-		"absent": {func(c *operatorsv1alpha1.ClusterServiceVersion) {},
+		"absent": {func(*operatorsv1alpha1.ClusterServiceVersion) {},
 			operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "CRD is not present"},
 	}
 	for name, test := range tests {
