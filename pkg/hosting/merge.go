@@ -1,6 +1,9 @@
 package hosting
 
-import "reflect"
+import (
+	"encoding/json"
+	"reflect"
+)
 
 // isNew is the origin of an element that was not in the list before.
 const isNew = -1
@@ -60,33 +63,30 @@ func inPlace(origin []int, length int) bool {
 }
 
 // merge carries the difference between was and is over to what was sent.
-func merge(sent, was, is any) any {
+func merge(sent text, was, is any) any {
 	if reflect.DeepEqual(was, is) {
-		return sent
+		return json.RawMessage(sent)
 	}
 	switch is := is.(type) {
 	case map[string]any:
-		sent, ok := sent.(map[string]any)
-		was, ok2 := was.(map[string]any)
-		if ok && ok2 {
-			return mergeFields(sent, was, is)
+		if was, ok := was.(map[string]any); ok && sent.is('{') {
+			return mergeFields(sent.members(), was, is)
 		}
 	case []any:
-		sent, ok := sent.([]any)
-		was, ok2 := was.([]any)
-		if ok && ok2 && len(sent) == len(was) {
-			return mergeElements(sent, was, is, origins(was, is))
+		elements := sent.elements()
+		if was, ok := was.([]any); ok && elements != nil && len(elements) == len(was) {
+			return mergeElements(elements, was, is, origins(was, is))
 		}
 	}
 	return is
 }
 
-func mergeFields(sent, was, is map[string]any) map[string]any {
+func mergeFields(sent map[string]text, was, is map[string]any) map[string]any {
 	merged := map[string]any{}
-	for key, value := range sent {
+	for key, there := range sent {
 		_, known := was[key]
 		if _, stays := is[key]; stays || !known {
-			merged[key] = value
+			merged[key] = json.RawMessage(there)
 		}
 	}
 	for key, value := range is {
@@ -100,7 +100,7 @@ func mergeFields(sent, was, is map[string]any) map[string]any {
 	return merged
 }
 
-func mergeElements(sent, was, is []any, origin []int) []any {
+func mergeElements(sent []text, was, is []any, origin []int) []any {
 	merged := make([]any, len(is))
 	for i, o := range origin {
 		if o == isNew {

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -8,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -32,28 +32,13 @@ func patchFor(body []byte, before, after runtime.Object) ([]byte, error) {
 	if reflect.DeepEqual(was, is) {
 		return nil, nil
 	}
-	sent := was
-	if _, ok := before.(*unstructured.Unstructured); !ok {
-		if sent, err = sentObject(body); err != nil {
-			return nil, err
-		}
-	}
 	var p patch
+	sent := text(bytes.TrimSpace(body)).members()["request"].members()["object"]
 	p.fields("", sent, was, is)
 	if len(p) == 0 {
 		return nil, nil
 	}
 	return json.Marshal(p)
-}
-
-func sentObject(body []byte) (map[string]any, error) {
-	var review struct {
-		Request struct {
-			Object map[string]any `json:"object"`
-		} `json:"request"`
-	}
-	err := decode(body, &review)
-	return review.Request.Object, err
 }
 
 // patch is a list of set and remove.
@@ -82,16 +67,17 @@ func (p *patch) replace(path string, value any) {
 	*p = append(*p, set{"replace", path, value})
 }
 
-func (p *patch) fields(path string, sent, was, is map[string]any) {
+func (p *patch) fields(path string, sent text, was, is map[string]any) {
+	members := sent.members()
 	for _, key := range slices.Sorted(maps.Keys(was)) {
 		_, stays := is[key]
-		if _, ok := sent[key]; ok && !stays {
+		if _, ok := members[key]; ok && !stays {
 			p.remove(join(path, key))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(is)) {
 		before, had := was[key]
-		there, ok := sent[key]
+		there, ok := members[key]
 		switch {
 		case ok && had:
 			p.value(join(path, key), there, before, is[key])
@@ -104,20 +90,17 @@ func (p *patch) fields(path string, sent, was, is map[string]any) {
 }
 
 // value patches what is there already.
-func (p *patch) value(path string, sent, was, is any) {
+func (p *patch) value(path string, sent text, was, is any) {
 	switch is := is.(type) {
 	case map[string]any:
-		sent, ok := sent.(map[string]any)
-		was, ok2 := was.(map[string]any)
-		if ok && ok2 {
+		if was, ok := was.(map[string]any); ok && sent.is('{') {
 			p.fields(path, sent, was, is)
 			return
 		}
 	case []any:
-		sent, ok := sent.([]any)
-		was, ok2 := was.([]any)
-		if ok && ok2 && len(sent) == len(was) {
-			p.elements(path, sent, was, is)
+		elements := sent.elements()
+		if was, ok := was.([]any); ok && elements != nil && len(elements) == len(was) {
+			p.elements(path, elements, was, is)
 			return
 		}
 	}
@@ -128,7 +111,7 @@ func (p *patch) value(path string, sent, was, is any) {
 
 // elements patches a list. As long as its elements stay in place, they are patched where
 // they are, and the tail is cut or grows; else the whole list is replaced.
-func (p *patch) elements(path string, sent, was, is []any) {
+func (p *patch) elements(path string, sent []text, was, is []any) {
 	origin := origins(was, is)
 	if !inPlace(origin, len(was)) {
 		p.replace(path, mergeElements(sent, was, is, origin))

@@ -3,6 +3,7 @@ package hosting
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -188,14 +189,14 @@ func FuzzPatch(f *testing.F) {
 			t.Skip("no two objects")
 		}
 		var p patch
-		p.fields("", was, was, is)
-		text, err := json.Marshal(p)
+		p.fields("", text(strings.TrimSpace(from)), was, is)
+		encoded, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		decoded, err := jsonpatch.DecodePatch(text)
+		decoded, err := jsonpatch.DecodePatch(encoded)
 		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("%s: %v", encoded, err)
 		}
 		original, err := json.Marshal(was)
 		if err != nil {
@@ -203,14 +204,14 @@ func FuzzPatch(f *testing.F) {
 		}
 		result, err := decoded.Apply(original)
 		if err != nil {
-			t.Fatalf("%s does not apply to %s: %v", text, original, err)
+			t.Fatalf("%s does not apply to %s: %v", encoded, original, err)
 		}
 		var got map[string]any
 		if err := decode(result, &got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(is, got); diff != "" {
-			t.Errorf("%s on %s (-want +got):\n%s", text, original, diff)
+			t.Errorf("%s on %s (-want +got):\n%s", encoded, original, diff)
 		}
 	})
 }
