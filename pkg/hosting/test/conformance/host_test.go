@@ -16,7 +16,6 @@ import (
 // host is a command that runs in the test's process, on a loopback address of its own.
 type host struct {
 	address string
-	certs   string
 	stop    context.CancelFunc
 	ended   chan struct{}
 	err     error // once ended is closed
@@ -44,13 +43,13 @@ func start(t *testing.T, b *hosting.Builder, args ...string) *host {
 func launch(t *testing.T, b *hosting.Builder, address string, args ...string) *host {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	h := &host{address: address, certs: t.TempDir(), stop: stop, ended: make(chan struct{})}
+	h := &host{address: address, stop: stop, ended: make(chan struct{})}
 	cmd := b.Command()
 	cmd.SetArgs(append([]string{
 		"--kubeconfig=" + cluster.Kubeconfig,
 		"--bind-address=" + address,
 		"--health-bind-address=" + address + ":8081",
-		"--cert-dir=" + h.certs,
+		"--cert-dir=" + t.TempDir(),
 		"--self-signed-certificate",
 		"--webhook-url=" + h.url(""),
 		"--drain-period=100ms",

@@ -1,10 +1,7 @@
 package conformance
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -114,19 +111,6 @@ func waitUntilCalled(t *testing.T, client kubernetes.Interface, namespace string
 	eventually(t, "the API server calls the webhook", func() bool {
 		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
-	})
-}
-
-// waitUntilTrusted returns when the registration has the host's authority.
-func waitUntilTrusted(t *testing.T, client kubernetes.Interface, builder string, h *host) {
-	t.Helper()
-	authority, err := os.ReadFile(filepath.Join(h.certs, "ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the registration trusts the host", func() bool {
-		got, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), builder+"-judge", metav1.GetOptions{})
-		return err == nil && bytes.Contains(got.Webhooks[0].ClientConfig.CABundle, bytes.TrimSpace(authority))
 	})
 }
 

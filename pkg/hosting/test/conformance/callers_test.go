@@ -1,0 +1,135 @@
+package conformance
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// Callers are known by what the API server says of their tokens, and may call what a
+// SubjectAccessReview lets them post to.
+func TestCallers(t *testing.T) {
+	namespace := newNamespaceOf(t, "callers")
+	client, _ := newClient(t)
+	entitled := tokenOf(t, client, namespace, "entitled")
+	stranger := tokenOf(t, client, namespace, "stranger")
+	mayPost(t, client, namespace, "entitled", "/judge")
+
+	for name, test := range map[string]struct {
+		flags []string
+		want  map[string]int // by token
+	}{
+		"anybody": {nil, map[string]int{"": 200, "wrong": 200, stranger: 200, entitled: 200}},
+		"who is known": {
+			[]string{"--authenticate-callers"},
+			map[string]int{"": 403, "wrong": 401, stranger: 200, entitled: 200},
+		},
+		"who is allowed": {
+			[]string{"--authorize-callers"},
+			map[string]int{"": 403, "wrong": 401, stranger: 403, entitled: 200},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := hosting.NewBuilder(namespace)
+			b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+			h := start(t, b, append(test.flags, "--authentication-skip-lookup")...)
+			for token, want := range test.want {
+				code, body := send(t, http.MethodPost, h.url("/judge"), token)
+				// Who is let in is told that an empty body is no review.
+				if code == http.StatusBadRequest && strings.Contains(body, "does not decode") {
+					code = http.StatusOK
+				}
+				if code != want {
+					t.Errorf("with the token %.10q: HTTP %d with %s, want %d", token, code, body, want)
+				}
+			}
+			if code, body := send(t, http.MethodGet, h.url("/readyz"), ""); code != http.StatusOK {
+				t.Errorf("a probe is answered HTTP %d with %s", code, body)
+			}
+			wantMetrics := http.StatusOK
+			if test.flags != nil {
+				wantMetrics = http.StatusForbidden
+			}
+			if code, body := send(t, http.MethodGet, h.url("/metrics"), ""); code != wantMetrics {
+				t.Errorf("metrics are answered HTTP %d with %.100s, want %d", code, body, wantMetrics)
+			}
+		})
+	}
+}
+
+// An API server that shows no credentials is told so.
+func TestAPIServerIsACallerToo(t *testing.T) {
+	namespace := newNamespaceOf(t, "callers")
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+	start(t, b, "--register-webhooks", "--authenticate-callers", "--authentication-skip-lookup")
+	client, _ := newClient(t)
+	eventually(t, "the API server is refused", func() bool {
+		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "only authenticated callers are answered")
+	})
+}
+
+func send(t *testing.T, method, url, token string) (code int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // who the server is, other tests ask
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) string {
+	t.Helper()
+	accounts := client.CoreV1().ServiceAccounts(namespace)
+	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	request, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+func mayPost(t *testing.T, client kubernetes.Interface, namespace, account, path string) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: namespace + "-post"}
+	rules := []rbacv1.PolicyRule{{NonResourceURLs: []string{path}, Verbs: []string{"post"}}}
+	if _, err := client.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
