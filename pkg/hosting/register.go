@@ -30,7 +30,7 @@ type registrar struct {
 // yet, as for a static pod that may start before it, or a kind is not, it tries again:
 // the webhooks are served meanwhile.
 func (s *webhookServer) register(ctx context.Context) error {
-	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		return s.ready() == nil, nil
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // host is a command that runs in the test's process, on a loopback address of its own.
 type host struct {
 	address string
+	certs   string // unless told otherwise
 	stop    context.CancelFunc
 	ended   chan struct{}
 	err     error // once ended is closed
@@ -39,20 +40,36 @@ func start(t *testing.T, b *hosting.Builder, args ...string) *host {
 	return h
 }
 
-// launch starts the command at an address, under a certificate of its own making.
+// launch starts a command with webhooks at an address, under a certificate of its own
+// making.
 func launch(t *testing.T, b *hosting.Builder, address string, args ...string) *host {
+	t.Helper()
+	certs := t.TempDir()
+	h := execute(t, b, address, append([]string{
+		"--bind-address=" + address,
+		"--cert-dir=" + certs,
+		"--self-signed-certificate",
+		"--webhook-url=https://" + address + ":9443",
+		"--drain-period=100ms",
+	}, args...))
+	h.certs = certs
+	return h
+}
+
+// launchPlain starts a command without webhooks.
+func launchPlain(t *testing.T, b *hosting.Builder, args ...string) *host {
+	t.Helper()
+	return execute(t, b, newAddress(), args)
+}
+
+func execute(t *testing.T, b *hosting.Builder, address string, args []string) *host {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	h := &host{address: address, stop: stop, ended: make(chan struct{})}
 	cmd := b.Command()
 	cmd.SetArgs(append([]string{
 		"--kubeconfig=" + cluster.Kubeconfig,
-		"--bind-address=" + address,
 		"--health-bind-address=" + address + ":8081",
-		"--cert-dir=" + t.TempDir(),
-		"--self-signed-certificate",
-		"--webhook-url=" + h.url(""),
-		"--drain-period=100ms",
 	}, args...))
 	go func() {
 		defer close(h.ended)
