@@ -116,7 +116,7 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 	}
 	if d := asDenial(err); d != nil {
 		response.Result = &d.status
-		return response, denied, nil
+		return response, denied, nil //nolint:nilerr // a denial is an answer
 	}
 	if err != nil {
 		return nil, failed, handlerFailed(ctx, err)

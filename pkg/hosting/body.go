@@ -41,7 +41,7 @@ func readBody(ctx context.Context, w http.ResponseWriter, r *http.Request, limit
 		if err := control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return nil, internalError(err)
 		}
-		defer control.SetReadDeadline(time.Time{})
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }() // what could be set can be taken back
 	}
 	b := bodies.Get().(*body)
 	if r.ContentLength > 0 {

@@ -30,7 +30,7 @@ type window struct {
 
 func (w *window) DeepCopyObject() runtime.Object {
 	c := *w
-	c.ObjectMeta = *w.ObjectMeta.DeepCopy()
+	c.ObjectMeta = *w.DeepCopy()
 	return &c
 }
 

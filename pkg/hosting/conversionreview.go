@@ -41,7 +41,7 @@ func answerConversion(
 	if err != nil {
 		response.ConvertedObjects = []runtime.RawExtension{}
 		response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
-		return answer, refused, nil
+		return answer, refused, nil //nolint:nilerr // the answer says what is wrong
 	}
 	response.ConvertedObjects = objects
 	response.Result.Status = metav1.StatusSuccess

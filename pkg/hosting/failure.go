@@ -54,12 +54,10 @@ func handlerFailed(ctx context.Context, err error) error {
 	return internalError(err)
 }
 
-// write answers with an error.
+// writeFailure answers with an error.
 func writeFailure(w http.ResponseWriter, err error) {
-	var f *failure
-	if !errors.As(err, &f) {
-		errors.As(internalError(err), &f)
-	}
+	f := &failure{http.StatusInternalServerError, metav1.StatusReasonInternalError, err.Error()}
+	errors.As(err, &f)
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure,
@@ -68,9 +66,9 @@ func writeFailure(w http.ResponseWriter, err error) {
 		Code:     f.code,
 	})
 	if err != nil {
-		klog.Errorf("Answering %q: %v", f.message, err)
+		klog.Errorf("A status cannot be encoded: %v", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(int(f.code))
-	w.Write(body)
+	_, _ = w.Write(body) // who has hung up needs no answer
 }

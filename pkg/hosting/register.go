@@ -34,7 +34,7 @@ func (s *webhookServer) register(ctx context.Context) error {
 		return s.ready() == nil, nil
 	})
 	if err != nil {
-		return nil // the process is to end
+		return nil //nolint:nilerr // the process is to end
 	}
 	backoff := wait.Backoff{Duration: time.Second, Factor: 1.5, Steps: 10, Cap: 30 * time.Second, Jitter: 0.1}
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {

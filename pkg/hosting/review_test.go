@@ -194,7 +194,7 @@ func TestMalformedCalls(t *testing.T) {
 }
 
 func TestMalformedBodies(t *testing.T) {
-	replace := func(old, new string) string { return strings.Replace(goodReview, old, new, 1) }
+	replace := func(part, by string) string { return strings.Replace(goodReview, part, by, 1) }
 	handler := handlerOf(t, judging(true))
 	for name, test := range map[string]struct {
 		body    string

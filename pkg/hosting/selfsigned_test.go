@@ -12,7 +12,7 @@ func TestSelfSignedCertificateIsKeptWhileItIsGood(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	cert, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
 	hosts := []string{"webhooks.shop.svc", "127.0.0.1"}
-	make := func(hosts ...string) []byte {
+	made := func(hosts ...string) []byte {
 		t.Helper()
 		if err := makeSelfSigned(cert, key, ca, hosts); err != nil {
 			t.Fatal(err)
@@ -24,14 +24,14 @@ func TestSelfSignedCertificateIsKeptWhileItIsGood(t *testing.T) {
 		return data
 	}
 
-	first := make(hosts...)
+	first := made(hosts...)
 	if err := selfSignedProblem(cert, key, ca, hosts, time.Now()); err != nil {
 		t.Errorf("what was made is not trusted: %v", err)
 	}
-	if !bytes.Equal(first, make(hosts...)) {
+	if !bytes.Equal(first, made(hosts...)) {
 		t.Error("a good certificate was made anew")
 	}
-	if bytes.Equal(first, make("webhooks.elsewhere.svc")) {
+	if bytes.Equal(first, made("webhooks.elsewhere.svc")) {
 		t.Error("a certificate for other hosts was kept")
 	}
 
@@ -39,11 +39,11 @@ func TestSelfSignedCertificateIsKeptWhileItIsGood(t *testing.T) {
 	write(t, cert, old)
 	write(t, key, oldKey)
 	write(t, ca, oldCA)
-	if bytes.Equal(old, make("127.0.0.1")) {
+	if bytes.Equal(old, made("127.0.0.1")) {
 		t.Error("a certificate that ends soon was kept")
 	}
 	write(t, ca, oldCA)
-	if kept := make("127.0.0.1"); selfSignedProblem(cert, key, ca, []string{"127.0.0.1"}, time.Now()) != nil {
+	if kept := made("127.0.0.1"); selfSignedProblem(cert, key, ca, []string{"127.0.0.1"}, time.Now()) != nil {
 		t.Errorf("a certificate of another authority was kept:\n%s", kept)
 	}
 	for _, file := range []string{cert, key, ca} {

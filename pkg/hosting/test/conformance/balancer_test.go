@@ -61,8 +61,8 @@ func (b *balancer) pass(client net.Conn) {
 	}
 	defer server.Close()
 	go func() {
-		io.Copy(server, client)
-		server.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(server, client) // a connection that breaks has ended
+		_ = server.(*net.TCPConn).CloseWrite()
 	}()
-	io.Copy(client, server)
+	_, _ = io.Copy(client, server)
 }

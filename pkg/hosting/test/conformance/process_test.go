@@ -112,7 +112,7 @@ func TestPrepare(t *testing.T) {
 	var known corelisters.ConfigMapNamespaceLister
 	proceed := make(chan struct{})
 	w := obeying(func(func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler {
-		return hosting.Validating(func(_ context.Context, r hosting.Request[*corev1.ConfigMap]) error {
+		return hosting.Validating(func(context.Context, hosting.Request[*corev1.ConfigMap]) error {
 			if _, err := known.Get("known"); err != nil {
 				return err
 			}
