@@ -1,0 +1,42 @@
+package hosting_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// The sample is one that an API server and the command would take.
+func TestStaticPod(t *testing.T) {
+	data, err := os.ReadFile("testdata/static-pod.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
+		t.Fatal(err)
+	}
+	b := hosting.NewBuilder("volumelabels")
+	b.RegisterController("labeler", idle)
+	b.RegisterWebhook("volumes", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	flags := b.Command().Flags()
+	if err := flags.Parse(pod.Spec.Containers[0].Args); err != nil {
+		t.Error(err)
+	}
+	var drain time.Duration
+	for _, name := range []string{"drain-period", "drain-timeout"} {
+		d, err := flags.GetDuration(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drain += d
+	}
+	if grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second; grace <= drain {
+		t.Errorf("the kubelet waits %s for a server that drains for up to %s", grace, drain)
+	}
+}
