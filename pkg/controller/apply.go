@@ -116,15 +116,20 @@ func create[T rollout.Object](ctx context.Context, client resource[T], object T)
 		if !apierrors.IsAlreadyExists(err) {
 			return answer(created, err)
 		}
-		there, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
-		return nil, there, err
+		return alreadyThere(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
 	default:
 		there, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return answer(applyWhole(ctx, client, object))
 		}
-		return nil, there, err
+		return alreadyThere(there, err)
 	}
+}
+
+// alreadyThere is an object that was not expected. A client returns an empty one beside an error.
+func alreadyThere[T rollout.Object](object T, err error) (written, existing rollout.Object, _ error) {
+	existing, _, err = answer(object, err)
+	return nil, existing, err
 }
 
 func applyWhole[T rollout.Object](ctx context.Context, client resource[T], object T) (T, error) {

@@ -34,7 +34,7 @@ type Verdict struct {
 func Check(f Facts) Verdict {
 	return Verdict{
 		Violations:   slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV)),
-		Requirements: slices.Concat(requiredAccounts(f), requiredBackends(f.CSV), convertibleCRDs(f)),
+		Requirements: slices.Concat(requiredAccounts(f), distinctDeployments(f.CSV), requiredBackends(f.CSV), convertibleCRDs(f)),
 	}
 }
 
@@ -107,6 +107,26 @@ func ownedByAnotherCSV(account *corev1.ServiceAccount, csv *operatorsv1alpha1.Cl
 		others++
 	}
 	return others > 0
+}
+
+// distinctDeployments are those of which there would have to be two of one name. OLM v0
+// makes each of them in turn into the other, for ever.
+func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	first := map[string]int{}
+	for i, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		earlier, repeated := first[spec.Name]
+		if !repeated {
+			first[spec.Name] = i
+			continue
+		}
+		results = append(results, operatorsv1alpha1.RequirementStatus{
+			Group: "apps", Version: "v1", Kind: "Deployment", Name: spec.Name,
+			Status:  operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+			Message: fmt.Sprintf("spec.install.spec.deployments[%d] and [%d] both have the name %q: give each its own", earlier, i, spec.Name),
+		})
+	}
+	return results
 }
 
 // requiredBackends are the Deployments that the webhooks name. OLM v0 does not

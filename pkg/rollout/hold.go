@@ -41,16 +41,19 @@ func (v deploymentView) has(of install.Identity) bool {
 }
 
 // deploymentNames are those that the ClusterServiceVersion lists, and those that
-// only its webhooks name.
+// only its webhooks name, each once.
 func (p *planner) deploymentNames() []string {
 	var all []string
+	add := func(name string) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
 	for _, spec := range p.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		all = append(all, spec.Name)
+		add(spec.Name)
 	}
 	for _, d := range p.CSV.Spec.WebhookDefinitions {
-		if !slices.Contains(all, d.DeploymentName) {
-			all = append(all, d.DeploymentName)
-		}
+		add(d.DeploymentName)
 	}
 	return all
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,9 +79,9 @@ func TestContestedTrust(t *testing.T) {
 func (e *env) adversary() {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	patch := fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`, admissionv1.Ignore)
-	e.undo(func(c *admissionv1.ValidatingWebhookConfiguration) error {
-		if *c.Webhooks[0].FailurePolicy == admissionv1.Ignore {
+	patch := fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`, admissionregistrationv1.Ignore)
+	e.undo(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
+		if *c.Webhooks[0].FailurePolicy == admissionregistrationv1.Ignore {
 			return nil
 		}
 		_, err := client.Patch(e.ctx, c.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "adversary"})
@@ -93,13 +93,13 @@ func (e *env) adversary() {
 func (e *env) deleter() {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	e.undo(func(c *admissionv1.ValidatingWebhookConfiguration) error {
+	e.undo(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 		return client.Delete(e.ctx, c.Name, metav1.DeleteOptions{})
 	})
 }
 
 // undo calls f with every state of the validating registrations of the test.
-func (e *env) undo(f func(*admissionv1.ValidatingWebhookConfiguration) error) {
+func (e *env) undo(f func(*admissionregistrationv1.ValidatingWebhookConfiguration) error) {
 	e.Helper()
 	w, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
@@ -108,7 +108,7 @@ func (e *env) undo(f func(*admissionv1.ValidatingWebhookConfiguration) error) {
 	e.Cleanup(w.Stop)
 	go func() {
 		for event := range w.ResultChan() {
-			c, ok := event.Object.(*admissionv1.ValidatingWebhookConfiguration)
+			c, ok := event.Object.(*admissionregistrationv1.ValidatingWebhookConfiguration)
 			if !ok || len(c.Webhooks) == 0 || event.Type == watch.Deleted {
 				continue
 			}

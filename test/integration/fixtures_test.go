@@ -1,7 +1,7 @@
 package integration
 
 import (
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,19 +49,19 @@ func deploymentSpec(name string) operatorsv1alpha1.StrategyDeploymentSpec {
 // webhook is a validating webhook that no request matches: the tests of this package
 // have nobody to answer it.
 func webhook(generateName, deployment string) operatorsv1alpha1.WebhookDescription {
-	none, path := admissionv1.SideEffectClassNone, "/validate"
+	none, path := admissionregistrationv1.SideEffectClassNone, "/validate"
 	return operatorsv1alpha1.WebhookDescription{
 		GenerateName: generateName, Type: operatorsv1alpha1.ValidatingAdmissionWebhook, DeploymentName: deployment,
 		ContainerPort: 443, WebhookPath: &path, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-		Rules: []admissionv1.RuleWithOperations{rule([]string{"nobody.example.com"}, "things")},
+		Rules: []admissionregistrationv1.RuleWithOperations{rule([]string{"nobody.example.com"}, "things")},
 	}
 }
 
 // rule is about the creation of some resources.
-func rule(groups []string, resources ...string) admissionv1.RuleWithOperations {
-	return admissionv1.RuleWithOperations{
-		Operations: []admissionv1.OperationType{admissionv1.Create},
-		Rule:       admissionv1.Rule{APIGroups: groups, APIVersions: []string{"v1"}, Resources: resources},
+func rule(groups []string, resources ...string) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: groups, APIVersions: []string{"v1"}, Resources: resources},
 	}
 }
 

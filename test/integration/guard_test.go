@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -25,7 +25,7 @@ const (
 // ClusterServiceVersion does not waver about it.
 func TestForbiddenRules(t *testing.T) {
 	tests := map[string]struct {
-		rule    admissionv1.RuleWithOperations
+		rule    admissionregistrationv1.RuleWithOperations
 		message string
 	}{
 		"all groups":                     {rule([]string{"*"}, "things"), onAllGroups},
@@ -86,14 +86,14 @@ func TestAllowedRules(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.manage()
-	for name, allowed := range map[string]admissionv1.RuleWithOperations{
+	for name, allowed := range map[string]admissionregistrationv1.RuleWithOperations{
 		"other-resource":   rule([]string{admission}, "SomeOtherResource"),
 		"policies":         rule([]string{admission}, "validatingadmissionpolicybindings/none"),
 		"similar-group":    rule([]string{"more.operators.coreos.com"}, "clusterserviceversions"),
 		"similar-resource": rule([]string{"apps.example.com"}, "validatingwebhookconfigurations"),
 	} {
 		c := csv(name, name)
-		c.Spec.WebhookDefinitions[0].Rules = []admissionv1.RuleWithOperations{allowed}
+		c.Spec.WebhookDefinitions[0].Rules = []admissionregistrationv1.RuleWithOperations{allowed}
 		e.install(c)
 	}
 }

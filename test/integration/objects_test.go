@@ -3,7 +3,7 @@ package integration
 import (
 	"strconv"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
@@ -138,11 +138,11 @@ func (e *env) webhookStatus(csv, generateName string) managerv1alpha1.WebhookSta
 
 // registered are the validating registrations of the test's Namespace, by the name of
 // their webhook.
-func (e *env) registered() map[string]admissionv1.ValidatingWebhookConfiguration {
+func (e *env) registered() map[string]admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
 	e.must(err)
-	found := map[string]admissionv1.ValidatingWebhookConfiguration{}
+	found := map[string]admissionregistrationv1.ValidatingWebhookConfiguration{}
 	for _, c := range list.Items {
 		found[c.Labels["olm.webhook-description-generate-name"]] = c
 	}
@@ -150,7 +150,7 @@ func (e *env) registered() map[string]admissionv1.ValidatingWebhookConfiguration
 }
 
 // registration is the live one of a validating webhook.
-func (e *env) registration(generateName string) admissionv1.ValidatingWebhookConfiguration {
+func (e *env) registration(generateName string) admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	found, ok := e.registered()[generateName]
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,15 +71,64 @@ func TestObstacles(t *testing.T) {
 				})
 			},
 		},
+		"a webhook's name is no part of a path": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].GenerateName = "v/100%.example.com"
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: `Invalid value: "v/100%.example.com`, state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com"
+				})
+			},
+		},
+		"two webhooks have one name": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, c.Spec.WebhookDefinitions[0])
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
+			message: "CSV contains repeated WebhookDescription name", state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.WebhookDefinitions[1].GenerateName = "w.example.com"
+				})
+			},
+		},
+		"two Deployments have one name": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				deployments := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+				*deployments = append(*deployments, deploymentSpec("server"))
+			},
+			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
+			message: `spec.install.spec.deployments[0] and [1] both have the name "server"`, state: "Blocked",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[1].Name = "other"
+				})
+			},
+		},
+		"a Deployment has no name": {
+			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name, c.Spec.WebhookDefinitions[0].DeploymentName = "", ""
+			},
+			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
+			message: "name or generateName is required", state: "Waiting",
+			mend: func(e *env) {
+				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+					c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name, c.Spec.WebhookDefinitions[0].DeploymentName = "server", "server"
+				})
+			},
+		},
 		"a rule is not valid": {
 			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionv1.OperationType{"UPSERT"}
+				c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionregistrationv1.OperationType{"UPSERT"}
 			},
 			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
 			message: `Unsupported value: "UPSERT"`, state: "Blocked",
 			mend: func(e *env) {
 				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
-					c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionv1.OperationType{admissionv1.Create}
+					c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
 				})
 			},
 		},
@@ -119,6 +168,7 @@ func TestObstacles(t *testing.T) {
 				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
 			}
 			e.registersNothing()
+			m.looksAgain("operator.v1")
 			status, since := e.get("operator.v1").Status, e.auditEnd()
 			m.looksAgain("operator.v1")
 			if changes := m.changes(since); len(changes) > 0 {

@@ -34,8 +34,8 @@ func Service(deployment string) string {
 	if len(validation.IsDNS1035Label(verbatim)) == 0 {
 		return verbatim
 	}
-	label := strings.ReplaceAll(deployment, ".", "-")
-	if label[0] < 'a' {
+	label := strings.ReplaceAll(subdomain(deployment), ".", "-")
+	if label == "" || label[0] < 'a' {
 		label = "d-" + label
 	}
 	return fit(label, deployment, serviceSuffix, validation.DNS1035LabelMaxLength)
@@ -50,7 +50,22 @@ func Secret(service string) string { return service + secretSuffix }
 // name of the ClusterServiceVersion and the webhook's type.
 func WebhookConfiguration(generateName string, identity ...string) string {
 	source := strings.Join(append([]string{generateName}, identity...), "/")
-	return fit(generateName, source, "", validation.DNS1123SubdomainMaxLength)
+	return fit(subdomain(generateName), source, "", validation.DNS1123SubdomainMaxLength)
+}
+
+// subdomain replaces what no name of an object has, so that one whose source is not
+// valid gets as far as the API server, which says what is wrong with the source.
+func subdomain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '.', r == '-':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r - 'A' + 'a'
+		default:
+			return '-'
+		}
+	}, name)
 }
 
 // LabelValue is a name as the value of a label.

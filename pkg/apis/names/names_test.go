@@ -26,16 +26,20 @@ func TestEverySourceGetsAValidName(t *testing.T) {
 		"a.b", "1st", "9.a", strings.Repeat("a", 56), strings.Repeat("a.", 100) + "b", strings.Repeat("9", 253),
 		strings.Repeat("a", 51) + "-" + strings.Repeat("b", 60), strings.Repeat("a", 43) + "." + strings.Repeat("b", 60),
 	}
-	for _, s := range sources {
+	for _, s := range append(sources, "", "Manager", "a/b", "a_b") {
 		if problems := validation.IsDNS1035Label(Service(s)); len(problems) > 0 {
 			t.Errorf("Service(%q) = %q: %v", s, Service(s), problems)
 		}
 		if problems := validation.IsDNS1123Subdomain(Secret(Service(s))); len(problems) > 0 {
 			t.Errorf("Secret(%q) = %q: %v", s, Secret(Service(s)), problems)
 		}
+	}
+	for _, s := range sources {
 		if problems := validation.IsValidLabelValue(LabelValue(s)); len(problems) > 0 {
 			t.Errorf("LabelValue(%q) = %q: %v", s, LabelValue(s), problems)
 		}
+	}
+	for _, s := range append(sources, "v/100.Example.com", "V", "v example") {
 		name := WebhookConfiguration(s, "namespace", "csv")
 		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 			t.Errorf("WebhookConfiguration(%q) = %q: %v", s, name, problems)
