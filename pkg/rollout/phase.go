@@ -152,9 +152,25 @@ func afterFailed(from Phase, f facts) Phase {
 	}
 }
 
+// extended tells whether a ClusterServiceVersion that has succeeded declares a
+// webhook that was never registered: it has not succeeded with that one.
+func (p *planner) extended() bool {
+	if p.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+		return false
+	}
+	for _, d := range p.deployments {
+		for _, w := range d.webhooks {
+			if !w.live() && !p.wasRegistered(w.Webhook) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // facts gathers what the decision came to.
 func (p *planner) facts() facts {
-	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall}
+	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall || p.extended()}
 	switch {
 	case p.Failure != nil:
 		f.failure = &Phase{operatorsv1alpha1.CSVPhaseFailed, p.Failure.Reason, p.Failure.Message}

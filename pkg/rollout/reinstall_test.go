@@ -62,3 +62,15 @@ func TestChangeOfALiveDeployment(t *testing.T) {
 		c.wait(time.Second)
 	}
 }
+
+// A webhook that is added to an operator that has succeeded: it has not succeeded with
+// that one before it serves.
+func TestWebhookAddedToASucceededOperator(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.example.com")))
+	c.answer = func(Endpoint) Answer { return Answer{Reason: "ForeignCertificate", Message: "foreign"} }
+	phases := phasesOf(c.pass())
+	if want := "Installing InstallWaiting: installing: waiting for webhook m.example.com to be registered: foreign"; len(phases) == 0 || phases[len(phases)-1] != want {
+		t.Errorf("phases %q, want the last to be %q", phases, want)
+	}
+}
