@@ -52,7 +52,7 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 
 .PHONY: integration
-integration: ## Run the tests that need an API server: etcd and kube-apiserver from source, or KUBECONFIG's
+integration: ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
 	go test -count=1 $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench)
 
 .PHONY: e2e
