@@ -136,7 +136,7 @@ func (e *env) accept(dir string) {
 	}
 }
 
-// names lists objects for a message.
+// namesOf lists objects for a message.
 func namesOf(objects []unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
