@@ -43,7 +43,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, said, err := e.call(w, r)
 	if err != nil {
 		e.log(said, err)
-		writeFailure(w, err)
+		writeFailure(w, r, err)
 	} else {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(answer) // who has hung up needs no answer

@@ -25,6 +25,11 @@ func (f *failure) Error() string {
 	return f.message
 }
 
+// afterBody says whether the body has been read: only then does a handler fail.
+func (f *failure) afterBody() bool {
+	return f.code == http.StatusInternalServerError || f.code == http.StatusGatewayTimeout
+}
+
 func badRequest(format string, args ...any) error {
 	return &failure{http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf(format, args...)}
 }
@@ -55,9 +60,14 @@ func handlerFailed(ctx context.Context, err error) error {
 }
 
 // writeFailure answers with an error.
-func writeFailure(w http.ResponseWriter, err error) {
+func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
 	f := &failure{http.StatusInternalServerError, metav1.StatusReasonInternalError, err.Error()}
 	errors.As(err, &f)
+	if r.ProtoMajor == 1 && !f.afterBody() {
+		// To keep the connection, the server would wait for the rest of the body, for as
+		// long as the client likes, before it answers.
+		w.Header().Set("Connection", "close")
+	}
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure,

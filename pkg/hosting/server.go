@@ -94,7 +94,7 @@ func (s *webhookServer) mux() http.Handler {
 	}
 	handleOwnPaths(mux, s.metrics, s.checks())
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeFailure(w, notFound(r.URL.Path, s.endpoints))
+		writeFailure(w, r, notFound(r.URL.Path, s.endpoints))
 	})
 	return mux
 }

@@ -1,11 +1,21 @@
 package conformance
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"io"
+	"math/big"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -78,6 +88,58 @@ func TestAPIServerIsACallerToo(t *testing.T) {
 		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "only authenticated callers are answered")
 	})
+}
+
+// A client CA in a file needs no API server to know callers by.
+func TestCallersWithCertificates(t *testing.T) {
+	known, stranger := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "kube-apiserver")
+	caFile := filepath.Join(t.TempDir(), "ca.crt")
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate[0]})
+	if err := os.WriteFile(caFile, authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, judging(), "--authenticate-callers", "--client-ca-file="+caFile, "--authentication-skip-lookup")
+	for name, test := range map[string]struct {
+		certificates []tls.Certificate
+		want         int
+	}{
+		"none":                 {nil, http.StatusForbidden},
+		"of another authority": {[]tls.Certificate{stranger}, http.StatusUnauthorized},
+		"of the authority":     {[]tls.Certificate{known}, http.StatusMethodNotAllowed}, // since it is a GET
+	} {
+		t.Run(name, func(t *testing.T) {
+			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: test.certificates}}
+			defer transport.CloseIdleConnections()
+			response, err := (&http.Client{Transport: transport}).Get(h.url("/judge"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != test.want {
+				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
+			}
+		})
+	}
+}
+
+func clientCertificate(t *testing.T, user string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: user},
+		NotBefore:    time.Now().Add(-time.Minute),
+		NotAfter:     time.Now().Add(time.Hour),
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 func send(t *testing.T, method, url, token string) (code int, body string) {

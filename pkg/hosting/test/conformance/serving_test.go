@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+func TestTLSAndProtocols(t *testing.T) {
+	for name, test := range map[string]struct {
+		flags    []string
+		client   *tls.Config
+		refused  bool
+		protocol string
+	}{
+		"the default":          {nil, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, false, "h2"},
+		"HTTP/1.1 by choice":   {nil, &tls.Config{NextProtos: []string{"http/1.1"}}, false, "http/1.1"},
+		"HTTP/1.1 alone":       {[]string{"--disable-http2-serving"}, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, false, "http/1.1"},
+		"TLS 1.2":              {nil, &tls.Config{MaxVersion: tls.VersionTLS12}, false, ""},
+		"TLS 1.1":              {nil, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, true, ""},
+		"TLS 1.2 where 1.3 is": {[]string{"--tls-min-version=VersionTLS13"}, &tls.Config{MaxVersion: tls.VersionTLS12}, true, ""},
+		"a cipher of others": {
+			[]string{"--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"},
+			&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}}, true, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, judging(), test.flags...)
+			test.client.InsecureSkipVerify = true
+			conn, err := tls.Dial("tcp", net.JoinHostPort(h.address, "9443"), test.client)
+			if (err != nil) != test.refused {
+				t.Fatalf("the handshake ended with %v", err)
+			}
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			if got := conn.ConnectionState().NegotiatedProtocol; got != test.protocol {
+				t.Errorf("it speaks %q, want %q", got, test.protocol)
+			}
+		})
+	}
+}
+
+func judging() *hosting.Builder {
+	b := hosting.NewBuilder("judging")
+	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], "any"))
+	return b
+}
+
+// A client that begins a body and sends no more is answered, by its deadline at the
+// latest.
+func TestABodyThatNeverEnds(t *testing.T) {
+	h := start(t, judging())
+	const json = "Content-Type: application/json\r\n"
+	for name, test := range map[string]struct {
+		begin, header string
+		want          int
+	}{
+		"a call":               {"POST /judge?timeout=300ms", json, http.StatusBadRequest},
+		"a call of no time":    {"POST /judge?timeout=0s", json, http.StatusBadRequest},
+		"a call of other type": {"POST /judge?timeout=10s", "", http.StatusUnsupportedMediaType},
+		"a call by PUT":        {"PUT /judge?timeout=10s", json, http.StatusMethodNotAllowed},
+		"a call of nobody":     {"POST /nobody?timeout=10s", json, http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := dialHost(t, h)
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: 100\r\n\r\n{", test.begin, h.address, test.header)
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != test.want {
+				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
+			}
+		})
+	}
+}
+
+func dialHost(t *testing.T, h *host) *tls.Conn {
+	t.Helper()
+	conn, err := tls.Dial("tcp", net.JoinHostPort(h.address, "9443"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// A call that is under way when the process is told to end is answered, even after the
+// drain period, and its connection is the client's to close.
+func TestCallsUnderWayAreAnswered(t *testing.T) {
+	namespace := newNamespaceOf(t, "underway")
+	arrived, proceed := make(chan struct{}), make(chan struct{})
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("judge", obeying(func(func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler {
+		return hosting.Validating(func(_ context.Context, r hosting.Request[*corev1.ConfigMap]) error {
+			if r.Object.Name != "slow" {
+				return hosting.Deny("called")
+			}
+			close(arrived)
+			<-proceed
+			return nil
+		})
+	}, namespace))
+	h := start(t, b, "--register-webhooks", "--drain-period=0s")
+	client, _ := newClient(t)
+	waitUntilCalled(t, client, namespace)
+
+	answered := make(chan error)
+	go func() {
+		_, err := client.CoreV1().ConfigMaps(namespace).Create(context.Background(), doing("slow"), metav1.CreateOptions{})
+		answered <- err
+	}()
+	<-arrived
+	h.stop()
+	eventually(t, "there are no new connections", func() bool {
+		conn, err := net.Dial("tcp", net.JoinHostPort(h.address, "9443"))
+		if err == nil {
+			conn.Close()
+		}
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	close(proceed)
+	if err := <-answered; err != nil {
+		t.Errorf("the call under way was answered with %v", err)
+	}
+}
+
+func TestDrainEndsConnections(t *testing.T) {
+	h := start(t, judging(), "--drain-period=3s", "--disable-http2-serving")
+	conn := dialHost(t, h)
+	reader := bufio.NewReader(conn)
+	ask := func() *http.Response {
+		t.Helper()
+		fmt.Fprintf(conn, "GET /readyz HTTP/1.1\r\nHost: %s\r\n\r\n", h.address)
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	if response := ask(); response.StatusCode != http.StatusOK || response.Close {
+		t.Errorf("before: HTTP %d, last of its connection: %v", response.StatusCode, response.Close)
+	} else if _, err := reader.Discard(int(response.ContentLength)); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	eventually(t, "it is not ready", func() bool {
+		code, body := h.get(t, "/readyz")
+		return code == http.StatusServiceUnavailable && strings.Contains(body, "[-]shutdown failed")
+	})
+	if response := ask(); response.StatusCode != http.StatusServiceUnavailable || !response.Close {
+		t.Errorf("while draining: HTTP %d, last of its connection: %v", response.StatusCode, response.Close)
+	}
+	if code, _ := h.get(t, "/livez"); code != http.StatusOK {
+		t.Errorf("a draining process is not alive: HTTP %d", code)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	h := start(t, judging())
+	for range 3 {
+		send(t, http.MethodPost, h.url("/judge"), "")
+	}
+	_, metrics := h.get(t, "/metrics")
+	for _, want := range []string{
+		`hosting_webhook_requests_total{outcome="invalid",webhook="judge"} 3`,
+		`hosting_webhook_requests_total{outcome="allowed",webhook="judge"} 0`,
+		`hosting_webhook_duration_seconds_bucket{outcome="invalid",webhook="judge",le="0.001"}`,
+		`hosting_webhook_duration_seconds_count{outcome="invalid",webhook="judge"} 3`,
+		`hosting_certificate_not_after_seconds `,
+		`go_goroutines `,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("there is no %s in\n%s", want, metrics)
+		}
+	}
+}
+
+// The feature gate keeps the listener from being started, and nothing else.
+func TestFeatureGate(t *testing.T) {
+	b := judging()
+	working := make(chan struct{})
+	b.RegisterController("worker", func(ctx context.Context, _ hosting.Environment) error {
+		close(working)
+		<-ctx.Done()
+		return nil
+	})
+	h := launch(t, b, newAddress(), "--feature-gates=CloudWebhookServer=false", "--webhooks=*", "--leader-elect=false")
+	<-working
+	h.waitUntilReady(t)
+	if conn, err := net.Dial("tcp", net.JoinHostPort(h.address, "9443")); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("there is a listener: %v, %v", conn, err)
+	}
+}
+
+func TestPathsOfNobody(t *testing.T) {
+	h := start(t, judging())
+	code, body := send(t, http.MethodPost, h.url("/other"), "")
+	if code != http.StatusNotFound || !strings.Contains(body, `there are webhooks at \"/judge\"`) {
+		t.Errorf("HTTP %d with %s", code, body)
+	}
+}
