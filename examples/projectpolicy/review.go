@@ -46,20 +46,20 @@ func newReviewHandler(judge *judge) http.Handler {
 	})
 }
 
-// httpFault is a request that is not an AdmissionReview, and the HTTP status
+// httpError is a request that is not an AdmissionReview, and the HTTP status
 // that says so.
-type httpFault struct {
+type httpError struct {
 	status  int
 	message string
 }
 
-func (f *httpFault) Error() string { return f.message }
+func (f *httpError) Error() string { return f.message }
 
-func faultf(status int, format string, args ...any) *httpFault {
-	return &httpFault{status: status, message: fmt.Sprintf(format, args...)}
+func faultf(status int, format string, args ...any) *httpError {
+	return &httpError{status: status, message: fmt.Sprintf(format, args...)}
 }
 
-func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionReview, *httpFault) {
+func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionReview, *httpError) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, faultf(http.StatusMethodNotAllowed, "an AdmissionReview is sent by POST, not by %s", r.Method)

@@ -148,8 +148,13 @@ func refused(address string) bool {
 
 func until(t *testing.T, condition func() bool, what string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	giveUp := time.After(patience)
+	for !condition() {
+		select {
+		case <-look.C:
+		case <-giveUp:
 			t.Fatalf("gave up waiting: %s", what)
 		}
 	}
