@@ -42,6 +42,8 @@ type caches struct {
 	mutating     store[*admissionregistrationv1.MutatingWebhookConfiguration]
 	crds         store[*apiextensionsv1.CustomResourceDefinition]
 
+	subscriptions store[*operatorsv1alpha1.Subscription]
+
 	factories []factory
 }
 
@@ -71,7 +73,10 @@ func newCaches(clients Clients) caches {
 		validating:   newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
 		mutating:     newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
 		crds:         newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
-		factories:    []factory{all, managed, pods, operators, extensions},
+
+		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
+
+		factories: []factory{all, managed, pods, operators, extensions},
 	}
 }
 
@@ -87,7 +92,7 @@ func (c caches) start(ctx context.Context) {
 
 func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
-		c.csvs.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
+		c.csvs.synced, c.subscriptions.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
 		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
 	}
 }
@@ -105,6 +110,19 @@ func withoutProse(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 		csv.ManagedFields = nil
 		csv.Spec.Icon, csv.Spec.Description = nil, ""
+	}
+	return o, nil
+}
+
+// withoutCatalog keeps what a Subscription configures, and for which
+// ClusterServiceVersion.
+func withoutCatalog(o any) (any, error) {
+	if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
+		s.ManagedFields, s.Annotations, s.Labels = nil, nil, nil
+		s.Status = operatorsv1alpha1.SubscriptionStatus{InstalledCSV: s.Status.InstalledCSV}
+		if s.Spec != nil {
+			s.Spec = &operatorsv1alpha1.SubscriptionSpec{StartingCSV: s.Spec.StartingCSV, Config: s.Spec.Config}
+		}
 	}
 	return o, nil
 }

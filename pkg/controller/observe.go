@@ -26,6 +26,7 @@ type snapshot struct {
 	csv      *operatorsv1alpha1.ClusterServiceVersion
 	scope    scope.Scope
 	failure  *scope.Failure
+	config   install.Config // of the Subscription
 	verdict  install.Verdict
 	observed rollout.Observed
 	rollout  *managerv1alpha1.WebhookRollout
@@ -42,6 +43,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 	owner := ownerID(csv.Namespace, csv.Name)
 	s := &snapshot{
 		csv:     csv,
+		config:  c.config(csv),
 		rollout: c.caches.rollouts.get(csv.Namespace, csv.Name),
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
@@ -80,6 +82,11 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 	}
 	c.observePods(s, owner)
 	return s
+}
+
+// config is what the Subscription of a ClusterServiceVersion configures.
+func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) install.Config {
+	return install.ConfigOf(install.SubscriptionOf(csv, c.caches.subscriptions.in(csv.Namespace), c.caches.csvs.in(csv.Namespace)))
 }
 
 // observePods gives each Deployment the pods that its selector matches.

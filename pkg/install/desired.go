@@ -21,6 +21,8 @@ import (
 type Input struct {
 	CSV   *operatorsv1alpha1.ClusterServiceVersion
 	Scope scope.Scope
+	// Config is what the administrator configures, in the Subscription.
+	Config Config
 
 	// Services are the names of the Services, by Deployment (see ServiceName).
 	Services map[string]string
