@@ -23,6 +23,9 @@ type Input struct {
 	Scope scope.Scope
 	// Config is what the administrator configures, in the Subscription.
 	Config Config
+	// Manager is the user name of the manager itself: its writes must get past the
+	// webhooks that it registers.
+	Manager string
 
 	// Services are the names of the Services, by Deployment (see ServiceName).
 	Services map[string]string

@@ -5,6 +5,7 @@ package scope
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,6 +79,13 @@ func (s Scope) WebhookSelector() *metav1.LabelSelector {
 	default:
 		return &metav1.LabelSelector{}
 	}
+}
+
+// MayCover tells whether webhooks of the scope may be called for objects in a namespace.
+// Where the group selects by labels, those come and go: any namespace may be covered.
+func (s Scope) MayCover(namespace string) bool {
+	return s.Group != nil && s.Group.Spec.Selector != nil && len(s.Group.Spec.TargetNamespaces) == 0 ||
+		slices.Contains(s.Namespaces, metav1.NamespaceAll) || slices.Contains(s.Namespaces, namespace)
 }
 
 // Annotations are those by which a ClusterServiceVersion tells its scope: the

@@ -1,0 +1,230 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubernetes "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	webhooks "k8s.io/apiserver/pkg/admission/plugin/webhook"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// call is a request to the API server. Without an operation it creates, without a
+// user the replicaset controller sends it.
+type call struct {
+	group, resource, subresource string
+	namespace, name              string
+	operation                    admission.Operation
+	object, oldObject            runtime.Object
+	user                         string
+	groups                       []string
+}
+
+var baseEnv = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+
+// matcherOf is the API server's own code for the conditions of a webhook.
+func matcherOf(conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
+	w := &admissionregistrationv1.ValidatingWebhook{FailurePolicy: new(admissionregistrationv1.Fail), MatchConditions: conditions}
+	return webhooks.NewValidatingWebhookAccessor("uid", "configuration", w).GetCompiledMatcher(cel.NewConditionCompiler(baseEnv))
+}
+
+// calls tells whether the API server calls the webhook for a request.
+func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
+	t.Helper()
+	kind := schema.GroupVersionKind{Group: r.group, Version: "v1", Kind: r.resource}
+	attributes := admission.NewAttributesRecord(r.object, r.oldObject, kind, r.namespace, r.name,
+		schema.GroupVersionResource{Group: r.group, Version: "v1", Resource: r.resource}, r.subresource, r.operation, nil, false,
+		&user.DefaultInfo{Name: r.user, Groups: r.groups})
+	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedObject: r.object, VersionedOldObject: r.oldObject, VersionedKind: kind}
+	result := matcher.Match(t.Context(), versioned, nil, nil)
+	if result.Error != nil {
+		t.Errorf("a condition fails: %v", result.Error)
+	}
+	return result.Matches
+}
+
+func conditionsOf(in Input) []admissionregistrationv1.MatchCondition {
+	var all []admissionregistrationv1.MatchCondition
+	for _, l := range lifelines(in) {
+		if l.who != "" {
+			all = append(all, l.Condition())
+		}
+	}
+	return all
+}
+
+// pod is what a ReplicaSet of this name controls.
+func podOf(replicaSet string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: replicaSet + "-", Labels: map[string]string{"app": "manager"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, Controller: new(true)}},
+	}}
+}
+
+func controlledBy(kind, name string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}},
+	}}
+}
+
+const (
+	replicaSets = "system:serviceaccount:kube-system:replicaset-controller"
+	daemonSets  = "system:serviceaccount:kube-system:daemon-set-controller"
+	kubelet     = "system:node:one"
+	tenant      = "tenant"
+)
+
+func TestConditions(t *testing.T) {
+	matcher := matcherOf(conditionsOf(guarded(servedBy("manager"))))
+	nodes, nobody := []string{"system:nodes"}, &metav1.PartialObjectMetadata{}
+	ours, foreign := podOf("manager-6d4cf56db6"), podOf("other-6d4cf56db6")
+	standing := ours.DeepCopy()
+	standing.Name = "manager-6d4cf56db6-x7k2p"
+	evil := podOf("manager-6d4cf56db6-evil")
+	onlyLabels := ours.DeepCopy()
+	onlyLabels.OwnerReferences = nil
+	notController := ours.DeepCopy()
+	notController.OwnerReferences[0].Controller = nil
+
+	for name, test := range map[string]struct {
+		call
+		called bool
+	}{
+		// What brings its pods back gets past it.
+		"its pod is created":                       {call{resource: "pods", object: ours}, false},
+		"its pod is placed":                        {call{resource: "pods", subresource: "binding", name: standing.Name, object: nobody, user: "system:kube-scheduler"}, false},
+		"its pod says how it is":                   {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: kubelet, groups: nodes}, false},
+		"its pod is gone":                          {call{resource: "pods", name: standing.Name, operation: admission.Delete, oldObject: standing, user: kubelet, groups: nodes}, false},
+		"its pod is evicted by the cluster":        {call{resource: "pods", subresource: "eviction", name: standing.Name, object: nobody, user: "system:kube-controller-manager"}, false},
+		"its pod is adopted":                       {call{resource: "pods", name: standing.Name, operation: admission.Update, oldObject: onlyLabels, object: standing}, false},
+		"its ReplicaSet is created":                {call{group: "apps", resource: "replicasets", name: "manager-6d4cf56db6", object: controlledBy("Deployment", "manager"), user: "system:kube-controller-manager"}, false},
+		"its Deployment is repaired":               {call{group: "apps", resource: "deployments", name: "manager", object: nobody, user: managerUser}, false},
+		"its Service is repaired":                  {call{resource: "services", name: "manager-service", object: nobody, user: managerUser}, false},
+		"its EndpointSlice":                        {call{group: "discovery.k8s.io", resource: "endpointslices", object: controlledBy("Service", "manager-service"), user: "system:serviceaccount:kube-system:endpointslice-controller"}, false},
+		"its Secret":                               {call{resource: "secrets", name: "manager-service-cert", object: nobody, user: managerUser}, false},
+		"its token":                                {call{resource: "serviceaccounts", subresource: "token", name: "default", object: nobody, user: kubelet, groups: nodes}, false},
+		"its trust in the API server":              {call{resource: "configmaps", name: "kube-root-ca.crt", object: nobody, user: "system:serviceaccount:kube-system:root-ca-cert-publisher"}, false},
+		"its quota":                                {call{resource: "resourcequotas", subresource: "status", name: "any", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:apiserver"}, false},
+		"its lease":                                {call{group: "coordination.k8s.io", resource: "leases", name: "any", object: nobody, user: "system:serviceaccount:shop:default"}, false},
+		"a node":                                   {call{resource: "nodes", subresource: "status", namespace: "-", name: "one", operation: admission.Update, object: nobody, oldObject: nobody, user: kubelet, groups: nodes}, false},
+		"a node's lease":                           {call{group: "coordination.k8s.io", resource: "leases", namespace: "kube-node-lease", name: "one", object: nobody, user: kubelet, groups: nodes}, false},
+		"the scheduler's lease":                    {call{group: "coordination.k8s.io", resource: "leases", namespace: "kube-system", name: "kube-scheduler", object: nobody, user: "system:kube-scheduler"}, false},
+		"the manager's lease":                      {call{group: "coordination.k8s.io", resource: "leases", namespace: "olm-webhook-manager", name: "olm-webhook-manager", object: nobody, user: managerUser}, false},
+		"kube-proxy's pod":                         {call{resource: "pods", namespace: "kube-system", object: controlledBy("DaemonSet", "kube-proxy"), user: daemonSets}, false},
+		"the manager's pod":                        {call{resource: "pods", namespace: "olm-webhook-manager", object: podOf("olm-webhook-manager-1")}, false},
+		"the manager labels a Namespace":           {call{resource: "namespaces", namespace: "red", name: "red", operation: admission.Update, object: nobody, oldObject: nobody, user: managerUser}, false},
+		"the manager converts":                     {call{group: "apiextensions.k8s.io", resource: "customresourcedefinitions", namespace: "-", name: "x", operation: admission.Update, object: nobody, oldObject: nobody, user: managerUser}, false},
+		"a pod of the replicaset of an old hash":   {call{resource: "pods", object: podOf("manager-5b7d")}, false},
+		"a pod that had an owner and has one more": {call{resource: "pods", name: standing.Name, operation: admission.Update, oldObject: standing, object: onlyLabels}, false},
+
+		// All others are its to judge.
+		"a pod with its labels and owners, by a tenant":    {call{resource: "pods", object: ours, user: tenant}, true},
+		"a pod with its labels":                            {call{resource: "pods", object: onlyLabels}, true},
+		"a pod with its owner, elsewhere":                  {call{resource: "pods", namespace: "red", object: ours}, true},
+		"a pod of another ReplicaSet":                      {call{resource: "pods", object: foreign}, true},
+		"a pod of a ReplicaSet of a longer name":           {call{resource: "pods", object: evil}, true},
+		"a pod that its ReplicaSet does not control":       {call{resource: "pods", object: notController}, true},
+		"a pod of a node's own":                            {call{resource: "pods", name: "static-one", object: controlledBy("Node", "one"), user: kubelet, groups: nodes}, true},
+		"a pod that is named like its pods":                {call{resource: "pods", name: standing.Name, object: nobody}, true},
+		"a pod with its owner, changed by a tenant":        {call{resource: "pods", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: tenant}, true},
+		"a pod, deleted by a tenant":                       {call{resource: "pods", name: standing.Name, operation: admission.Delete, oldObject: standing, user: tenant}, true},
+		"all pods, deleted by a tenant":                    {call{resource: "pods", operation: admission.Delete, user: tenant}, true},
+		"all pods, deleted with the Namespace":             {call{resource: "pods", operation: admission.Delete, user: "system:serviceaccount:kube-system:namespace-controller"}, true},
+		"a shell in its pod":                               {call{resource: "pods", subresource: "exec", name: standing.Name, operation: admission.Connect, object: nobody, user: tenant}, true},
+		"its pod is placed by a tenant":                    {call{resource: "pods", subresource: "binding", name: standing.Name, object: nobody, user: tenant}, true},
+		"another pod is placed":                            {call{resource: "pods", subresource: "binding", name: "other-6d4cf56db6-x7k2p", object: nobody, user: "system:kube-scheduler"}, true},
+		"its Deployment, by a tenant":                      {call{group: "apps", resource: "deployments", name: "manager", object: nobody, user: tenant}, true},
+		"another Deployment, by the manager":               {call{group: "apps", resource: "deployments", name: "other", object: nobody, user: managerUser}, true},
+		"its Deployment's name elsewhere, by the manager":  {call{group: "apps", resource: "deployments", namespace: "red", name: "manager", object: nobody, user: managerUser}, true},
+		"another Secret, by the manager":                   {call{resource: "secrets", name: "other", object: nobody, user: managerUser}, true},
+		"a ReplicaSet of another Deployment":               {call{group: "apps", resource: "replicasets", object: controlledBy("Deployment", "manager-2"), user: "system:kube-controller-manager"}, true},
+		"an EndpointSlice of another Service":              {call{group: "discovery.k8s.io", resource: "endpointslices", object: controlledBy("Service", "other"), user: "system:kube-controller-manager"}, true},
+		"a token of another account":                       {call{resource: "serviceaccounts", subresource: "token", name: "other", object: nobody, user: kubelet, groups: nodes}, true},
+		"a lease by another account":                       {call{group: "coordination.k8s.io", resource: "leases", name: "any", object: nobody, user: "system:serviceaccount:shop:other"}, true},
+		"a lease elsewhere by its account":                 {call{group: "coordination.k8s.io", resource: "leases", namespace: "red", name: "any", object: nobody, user: "system:serviceaccount:shop:default"}, true},
+		"a node, by a person":                              {call{resource: "nodes", namespace: "-", name: "one", operation: admission.Update, object: nobody, oldObject: nobody, user: tenant}, true},
+		"a pod in kube-system, by a person":                {call{resource: "pods", namespace: "kube-system", object: nobody, user: tenant}, true},
+		"a Namespace, by a person":                         {call{resource: "namespaces", namespace: "red", name: "red", operation: admission.Update, object: nobody, oldObject: nobody, user: tenant}, true},
+		"a user who calls his group like a system's":       {call{resource: "pods", object: ours, user: "system:nodes"}, true},
+		"a controller's name in another namespace":         {call{resource: "pods", object: ours, user: "system:serviceaccount:red:replicaset-controller"}, true},
+		"a resource of another group that is named alike":  {call{group: "shop.example.com", resource: "pods", object: ours}, true},
+		"a request without a user, a name, and any object": {call{resource: "pods", user: " "}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if called := calls(t, matcher, test.filled()); called != test.called {
+				t.Errorf("the webhook is called: %t, want %t", called, test.called)
+			}
+		})
+	}
+}
+
+func (r call) filled() call {
+	if r.operation == "" {
+		r.operation = admission.Create
+	}
+	switch r.namespace {
+	case "":
+		r.namespace = "shop"
+	case "-":
+		r.namespace = ""
+	}
+	if r.user == "" {
+		r.user = replicaSets
+	}
+	r.user = strings.TrimSpace(r.user)
+	return r
+}
+
+// No request, however little it shows, makes a condition fail: with failurePolicy Fail
+// that would refuse it.
+func TestConditionsAreTotal(t *testing.T) {
+	matcher := matcherOf(conditionsOf(guarded(servedBy("manager"))))
+	objects := []runtime.Object{nil, &metav1.PartialObjectMetadata{}, podOf("manager-1"), &corev1.PodExecOptions{}, &runtime.Unknown{}}
+	for _, operation := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
+		for _, l := range lifelines(guarded(servedBy("manager"))) {
+			for _, s := range l.subjects {
+				for i, object := range objects {
+					for _, name := range []string{"", "manager"} {
+						r := call{group: s.Group, resource: s.Resource, subresource: s.subresource, namespace: "shop", name: name, operation: operation, object: object, oldObject: objects[(i+1)%len(objects)], user: kubelet}
+						calls(t, matcher, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The first Kubernetes that knows matchConditions understands them.
+func TestConditionsCompileOnOldServers(t *testing.T) {
+	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(kubernetes.MajorMinor(1, 28)))
+	for _, c := range conditionsOf(guarded(servedBy("manager"))) {
+		compiled := compiler.CompileCondition([]cel.ExpressionAccessor{(*matchconditions.MatchCondition)(&c)}, cel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.NewExpressions)
+		for _, err := range compiled.CompilationErrors() {
+			t.Errorf("%s: %v\n%s", c.Name, err, c.Expression)
+		}
+	}
+}
+
+// The replicaset controller cuts the names of pods.
+func TestConditionsOfLongNames(t *testing.T) {
+	for _, length := range []int{45, 46, 47, 57, 58, 63} {
+		deployment := strings.Repeat("d", length)
+		in := inputOf(operator(deployments(deploymentOf(deployment)), servedBy(deployment)), func(*operatorsv1.OperatorGroup) {})
+		base := deployment + "-6d4cf56db6-"
+		pod := base[:min(len(base), 58)] + "x7k2p"
+		if calls(t, matcherOf(conditionsOf(in)), call{resource: "pods", subresource: "binding", operation: admission.Create, namespace: "shop", name: pod, user: "system:kube-scheduler"}) {
+			t.Errorf("the placing of pod %s of Deployment %s is intercepted", pod, deployment)
+		}
+	}
+}

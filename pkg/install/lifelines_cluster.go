@@ -1,0 +1,61 @@
+package install
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	kubeSystem    = "kube-system"
+	kubeNodeLease = "kube-node-lease"
+)
+
+// clusterLifelines are the requests by which the cluster keeps running what pods run on,
+// and those of the manager that are not about one ClusterServiceVersion's own objects.
+func clusterLifelines(manager, machinery string) []Lifeline {
+	system := []string{kubeSystem}
+	if namespace := namespaceOf(manager); namespace != "" {
+		system = append(system, namespace)
+	}
+	return []Lifeline{
+		{
+			Name: "nodes", What: "what nodes say of themselves",
+			subjects: slices.Concat(clusterSubjects("", "nodes", "status"), clusterSubjects("storage.k8s.io", "csinodes")), who: systemIdentities,
+		}, {
+			Name: "node-leases", What: "the leases of nodes",
+			subjects: namespacedSubjects("coordination.k8s.io", "leases"), namespaces: []string{kubeNodeLease}, who: systemIdentities,
+		}, {
+			Name: "system-leases", What: "the leases of the control plane and of the manager",
+			subjects: namespacedSubjects("coordination.k8s.io", "leases"), namespaces: system, who: machinery,
+		}, {
+			Name: "system-pods", What: "the pods of " + strings.Join(system, " and "),
+			subjects: systemWorkloads, namespaces: system, who: systemIdentities,
+		}, {
+			Name: "manager-writes", What: "the manager's writes to Namespaces and CustomResourceDefinitions",
+			subjects: []subject{update("", "namespaces"), update("apiextensions.k8s.io", "customresourcedefinitions")}, who: userIn(manager),
+		},
+	}
+}
+
+// systemWorkloads are the requests by which the cluster runs its own network, names and
+// storage, without which no pod starts.
+var systemWorkloads = slices.Concat(
+	podSubjects,
+	namespacedSubjects("apps", "deployments", "status", "scale"), namespacedSubjects("apps", "replicasets", "status", "scale"),
+	namespacedSubjects("apps", "daemonsets", "status"), namespacedSubjects("apps", "statefulsets", "status"), namespacedSubjects("apps", "controllerrevisions"),
+	namespacedSubjects("", "endpoints"), namespacedSubjects("discovery.k8s.io", "endpointslices"),
+	namespacedSubjects("", "configmaps"), namespacedSubjects("", "serviceaccounts"), []subject{creation("serviceaccounts", "token")},
+	namespacedSubjects("", "resourcequotas", "status"),
+)
+
+const serviceAccountPrefix = "system:serviceaccount:"
+
+// namespaceOf is where a ServiceAccount lives; empty for any other user.
+func namespaceOf(user string) string {
+	account, ok := strings.CutPrefix(user, serviceAccountPrefix)
+	namespace, _, _ := strings.Cut(account, ":")
+	if !ok {
+		return ""
+	}
+	return namespace
+}

@@ -1,0 +1,129 @@
+package install
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const managerUser = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
+
+// guarded is what Render is asked for an operator in the namespace "shop" with one
+// webhook, by a manager that runs in the cluster.
+func guarded(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) Input {
+	in := inputOf(operator(deployments(deploymentOf("manager")), d), group...)
+	in.Manager = managerUser
+	return in
+}
+
+// about changes a webhook's only rule.
+func aboutRequests(operation admissionregistrationv1.OperationType, group string, resources ...string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) {
+		d.Rules = []admissionregistrationv1.RuleWithOperations{ruleOf([]string{group}, resources)}
+		d.Rules[0].Operations = []admissionregistrationv1.OperationType{operation}
+	}
+}
+
+func ofObjects(selector metav1.LabelSelector) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.ObjectSelector = &selector }
+}
+
+func inScope(s admissionregistrationv1.ScopeType) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.Rules[0].Scope = &s }
+}
+
+func TestSelfDeadlocks(t *testing.T) {
+	type change = func(*operatorsv1alpha1.WebhookDescription)
+	const create, update, everything = admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.OperationAll
+	pods := aboutRequests(create, "", "pods")
+	exists := func(key string, operator metav1.LabelSelectorOperator) metav1.LabelSelector {
+		return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: operator}}}
+	}
+	bySelector := func(group *operatorsv1.OperatorGroup) {
+		group.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}
+	}
+
+	for name, test := range map[string]struct {
+		webhook []change
+		group   func(*operatorsv1.OperatorGroup)
+		want    []string
+	}{
+		"pods":                          {[]change{pods}, nil, []string{"own-pods", "system-pods"}},
+		"everything of the core group":  {[]change{aboutRequests(everything, "", "*/*")}, nil, []string{"own-pods", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-pods", "manager-writes"}},
+		"all resources, no subresource": {[]change{aboutRequests(create, "", "*")}, nil, []string{"own-pods", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-pods"}},
+		"the placing of pods":           {[]change{aboutRequests(create, "", "pods/binding")}, nil, []string{"own-pods", "system-pods"}},
+		"their status":                  {[]change{aboutRequests(update, "", "pods/status")}, nil, []string{"own-pods", "system-pods"}},
+		"their eviction":                {[]change{aboutRequests(create, "", "pods/*")}, nil, []string{"own-pods", "system-pods"}},
+		"shells in them":                {[]change{aboutRequests(admissionregistrationv1.Connect, "", "pods/exec")}, nil, nil},
+		"workloads":                     {[]change{aboutRequests(create, "apps", "deployments", "replicasets")}, nil, []string{"own-replicasets", "own-deployments", "system-pods"}},
+		"endpoints":                     {[]change{aboutRequests(update, "discovery.k8s.io", "endpointslices")}, nil, []string{"own-services", "system-pods"}},
+		"tokens":                        {[]change{aboutRequests(create, "", "serviceaccounts/token")}, nil, []string{"own-accounts", "system-pods"}},
+		"leases":                        {[]change{aboutRequests(update, "coordination.k8s.io", "leases")}, nil, []string{"own-leases", "node-leases", "system-leases"}},
+		"nodes":                         {[]change{aboutRequests(update, "", "nodes/status")}, nil, []string{"nodes"}},
+		"nodes, of a narrow group":      {[]change{aboutRequests(update, "", "nodes")}, targeting("red"), []string{"nodes"}},
+		"Namespaces":                    {[]change{aboutRequests(update, "", "namespaces")}, nil, []string{"manager-writes"}},
+		"the making of Namespaces":      {[]change{aboutRequests(create, "", "namespaces")}, nil, nil},
+		"a resource of its own":         {[]change{aboutRequests(everything, "shop.example.com", "orders")}, nil, nil},
+
+		"a group of another namespace":         {[]change{pods}, targeting("red"), nil},
+		"a group of its own namespace":         {[]change{pods}, targeting("shop"), []string{"own-pods"}},
+		"a group that selects":                 {[]change{pods}, bySelector, []string{"own-pods", "system-pods"}},
+		"namespaced objects":                   {[]change{aboutRequests(update, "", "pods", "nodes"), inScope(admissionregistrationv1.NamespacedScope)}, nil, []string{"own-pods", "system-pods"}},
+		"cluster-scoped objects":               {[]change{aboutRequests(update, "", "pods", "nodes"), inScope(admissionregistrationv1.ClusterScope)}, nil, []string{"nodes"}},
+		"fails open":                           {[]change{pods, func(d *operatorsv1alpha1.WebhookDescription) { d.FailurePolicy = new(admissionregistrationv1.Ignore) }}, nil, nil},
+		"conversion":                           {[]change{pods, func(d *operatorsv1alpha1.WebhookDescription) { d.Type = operatorsv1alpha1.ConversionWebhook }}, nil, nil},
+		"objects of another label value":       {[]change{pods, ofObjects(metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}})}, nil, []string{"system-pods"}},
+		"objects without the pods' label":      {[]change{pods, ofObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"system-pods"}},
+		"objects with the pods' label":         {[]change{pods, ofObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, []string{"own-pods", "system-pods"}},
+		"objects with a label that may come":   {[]change{pods, ofObjects(exists("pod-template-hash", metav1.LabelSelectorOpExists))}, nil, []string{"own-pods", "system-pods"}},
+		"bindings bear no label":               {[]change{aboutRequests(create, "", "pods/binding"), ofObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, nil},
+		"bindings match what excludes a label": {[]change{aboutRequests(create, "", "pods/binding"), ofObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"own-pods", "system-pods"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := guarded(servedBy("manager", test.webhook...))
+			if test.group != nil {
+				in = guarded(servedBy("manager", test.webhook...), test.group)
+			}
+			var got []string
+			for _, l := range SelfDeadlocks(in, in.CSV.Spec.WebhookDefinitions[0]) {
+				got = append(got, l.Name)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("lifelines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A manager that does not know who it is exempts nobody in its own name.
+func TestSelfDeadlocksOfAManagerWithoutAName(t *testing.T) {
+	in := guarded(servedBy("manager", aboutRequests(admissionregistrationv1.Update, "", "namespaces")))
+	in.Manager = ""
+	if got := SelfDeadlocks(in, in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
+		t.Errorf("%q is exempted", got[0].Condition().Expression)
+	}
+}
+
+func TestSelfDeadlocksAnywhere(t *testing.T) {
+	for name, test := range map[string]struct {
+		modes []operatorsv1alpha1.InstallMode
+		want  int
+	}{
+		"all namespaces":             {[]operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}}, 2},
+		"its own namespace":          {[]operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true}}, 1},
+		"all namespaces unsupported": {[]operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := operator(deployments(deploymentOf("manager")), servedBy("manager", aboutRequests(admissionregistrationv1.Create, "", "pods")))
+			csv.Spec.InstallModes = test.modes
+			if got := SelfDeadlocksAnywhere(csv, csv.Spec.WebhookDefinitions[0]); len(got) != test.want {
+				t.Errorf("%d lifelines, want %d: %+v", len(got), test.want, got)
+			}
+		})
+	}
+}

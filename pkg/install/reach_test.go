@@ -1,0 +1,41 @@
+package install
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func TestReachOf(t *testing.T) {
+	shop := &apiextensionsv1.CustomResourceDefinition{}
+	shop.Spec.Group, shop.Spec.Names.Plural, shop.Spec.Scope = "shop.example.com", "shops", apiextensionsv1.ClusterScoped
+	orders := &apiextensionsv1.CustomResourceDefinition{}
+	orders.Spec.Group, orders.Spec.Names.Plural, orders.Spec.Scope = "shop.example.com", "orders", apiextensionsv1.NamespaceScoped
+
+	for name, test := range map[string]struct {
+		group     string
+		resources []string
+		scope     *admissionregistrationv1.ScopeType
+		want      Reach
+	}{
+		"built in":                     {"apps", []string{"deployments", "deployments/scale"}, nil, Reach{Namespaced: []string{"deployments.apps", "deployments.apps/scale"}}},
+		"core":                         {"", []string{"pods", "nodes"}, nil, Reach{Namespaced: []string{"pods"}, ClusterScoped: []string{"nodes"}}},
+		"Namespaces":                   {"", []string{"namespaces"}, nil, Reach{Namespaces: true}},
+		"Namespaces, of narrow scope":  {"", []string{"namespaces"}, new(admissionregistrationv1.NamespacedScope), Reach{}},
+		"all of core":                  {"", []string{"*"}, nil, Reach{Namespaces: true, Unknown: []string{"*"}}},
+		"all of core in namespaces":    {"", []string{"*"}, new(admissionregistrationv1.NamespacedScope), Reach{Namespaced: []string{"*"}}},
+		"custom resources":             {"shop.example.com", []string{"shops", "orders"}, nil, Reach{Namespaced: []string{"orders.shop.example.com"}, ClusterScoped: []string{"shops.shop.example.com"}}},
+		"custom resources, undefined":  {"other.example.com", []string{"things"}, nil, Reach{Unknown: []string{"things.other.example.com"}}},
+		"undefined, by the rule's own": {"other.example.com", []string{"things"}, new(admissionregistrationv1.ClusterScope), Reach{ClusterScoped: []string{"things.other.example.com"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := ruleOf([]string{test.group}, test.resources)
+			rule.Scope = test.scope
+			if diff := cmp.Diff(test.want, ReachOf(rule, shop, orders)); diff != "" {
+				t.Errorf("reach (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
