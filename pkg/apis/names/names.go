@@ -11,6 +11,7 @@
 //	Secret                  Service name                253, DNS subdomain    D-service-cert
 //	Role, RoleBinding       Service name                253, path segment     D-service-cert
 //	webhook configuration   generateName and identity   253, DNS subdomain    generateName-<hash>
+//	permissions             identity                    253, path segment     csv-<hash>
 //	label value             any name                    63                    verbatim
 package names
 
@@ -51,6 +52,13 @@ func Secret(service string) string { return service + secretSuffix }
 func WebhookConfiguration(generateName string, identity ...string) string {
 	source := strings.Join(append([]string{generateName}, identity...), "/")
 	return fit(subdomain(generateName), source, "", validation.DNS1123SubdomainMaxLength)
+}
+
+// Permissions is the name of the roles and bindings that give a ServiceAccount what a
+// ClusterServiceVersion's permissions ask for. They may be cluster-scoped, so the namespace
+// belongs to their identity.
+func Permissions(namespace, csv, account string) string {
+	return fit(subdomain(csv), strings.Join([]string{namespace, csv, account}, "/"), "", validation.DNS1123SubdomainMaxLength)
 }
 
 // subdomain replaces what no name of an object has, so that one whose source is not

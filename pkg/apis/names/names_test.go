@@ -57,6 +57,7 @@ func TestTwoSourcesNeverShareAName(t *testing.T) {
 		"Service":              Service,
 		"LabelValue":           LabelValue,
 		"WebhookConfiguration": func(s string) string { return WebhookConfiguration(s, "ns", "csv") },
+		"Permissions":          func(s string) string { return Permissions("ns", s, "account") },
 	} {
 		seen := map[string]string{}
 		for _, s := range sources {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+)
+
+func bundleCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bundle",
+		Short: "Work with registry+v1 operator bundles, in folders, OCI layouts and registries",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(bundleRenderCommand())
+	return cmd
+}
+
+// targetOptions are the flags that say where a bundle goes.
+type targetOptions struct {
+	namespace     string
+	allNamespaces bool
+	watch         []string
+	configFile    string
+}
+
+func (o *targetOptions) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.namespace, "namespace", "n", "", "the operator's own namespace (default: the one that the bundle suggests, else its package's name)")
+	f.BoolVar(&o.allNamespaces, "all-namespaces", false, "the operator watches all namespaces (default, where the bundle supports it)")
+	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, where it does not support all: its own)")
+	f.StringVar(&o.configFile, "config", "", "a file with a SubscriptionConfig: env, resources, tolerations and so on of the operator's pods")
+	cmd.MarkFlagsMutuallyExclusive("all-namespaces", "watch-namespaces")
+}
+
+// options reads what the flags name.
+func (o *targetOptions) options() (bundle.Options, error) {
+	options := bundle.Options{Namespace: o.namespace, Watch: o.watch}
+	if o.allNamespaces {
+		options.Watch = []string{""}
+	}
+	if o.configFile == "" {
+		return options, nil
+	}
+	text, err := os.ReadFile(o.configFile)
+	if err != nil {
+		return options, fmt.Errorf("--config: %w", err)
+	}
+	options.Config = &operatorsv1alpha1.SubscriptionConfig{}
+	if err := yaml.UnmarshalStrict(text, options.Config); err != nil {
+		return options, fmt.Errorf("--config=%s: %w", o.configFile, err)
+	}
+	return options, nil
+}

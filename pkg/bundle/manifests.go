@@ -1,0 +1,257 @@
+package bundle
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// Options are what an administrator decides about an installation.
+type Options struct {
+	// Namespace is the operator's own. By default it is the one that the bundle
+	// suggests, else the name of its package.
+	Namespace string
+	// Watch are the namespaces that the operator is for; one empty string is all of
+	// them. By default it is all where the bundle supports that, else the operator's own.
+	Watch []string
+	// Config is what goes into the Subscription.
+	Config *operatorsv1alpha1.SubscriptionConfig
+	// Labels are put on every object, beside those that it has.
+	Labels map[string]string
+}
+
+// Manifests are the objects that install a bundle, in an order in which they can be
+// applied: a namespace before what is in it, a definition before its resources, the
+// ClusterServiceVersion last. The same bundle and options give the same manifests.
+func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
+	if err := b.Err(); err != nil {
+		return nil, err
+	}
+	namespace := cmp.Or(o.Namespace, b.suggestedNamespace())
+	group, err := b.operatorGroup(namespace, o.Watch)
+	if err != nil {
+		return nil, err
+	}
+	own, others := b.namespaceObject(namespace), b.others(namespace)
+	permissions := b.permissions(namespace, group.Spec.TargetNamespaces)
+	subscription, csv := b.subscription(namespace, o.Config), b.installable(b.CSVObject, namespace)
+
+	all := slices.Concat(
+		[]*unstructured.Unstructured{own}, others.definitions, others.accounts, permissions, others.rest,
+		[]*unstructured.Unstructured{plain(group), plain(subscription), csv},
+	)
+	for _, object := range all {
+		label(object, o.Labels)
+	}
+	if err := unique(all); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// suggestedNamespace is the namespace that the author had in mind.
+func (b *Bundle) suggestedNamespace() string {
+	const suggestion = "operatorframework.io/suggested-namespace"
+	return cmp.Or(b.CSV.Annotations[suggestion], b.namespaceTemplate().Name, b.Package(), "operators")
+}
+
+// namespaceTemplate is the author's Namespace, with the labels and annotations that its
+// operator needs; an empty one when there is none.
+func (b *Bundle) namespaceTemplate() *corev1.Namespace {
+	var template corev1.Namespace
+	const annotation = "operatorframework.io/suggested-namespace-template"
+	if json.Unmarshal([]byte(b.CSV.Annotations[annotation]), &template) != nil {
+		return &corev1.Namespace{} // a suggestion that nobody can read is none
+	}
+	return &template
+}
+
+func (b *Bundle) namespaceObject(name string) *unstructured.Unstructured {
+	template := b.namespaceTemplate()
+	return plain(&corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: template.Labels, Annotations: template.Annotations},
+	})
+}
+
+// operatorGroup is the group for some namespaces, if the operator supports them.
+func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.OperatorGroup, error) {
+	if watch == nil && !b.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
+		watch = []string{namespace}
+	}
+	if len(watch) == 1 && watch[0] == metav1.NamespaceAll {
+		watch = nil
+	}
+	group := &operatorsv1.OperatorGroup{
+		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
+		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(b.Package(), namespace), Namespace: namespace},
+		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
+	}
+	covered, failure := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
+	if failure == nil {
+		failure = covered.Supported(b.CSV)
+	}
+	if failure != nil {
+		return nil, errors.New(failure.Message)
+	}
+	return group, nil
+}
+
+// Supports tells whether the operator supports an install mode.
+func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
+	return slices.ContainsFunc(b.CSV.Spec.InstallModes, func(m operatorsv1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
+}
+
+// subscription ties a configuration to the ClusterServiceVersion. It names no catalog:
+// the bundle is what is installed.
+func (b *Bundle) subscription(namespace string, config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.Subscription {
+	return &operatorsv1alpha1.Subscription{
+		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
+		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(b.Package(), namespace), Namespace: namespace},
+		Spec: &operatorsv1alpha1.SubscriptionSpec{
+			Package: cmp.Or(b.Package(), b.CSV.Name), Channel: b.DefaultChannel(), StartingCSV: b.CSV.Name,
+			CatalogSource: "bundle", CatalogSourceNamespace: namespace,
+			Config: config,
+		},
+	}
+}
+
+// otherObjects are those of the bundle besides the ClusterServiceVersion, by when they are applied.
+type otherObjects struct{ definitions, accounts, rest []*unstructured.Unstructured }
+
+func (b *Bundle) others(namespace string) otherObjects {
+	var others otherObjects
+	for _, o := range b.Objects {
+		if o == b.CSVObject {
+			continue
+		}
+		object := b.installable(o, namespace)
+		switch o.GetKind() {
+		case "CustomResourceDefinition":
+			others.definitions = append(others.definitions, object)
+		case "ServiceAccount":
+			others.accounts = append(others.accounts, object)
+		default:
+			others.rest = append(others.rest, object)
+		}
+	}
+	return others
+}
+
+// installable is an object of the bundle as it goes into a namespace: without the fields
+// that its type does not have, which the API server would drop or refuse it for.
+func (b *Bundle) installable(o *Object, namespace string) *unstructured.Unstructured {
+	object := o.DeepCopy()
+	for _, p := range b.Problems {
+		if p.Object == o && p.Kind == UnknownField {
+			remove(object.Object, steps(p.Path))
+		}
+	}
+	unstructured.RemoveNestedField(object.Object, "status")
+	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
+	if Namespaced(object) {
+		object.SetNamespace(namespace)
+	}
+	completeSubjects(object, namespace)
+	return object
+}
+
+// completeSubjects says which namespace the accounts of a binding are in, where the author
+// could not know.
+func completeSubjects(object *unstructured.Unstructured, namespace string) {
+	subjects, _ := object.Object["subjects"].([]any)
+	for _, s := range subjects {
+		subject, ok := s.(map[string]any)
+		if ok && subject["kind"] == "ServiceAccount" && (subject["namespace"] == nil || subject["namespace"] == "") {
+			subject["namespace"] = namespace
+		}
+	}
+}
+
+// clusterScoped are the kinds without a namespace among those that bundles may hold.
+var clusterScoped = []string{
+	"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PriorityClass", "Namespace", "APIService",
+	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	"StorageClass", "SecurityContextConstraints",
+	"ConsoleCLIDownload", "ConsoleExternalLogLink", "ConsoleLink", "ConsoleNotification", "ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample",
+}
+
+// Namespaced tells whether an object of a bundle is in a namespace.
+func Namespaced(object *unstructured.Unstructured) bool {
+	return !slices.Contains(clusterScoped, object.GetKind())
+}
+
+// remove takes a field away; a path that leads nowhere is nothing to do.
+func remove(in any, path []string) {
+	for i, step := range path {
+		switch value := in.(type) {
+		case map[string]any:
+			if i == len(path)-1 {
+				delete(value, step)
+			}
+			in = value[step]
+		case []any:
+			index, err := strconv.Atoi(step)
+			if err != nil || index < 0 || index >= len(value) {
+				return
+			}
+			in = value[index]
+		default:
+			return
+		}
+	}
+}
+
+func label(object *unstructured.Unstructured, add map[string]string) {
+	if len(add) == 0 {
+		return
+	}
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for key, value := range add {
+		labels[key] = value
+	}
+	object.SetLabels(labels)
+}
+
+// plain is an object as a person would write it: without status, and without what is empty.
+func plain(object runtime.Object) *unstructured.Unstructured {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		panic(err) // the types are API types
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	if spec, ok := content["spec"].(map[string]any); ok && len(spec) == 0 && object.GetObjectKind().GroupVersionKind().Kind == "Namespace" {
+		delete(content, "spec")
+	}
+	return &unstructured.Unstructured{Object: content}
+}
+
+// unique refuses two objects of one name: applied in one go, the second would undo the first.
+func unique(all []*unstructured.Unstructured) error {
+	seen := map[string]bool{}
+	for _, object := range all {
+		key := fmt.Sprintf("%s %s %s/%s", object.GroupVersionKind().Group, object.GetKind(), object.GetNamespace(), object.GetName())
+		if seen[key] {
+			return fmt.Errorf("the bundle has two objects %s %q: keep one", object.GetKind(), object.GetName())
+		}
+		seen[key] = true
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	strictjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// kinds are the types that objects of a bundle are decoded into.
+var kinds = func() *runtime.Scheme {
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensionsv1.AddToScheme, operatorsv1alpha1.AddToScheme} {
+		if err := add(kinds); err != nil {
+			panic(err) // all are compiled in
+		}
+	}
+	return kinds
+}()
+
+// parse reads the objects of a file.
+func (b *Bundle) parse(file string) {
+	before := len(b.Objects)
+	for _, d := range documents(b.files[file]) {
+		b.parseDocument(file, d)
+	}
+	if extra := len(b.Objects) - before; extra > 1 {
+		second := b.Objects[before+1]
+		b.problem(SeveralObjects, file, second.firstLine, "has %d objects, and OLM reads the first alone: give each a file", extra)
+	}
+}
+
+// document is one YAML document of a file.
+type document struct {
+	text []byte
+	line int // of the file, where it begins
+}
+
+// documents takes a file apart at the lines that begin with three dashes.
+func documents(text []byte) []document {
+	var all []document
+	current := document{line: 1}
+	line, start := 1, 0
+	for rest := text; len(rest) > 0; line++ {
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		if separates(rest[:end]) {
+			at := len(text) - len(rest)
+			current.text = text[start:at]
+			all = append(all, current)
+			current, start = document{line: line + 1}, at+end
+		}
+		rest = rest[end:]
+	}
+	current.text = text[start:]
+	return append(all, current)
+}
+
+func separates(line []byte) bool {
+	after, found := bytes.CutPrefix(line, []byte("---"))
+	after = bytes.TrimSpace(after)
+	return found && (len(after) == 0 || after[0] == '#')
+}
+
+func (b *Bundle) parseDocument(file string, d document) {
+	content, err := yaml.YAMLToJSONStrict(d.text)
+	if err != nil {
+		lenient, lenientErr := yaml.YAMLToJSON(d.text)
+		if lenientErr != nil {
+			line, detail := yamlError(lenientErr, d.line)
+			b.problem(BrokenFile, file, line, "%s", detail)
+			return
+		}
+		// A key twice: whoever reads it takes the last.
+		line, detail := yamlError(err, d.line)
+		b.problem(RepeatedField, file, line, "%s: all but the last are ignored; keep one", detail)
+		content = lenient
+	}
+	if string(content) == "null" {
+		return // nothing but comments
+	}
+	var fields map[string]any
+	if err := strictjson.UnmarshalCaseSensitivePreserveInts(content, &fields); err != nil {
+		b.problem(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata")
+		return
+	}
+	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: file, text: d.text, firstLine: d.line}
+	if missing := missingIdentity(o); missing != "" {
+		b.problem(NotAnObject, file, d.line, "is no Kubernetes object: it has no %s", missing)
+		return
+	}
+	b.Objects = append(b.Objects, o)
+	b.decode(o, content)
+}
+
+func missingIdentity(o *Object) string {
+	for _, field := range [][]string{{"apiVersion"}, {"kind"}, {"metadata", "name"}} {
+		if value, ok, err := unstructured.NestedString(o.Object, field...); err != nil || !ok || value == "" {
+			return strings.Join(field, ".")
+		}
+	}
+	return ""
+}
+
+// decode gives an object its type, and finds the fields that the type does not have.
+func (b *Bundle) decode(o *Object, content []byte) {
+	target := newTyped(o.GroupVersionKind())
+	if target == nil {
+		return
+	}
+	unknown, err := strictjson.UnmarshalStrict(content, target, strictjson.DisallowUnknownFields)
+	for _, u := range unknown {
+		path := fieldPath(u)
+		b.Problems = append(b.Problems, Problem{
+			Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path,
+			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object; correct or remove it", o.GetKind()),
+		})
+	}
+	if err != nil {
+		b.Problems = append(b.Problems, wrongType(o, err))
+		return
+	}
+	o.Typed = target
+}
+
+// newTyped is an empty object of a kind; nil for one that is not known. What calls itself a
+// ClusterServiceVersion is read as one, so that its other mistakes are found as well.
+func newTyped(kind schema.GroupVersionKind) any {
+	if kind.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
+		return &operatorsv1alpha1.ClusterServiceVersion{}
+	}
+	object, err := kinds.New(kind)
+	if err != nil {
+		return nil
+	}
+	return object
+}
+
+func fieldPath(err error) string {
+	var field strictjson.FieldError
+	if errors.As(err, &field) {
+		return field.FieldPath()
+	}
+	return ""
+}
+
+func wrongType(o *Object, err error) Problem {
+	p := Problem{Kind: Undecodable, File: o.File, Line: o.firstLine, Object: o}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		p.Path = wrong.Field
+		p.Line = o.Line(p.Path)
+		p.Detail = fmt.Sprintf("is a %s and has to be a %s: the API server refuses the object", wrong.Value, wrong.Type)
+		return p
+	}
+	p.Detail = fmt.Sprintf("is no valid %s: %s; the API server refuses it", o.GetKind(), strings.TrimPrefix(err.Error(), "json: "))
+	return p
+}
+
+var lineNumber = regexp.MustCompile(`(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+
+// yamlError is what a YAML error says and the line that it names, counted in the file: the
+// parser counts from where the document begins.
+func yamlError(err error, first int) (line int, detail string) {
+	detail = strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	at := lineNumber.FindStringSubmatchIndex(detail)
+	if at == nil {
+		return first, strings.TrimPrefix(detail, "yaml: ")
+	}
+	n, _ := strconv.Atoi(detail[at[2]:at[3]]) // digits
+	return first + n - 1, strings.TrimSpace(detail[:at[0]] + detail[at[1]:])
+}

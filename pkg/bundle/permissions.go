@@ -1,0 +1,110 @@
+package bundle
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// Account is what a ClusterServiceVersion asks for a ServiceAccount.
+type Account struct {
+	Name string
+	// Namespaced are the rules for the namespaces that the operator watches, Cluster those
+	// for the whole cluster.
+	Namespaced, Cluster []rbacv1.PolicyRule
+}
+
+// Accounts are the ServiceAccounts that a ClusterServiceVersion asks permissions for, by name.
+func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
+	accounts := map[string]*Account{}
+	of := func(name string) *Account {
+		if accounts[name] == nil {
+			accounts[name] = &Account{Name: name}
+		}
+		return accounts[name]
+	}
+	strategy := csv.Spec.InstallStrategy.StrategySpec
+	for _, p := range strategy.Permissions {
+		of(p.ServiceAccountName).Namespaced = append(of(p.ServiceAccountName).Namespaced, p.Rules...)
+	}
+	for _, p := range strategy.ClusterPermissions {
+		of(p.ServiceAccountName).Cluster = append(of(p.ServiceAccountName).Cluster, p.Rules...)
+	}
+	var all []Account
+	for _, name := range slices.Sorted(maps.Keys(accounts)) {
+		all = append(all, *accounts[name])
+	}
+	return all
+}
+
+// permissions are the ServiceAccounts and their RBAC. For an operator of all namespaces the
+// namespaced rules are lifted to the cluster; else they are granted in the operator's own
+// namespace and in each that it watches, as OLM v0 does.
+func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.Unstructured {
+	var accounts, roles []*unstructured.Unstructured
+	for _, a := range Accounts(b.CSV) {
+		if b.Find("ServiceAccount", a.Name) == nil {
+			accounts = append(accounts, plain(&corev1.ServiceAccount{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+				ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: namespace},
+			}))
+		}
+		for _, object := range a.grants(namespace, b.CSV.Name, watch) {
+			roles = append(roles, plain(object))
+		}
+	}
+	return slices.Concat(accounts, roles)
+}
+
+func (a Account) grants(namespace, csv string, watch []string) []runtime.Object {
+	name := names.Permissions(namespace, csv, a.Name)
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: a.Name, Namespace: namespace}}
+	var all []runtime.Object
+	cluster := a.Cluster
+	if len(watch) == 0 && len(a.Namespaced) > 0 {
+		cluster = slices.Concat(cluster, a.Namespaced, seeNamespaces)
+	}
+	if len(cluster) > 0 {
+		all = append(all,
+			&rbacv1.ClusterRole{
+				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: cluster,
+			},
+			&rbacv1.ClusterRoleBinding{
+				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			})
+	}
+	if len(watch) == 0 || len(a.Namespaced) == 0 {
+		return all
+	}
+	for _, in := range slices.Compact(slices.Sorted(slices.Values(append([]string{namespace}, watch...)))) {
+		all = append(all,
+			&rbacv1.Role{
+				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in}, Rules: a.Namespaced,
+			},
+			&rbacv1.RoleBinding{
+				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in}, Subjects: subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+			})
+	}
+	return all
+}
+
+// seeNamespaces is what OLM v0 adds to permissions that it lifts: an operator that watches
+// all namespaces learns which ones there are.
+var seeNamespaces = []rbacv1.PolicyRule{{
+	APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"},
+}}

@@ -1,0 +1,85 @@
+package bundle
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// positions finds fields in the text of an object. It parses the text a second time, and
+// only when a line is asked for: most objects of most bundles have nothing to point to.
+type positions struct {
+	parse sync.Once
+	root  *yaml.Node
+}
+
+// Line is where a field stands in the object's file: "spec.rules[0].apiGroups", and
+// "metadata.annotations[example.com/key]" for keys with dots. A field that is not there has
+// the line of the innermost one around it that is.
+func (o *Object) Line(path string) int {
+	o.positions.parse.Do(func() {
+		var document yaml.Node
+		if yaml.Unmarshal(o.text, &document) == nil && len(document.Content) > 0 {
+			o.positions.root = document.Content[0]
+		}
+	})
+	node := o.positions.root
+	if node == nil {
+		return o.firstLine
+	}
+	line := node.Line
+	for _, step := range steps(path) {
+		next, at := child(node, step)
+		if next == nil {
+			break
+		}
+		node, line = next, at
+	}
+	return o.firstLine + line - 1
+}
+
+// steps takes a path apart: a.b[0][c.d] is a, b, 0, c.d.
+func steps(path string) []string {
+	var all []string
+	for path != "" {
+		switch path[0] {
+		case '.':
+			path = path[1:]
+		case '[':
+			step, rest, closed := strings.Cut(path[1:], "]")
+			if !closed {
+				return all
+			}
+			all, path = append(all, step), rest
+		default:
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			all, path = append(all, path[:end]), path[end:]
+		}
+	}
+	return all
+}
+
+// child is the field or item of a node and its line: a field's is its key's.
+func child(node *yaml.Node, step string) (*yaml.Node, int) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == step {
+				return node.Content[i+1], node.Content[i].Line
+			}
+		}
+	default:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {
+			return node.Content[i], node.Content[i].Line
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,208 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// What a bundle may be at most. OLM takes a megabyte, compressed; the largest file of the
+// bundles that are published has two.
+const (
+	maxFile  = 8 << 20
+	maxSize  = 32 << 20
+	maxFiles = 2000
+)
+
+const (
+	metadataFolder  = "metadata"
+	manifestsFolder = "manifests"
+	annotationsFile = metadataFolder + "/annotations.yaml"
+)
+
+// Read reads the bundle in a folder. The error says all that keeps it from being
+// installed.
+func Read(dir string) (*Bundle, error) {
+	b, err := Inspect(dir)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.Err()
+}
+
+// Inspect reads the bundle in a folder as far as it can be read: what cannot is among its
+// Problems. The error is about the folder itself.
+func Inspect(dir string) (*Bundle, error) {
+	// A root does not follow symbolic links that lead out of the bundle.
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read as a bundle: %w", dir, cause(err))
+	}
+	defer root.Close()
+	return InspectFS(root.FS(), dir), nil
+}
+
+// InspectFS is Inspect for a file system. Source is what messages call it.
+func InspectFS(fsys fs.FS, source string) *Bundle {
+	b := newBundle(source)
+	if err := b.walk(fsys, metadataFolder); err != nil {
+		return b
+	}
+	b.readAnnotations()
+	if err := b.walk(fsys, b.manifestsFolder()); err != nil {
+		return b
+	}
+	return b.read()
+}
+
+// walk takes the files of a folder, which need not exist.
+func (b *Bundle) walk(fsys fs.FS, folder string) error {
+	return fs.WalkDir(fsys, folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case name == folder && errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			b.problem(BrokenFile, name, 0, "cannot be read: %v", cause(err))
+			return nil
+		case entry.IsDir():
+			return nil
+		}
+		return b.take(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
+	})
+}
+
+func newBundle(source string) *Bundle { return &Bundle{Source: source, files: map[string][]byte{}} }
+
+func (b *Bundle) problem(kind Kind, file string, line int, format string, args ...any) {
+	b.Problems = append(b.Problems, Problem{Kind: kind, File: file, Line: line, Detail: fmt.Sprintf(format, args...)})
+}
+
+var errTooBig = errors.New("too big")
+
+// take keeps the text of a file, within bounds. The error is errTooBig for a bundle of
+// which no more is read.
+func (b *Bundle) take(name string, open func() (io.ReadCloser, error)) error {
+	if len(b.files) == maxFiles {
+		b.problem(TooBig, "", 0, "has more than %d files: a bundle holds one version of one operator", maxFiles)
+		return errTooBig
+	}
+	file, err := open()
+	if err != nil {
+		b.problem(BrokenFile, name, 0, "cannot be read: %v", cause(err))
+		return nil
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		b.problem(BrokenFile, name, 0, "cannot be read: %v", cause(err))
+	case len(text) > maxFile:
+		b.problem(TooBig, name, 0, "has more than %d MiB, and no cluster takes an object of that size: take it out of the bundle", maxFile>>20)
+	case b.Size+int64(len(text)) > maxSize:
+		b.problem(TooBig, "", 0, "has more than %d MiB: a bundle holds one version of one operator", maxSize>>20)
+		return errTooBig
+	default:
+		b.files[name] = text
+		b.Size += int64(len(text))
+	}
+	return nil
+}
+
+// read makes of the files what they mean.
+func (b *Bundle) read() *Bundle {
+	b.readManifests()
+	b.judge()
+	return b
+}
+
+// manifestsFolder is the folder that the annotations name; the usual one, if they name none.
+func (b *Bundle) manifestsFolder() string {
+	named := path.Clean(b.Annotations[annotationPrefix+"manifests.v1"])
+	if named == "." || named == metadataFolder || !fs.ValidPath(named) {
+		return manifestsFolder
+	}
+	return named
+}
+
+func (b *Bundle) readAnnotations() {
+	text, ok := b.files[annotationsFile]
+	if !ok {
+		return
+	}
+	var content struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	if err := yaml.Unmarshal(text, &content); err != nil {
+		line, detail := yamlError(err, 1)
+		b.problem(BrokenFile, annotationsFile, line, "%s", detail)
+		return
+	}
+	b.Annotations = content.Annotations
+}
+
+// readManifests reads the files of the manifests folder. OLM refuses a bundle for what else
+// it finds there.
+func (b *Bundle) readManifests() {
+	folder := b.manifestsFolder()
+	for _, name := range slices.Sorted(maps.Keys(b.files)) {
+		within, found := strings.CutPrefix(name, folder+"/")
+		switch {
+		case !found:
+		case strings.Contains(within, "/"):
+			b.problem(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one: move it to %s", folder)
+		case strings.HasPrefix(within, "."):
+			b.problem(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files: remove it")
+		default:
+			b.parse(name)
+		}
+	}
+}
+
+// judge looks at the bundle as a whole.
+func (b *Bundle) judge() {
+	csvs := slices.DeleteFunc(slices.Clone(b.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })
+	switch {
+	case len(b.Objects) == 0 && len(b.Annotations) == 0 && len(b.Problems) == 0:
+		b.problem(NotABundle, "", 0, "is no bundle: it has neither %s/ nor %s; name the folder that has both", manifestsFolder, annotationsFile)
+	case len(csvs) == 0 && len(b.Problems) == 0:
+		b.problem(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs")
+	case len(csvs) == 1:
+		b.takeCSV(csvs[0])
+	case len(csvs) > 1:
+		var files []string
+		for _, csv := range csvs {
+			files = append(files, csv.File)
+		}
+		b.problem(SeveralCSVs, b.manifestsFolder(), 0, "has %d ClusterServiceVersions (%s): keep one, a bundle is one version", len(csvs), strings.Join(files, ", "))
+	}
+}
+
+func (b *Bundle) takeCSV(csv *Object) {
+	b.CSVObject = csv
+	b.CSV, _ = csv.Typed.(*operatorsv1alpha1.ClusterServiceVersion)
+	if got := csv.GetAPIVersion(); got != operatorsv1alpha1.ClusterServiceVersionAPIVersion {
+		b.Problems = append(b.Problems, Problem{
+			Kind: WrongCSVGroup, File: csv.File, Line: csv.Line("apiVersion"), Object: csv, Path: "apiVersion",
+			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion: write %s", got, operatorsv1alpha1.ClusterServiceVersionAPIVersion),
+		})
+	}
+}
+
+// cause leaves out of an error what its reader knows: the operation and the path.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}

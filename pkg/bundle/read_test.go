@@ -1,0 +1,192 @@
+package bundle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	csvText = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: shop.v1.0.0
+spec:
+  displayName: Shop
+  installModes:
+  - {type: AllNamespaces, supported: true}
+  install:
+    strategy: deployment
+    spec:
+      deployments: []
+`
+	annotationsText = `annotations:
+  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
+  operators.operatorframework.io.bundle.manifests.v1: manifests/
+  operators.operatorframework.io.bundle.package.v1: shop
+  operators.operatorframework.io.bundle.channels.v1: alpha, stable
+  operators.operatorframework.io.bundle.channel.default.v1: stable
+`
+)
+
+// files is a bundle of the CSV and what is given; "" takes a file away.
+func files(more map[string]string) fstest.MapFS {
+	all := map[string]string{"metadata/annotations.yaml": annotationsText, "manifests/csv.yaml": csvText}
+	for name, text := range more {
+		all[name] = text
+	}
+	fsys := fstest.MapFS{}
+	for name, text := range all {
+		if text != "" {
+			fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+	}
+	return fsys
+}
+
+func TestProblems(t *testing.T) {
+	many := map[string]string{}
+	for i := range maxFiles {
+		many[fmt.Sprintf("manifests/%d.yaml", i)] = "# nothing\n"
+	}
+	const account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"a whole bundle":          {nil, nil},
+		"comments alone":          {map[string]string{"manifests/a.yaml": "# nothing\n---\n# here\n"}, nil},
+		"an empty file":           {map[string]string{"manifests/a.yaml": "\n"}, nil},
+		"nothing":                 {map[string]string{"metadata/annotations.yaml": "", "manifests/csv.yaml": ""}, []string{"not-a-bundle: is no bundle: it has neither"}},
+		"no CSV":                  {map[string]string{"manifests/csv.yaml": ""}, []string{"no-csv: manifests: has no ClusterServiceVersion"}},
+		"two CSVs":                {map[string]string{"manifests/a.yaml": csvText}, []string{"several-csvs: manifests: has 2 ClusterServiceVersions (manifests/a.yaml, manifests/csv.yaml)"}},
+		"another group":           {map[string]string{"manifests/csv.yaml": strings.Replace(csvText, "operators.", "o.", 1)}, []string{`csv-api-version: manifests/csv.yaml:1: apiVersion: is "o.coreos.com/v1alpha1"`}},
+		"broken YAML":             {map[string]string{"manifests/a.yaml": "a: b\nc: {\n"}, []string{"broken-file: manifests/a.yaml:2: did not find"}},
+		"a second broken":         {map[string]string{"manifests/a.yaml": account + "---\na: b\n  c: d\n"}, []string{"broken-file: manifests/a.yaml:6: mapping values are not allowed"}},
+		"broken annotations":      {map[string]string{"metadata/annotations.yaml": "annotations: ["}, []string{"broken-file: metadata/annotations.yaml:1"}},
+		"a scalar":                {map[string]string{"manifests/a.txt": "hello\n"}, []string{"not-an-object: manifests/a.txt:1: is no Kubernetes object: a manifest is a mapping"}},
+		"no kind":                 {map[string]string{"manifests/a.yaml": "---\napiVersion: v1\n"}, []string{"not-an-object: manifests/a.yaml:2: is no Kubernetes object: it has no kind"}},
+		"a kind that is a list":   {map[string]string{"manifests/a.yaml": "apiVersion: v1\nkind: []\n"}, []string{"it has no kind"}},
+		"no name":                 {map[string]string{"manifests/a.yaml": "apiVersion: v1\nkind: Secret\n"}, []string{"it has no metadata.name"}},
+		"an unknown field":        {map[string]string{"manifests/csv.yaml": csvText + "  webhookDefinitions: []\n"}, []string{"unknown-field: manifests/csv.yaml:13: spec.webhookDefinitions: is no field"}},
+		"a field twice":           {map[string]string{"manifests/csv.yaml": csvText + "  displayName: Again\n"}, []string{`repeated-field: manifests/csv.yaml:13: key "displayName" already set in map`}},
+		"a field of another type": {map[string]string{"manifests/csv.yaml": csvText + "  keywords: many\n"}, []string{"wrong-type: manifests/csv.yaml:13: spec.keywords: is a string and has to be a []string"}},
+		"a version that is none":  {map[string]string{"manifests/csv.yaml": csvText + "  version: one\n"}, []string{"wrong-type: manifests/csv.yaml:1: is no valid ClusterServiceVersion: "}},
+		"two objects":             {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
+		"a hidden file":           {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
+		"a folder":                {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
+		"a huge file":             {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 8 MiB"}},
+		"too many files":          {many, []string{"too-big: has more than 2000 files"}},
+		"aliases of aliases":      {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: document contains excessive aliasing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := InspectFS(files(c.files), "test")
+			var got []string
+			for _, p := range b.Problems {
+				got = append(got, fmt.Sprintf("%s: %s", p.Kind, p))
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("got %q, want %q", got, c.want)
+			}
+			for i := range got {
+				if !strings.Contains(got[i], c.want[i]) {
+					t.Errorf("got %q, want %q", got[i], c.want[i])
+				}
+			}
+			if (b.Err() == nil) != (len(b.Problems) == 0 || !b.Problems[0].Kind.Fatal()) {
+				t.Errorf("Err() = %v with %q", b.Err(), got)
+			}
+		})
+	}
+}
+
+// bomb is a few lines of YAML that mean a billion values.
+func bomb() string {
+	text := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		text += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), ", "))
+	}
+	return text
+}
+
+func TestMetadata(t *testing.T) {
+	b := InspectFS(files(nil), "test")
+	if b.Package() != "shop" || b.DefaultChannel() != "stable" {
+		t.Errorf("package %q, default channel %q", b.Package(), b.DefaultChannel())
+	}
+	if diff := cmp.Diff([]string{"alpha", "stable"}, b.Channels()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestManifestsFolderThatTheAnnotationsName(t *testing.T) {
+	b := InspectFS(files(map[string]string{
+		"metadata/annotations.yaml": strings.Replace(annotationsText, "manifests/", "deploy/", 1),
+		"manifests/csv.yaml":        "not: read\n",
+		"deploy/csv.yaml":           csvText,
+	}), "test")
+	if err := b.Err(); err != nil || b.CSVObject.File != "deploy/csv.yaml" {
+		t.Errorf("%v, %+v", err, b.CSVObject)
+	}
+}
+
+func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"secret.yaml": csvText, "bundle/manifests/x": ""} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(filepath.Join(dir, "bundle"))
+	if err == nil || !strings.Contains(err.Error(), "manifests/csv.yaml: cannot be read: path escapes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLines(t *testing.T) {
+	b := InspectFS(files(map[string]string{"manifests/a.yaml": `# A comment.
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: a
+  annotations:
+    example.com/key: value
+spec:
+  ports:
+  - port: 1
+    name: one
+  - {port: 2,
+     name: two}
+`}), "test")
+	o := b.Find("Service", "a")
+	for path, want := range map[string]int{
+		"":                                      3,
+		"kind":                                  4,
+		"metadata.annotations[example.com/key]": 8,
+		"spec.ports[0]":                         11,
+		"spec.ports[0].name":                    12,
+		"spec.ports[1].name":                    14,
+		"spec.ports[2].name":                    10,
+		"spec.ports[1].protocol":                13,
+		"spec.selector.app":                     9,
+		"spec.ports[":                           10,
+		"nowhere":                               3,
+	} {
+		if got := o.Line(path); got != want {
+			t.Errorf("Line(%q) = %d, want %d", path, got, want)
+		}
+	}
+}
