@@ -44,7 +44,7 @@ func serve(address string, metrics prometheus.Gatherer, ready func() bool, lead 
 		fmt.Fprintln(w, "ok")
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(listener) //nolint:errcheck // it always ends with the error that Close causes
+	go func() { _ = server.Serve(listener) }() // It always ends with the error that Close causes.
 	return func() { server.Close() }, nil
 }
 

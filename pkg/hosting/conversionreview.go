@@ -35,17 +35,25 @@ func answerConversion(
 		return nil, invalid, err
 	}
 
-	response := &apiextensionsv1.ConversionResponse{UID: review.Request.UID}
-	answer := &apiextensionsv1.ConversionReview{TypeMeta: review.TypeMeta, Response: response}
-	objects, err := convertAll(ctx, review.Request, convert)
+	response, said := respondConversion(ctx, review.Request, convert)
+	return &apiextensionsv1.ConversionReview{TypeMeta: review.TypeMeta, Response: response}, said, nil
+}
+
+// respondConversion says in the response what cannot be converted, and why.
+func respondConversion(
+	ctx context.Context, request *apiextensionsv1.ConversionRequest,
+	convert func(runtime.RawExtension, schema.GroupVersion) (runtime.RawExtension, error),
+) (*apiextensionsv1.ConversionResponse, outcome) {
+	response := &apiextensionsv1.ConversionResponse{UID: request.UID}
+	objects, err := convertAll(ctx, request, convert)
 	if err != nil {
 		response.ConvertedObjects = []runtime.RawExtension{}
 		response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
-		return answer, refused, nil //nolint:nilerr // the answer says what is wrong
+		return response, refused
 	}
 	response.ConvertedObjects = objects
 	response.Result.Status = metav1.StatusSuccess
-	return answer, converted, nil
+	return response, converted
 }
 
 func convertAll(

@@ -29,12 +29,14 @@ type registrar struct {
 // register registers the webhooks once they are served. Where the API server is not there
 // yet, as for a static pod that may start before it, or a kind is not, it tries again:
 // the webhooks are served meanwhile.
-func (s *webhookServer) register(ctx context.Context) error {
+//
+// It returns when that is done, or when ctx ends because the process is to.
+func (s *webhookServer) register(ctx context.Context) {
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		return s.ready() == nil, nil
 	})
 	if err != nil {
-		return nil //nolint:nilerr // the process is to end
+		return
 	}
 	backoff := wait.Backoff{Duration: time.Second, Factor: 1.5, Steps: 10, Cap: 30 * time.Second, Jitter: 0.1}
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
@@ -44,7 +46,6 @@ func (s *webhookServer) register(ctx context.Context) error {
 		}
 		return err == nil, nil
 	})
-	return nil
 }
 
 func (s *webhookServer) ready() error {

@@ -56,7 +56,10 @@ func (s *webhookServer) run(ctx context.Context) error {
 		starting.Go(func() error { return s.prepare(ctx, calls, e) })
 	}
 	if s.options.registration.enabled {
-		starting.Go(func() error { return s.register(ctx) })
+		starting.Go(func() error {
+			s.register(ctx)
+			return nil
+		})
 	}
 
 	<-ctx.Done()

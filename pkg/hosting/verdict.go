@@ -39,11 +39,11 @@ func (d *denial) Error() string {
 	return "denied: " + d.status.Message
 }
 
-// asDenial returns the denial that an error is or wraps, or nil.
-func asDenial(err error) *denial {
+// denialIn returns the status of the denial that an error is or wraps, or nil.
+func denialIn(err error) *metav1.Status {
 	var d *denial
 	if errors.As(err, &d) {
-		return d
+		return &d.status
 	}
 	return nil
 }

@@ -27,13 +27,10 @@ func await() error {
 		return err
 	}
 	var denied atomic.Bool
-	go wait.PollUntilContextCancel(context.Background(), 200*time.Millisecond, true, func(ctx context.Context) (bool, error) { //nolint:errcheck // it ends when it is done
-		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Labels: map[string]string{"deny": "true"}}}
-		_, err := client.CoreV1().ConfigMaps(os.Getenv("POD_NAMESPACE")).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		log.Print("probe: ", err)
-		denied.Store(err != nil)
-		return err != nil, nil
-	})
+	go func() {
+		err := probeUntilDenied(context.Background(), client)
+		denied.Store(err == nil)
+	}()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if !denied.Load() {
@@ -41,4 +38,14 @@ func await() error {
 		}
 	})
 	return http.ListenAndServe(":9443", mux)
+}
+
+// probeUntilDenied tries to create what the webhook denies.
+func probeUntilDenied(ctx context.Context, client kubernetes.Interface) error {
+	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Labels: map[string]string{"deny": "true"}}}
+	return wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		_, err := client.CoreV1().ConfigMaps(os.Getenv("POD_NAMESPACE")).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		log.Print("probe: ", err)
+		return err != nil, nil
+	})
 }
