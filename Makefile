@@ -8,6 +8,8 @@ LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
 # What is outside test/ needs no API server, and what is generated has no tests.
 UNIT := $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
 
+EXAMPLES := poddefaults projectpolicy volumelabels crdconversion
+
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -89,4 +91,4 @@ image: ## Build the manager's image archive in out/, the same bytes each time
 
 .PHONY: images
 images: image ## Build the examples' image archives too
-	./hack/image.sh projectpolicy ./examples/projectpolicy
+	for example in $(EXAMPLES); do ./hack/image.sh $$example ./examples/$$example || exit; done

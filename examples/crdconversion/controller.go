@@ -3,18 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
@@ -29,7 +24,6 @@ type controller struct {
 
 	client dynamic.NamespaceableResourceInterface
 	lister cache.GenericLister
-	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
 // Run writes statuses until ctx is done.
@@ -42,50 +36,16 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 		return err
 	}
 	caches := schema.GroupVersionResource{Group: convert.Group, Version: c.version, Resource: convert.Resource}
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, caches, metav1.NamespaceAll, 0, cache.Indexers{}, nil)
-	c.client, c.lister = client.Resource(caches), informer.Lister()
-	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
-	defer context.AfterFunc(ctx, c.queue.ShutDown)()
-
-	handled, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    c.enqueue,
-		UpdateFunc: func(_, obj any) { c.enqueue(obj) },
-	})
+	c.client = client.Resource(caches)
+	reports := hosting.NewWorklist("Reporting on Cache", c.report)
+	c.lister, err = hosting.Follow(ctx, client, caches, hosting.Followed{Seen: func(object *unstructured.Unstructured) {
+		reports.Add(cache.MetaObjectToName(object))
+	}})
 	if err != nil {
-		return fmt.Errorf("following Caches: %w", err)
+		return err
 	}
-	var following sync.WaitGroup
-	defer following.Wait()
-	following.Go(func() { informer.Informer().RunWithContext(ctx) })
-	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-		return context.Cause(ctx)
-	}
-	for c.next(ctx) {
-	}
+	reports.Run(ctx)
 	return nil
-}
-
-func (c *controller) enqueue(obj any) {
-	c.queue.Add(cache.MetaObjectToName(obj.(*unstructured.Unstructured)))
-}
-
-// next handles one Cache; false after the last.
-func (c *controller) next(ctx context.Context) bool {
-	name, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(name)
-	switch err := c.report(ctx, name); {
-	case err == nil, apierrors.IsNotFound(err):
-		c.queue.Forget(name)
-	case apierrors.IsConflict(err):
-		c.queue.AddRateLimited(name)
-	default:
-		klog.Errorf("Reporting on Cache %s, trying again: %v", name, err)
-		c.queue.AddRateLimited(name)
-	}
-	return true
 }
 
 func (c *controller) report(ctx context.Context, name cache.ObjectName) error {

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -45,20 +42,8 @@ func (s *store) Follow(ctx context.Context, env hosting.Environment) error {
 	if err != nil {
 		return err
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, v1alpha1.Resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
-	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    s.put,
-		UpdateFunc: func(_, obj any) { s.put(obj) },
-		DeleteFunc: s.remove,
-	})
-	if err != nil {
-		return fmt.Errorf("following PodDefaults: %w", err)
-	}
-	go informer.RunWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-		return fmt.Errorf("following PodDefaults: %w", context.Cause(ctx))
-	}
-	return nil
+	_, err = hosting.Follow(ctx, client, v1alpha1.Resource, hosting.Followed{Seen: s.put, Gone: s.remove})
+	return err
 }
 
 // In returns the PodDefaults of a namespace.
@@ -77,12 +62,7 @@ func (s *store) In(namespace string) *podDefaults {
 	return there
 }
 
-func (s *store) put(obj any) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		klog.Errorf("Ignoring a %T among the PodDefaults", obj)
-		return
-	}
+func (s *store) put(u *unstructured.Unstructured) {
 	selectable, err := compile(u)
 	if err != nil {
 		klog.Warningf("PodDefault %s/%s is not applied: %v", u.GetNamespace(), u.GetName(), err)
@@ -95,12 +75,7 @@ func (s *store) put(obj any) {
 	s.byNamespace[u.GetNamespace()][u.GetName()] = selectable
 }
 
-func (s *store) remove(obj any) {
-	gone, err := cache.DeletionHandlingObjectToName(obj)
-	if err != nil {
-		klog.Errorf("Ignoring the deletion of what has no name: %v", err)
-		return
-	}
+func (s *store) remove(gone cache.ObjectName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.byNamespace[gone.Namespace], gone.Name)

@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
-	"github.com/sirupsen/logrus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
 // ruleset is the policies as they stood at one instant, ordered by name. A
@@ -31,81 +28,54 @@ type ruleset struct {
 // policyStore follows the ProjectPolicies of the cluster, so that judging a
 // namespace costs no call to the API server.
 type policyStore struct {
-	informer cache.SharedIndexInformer
-	handled  cache.ResourceEventHandlerRegistration
-	status   *statusReporter
-
-	// compiled is nil for a broken policy. Only the informer's handler, which
-	// is never called twice at a time, touches it.
+	// compiled is nil for a broken policy. Only put and remove touch it, which
+	// are never called two at a time.
 	compiled map[string]*policy.Compiled
 	current  atomic.Pointer[ruleset]
 }
 
-func newPolicyStore(client dynamic.Interface) (*policyStore, error) {
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, policy.Resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil)
-	s := &policyStore{
-		informer: informer.Informer(),
-		status:   newStatusReporter(client.Resource(policy.Resource), informer.Lister()),
-		compiled: map[string]*policy.Compiled{},
-	}
+func newPolicyStore() *policyStore {
+	s := &policyStore{compiled: map[string]*policy.Compiled{}}
 	s.current.Store(&ruleset{})
-
-	var err error
-	s.handled, err = s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    s.put,
-		UpdateFunc: func(_, obj any) { s.put(obj) },
-		DeleteFunc: s.remove,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("following ProjectPolicies: %w", err)
-	}
-	err = s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		logrus.WithError(err).Warn("Watching ProjectPolicies, trying again")
-	})
-	if err != nil {
-		return nil, fmt.Errorf("following ProjectPolicies: %w", err)
-	}
-	return s, nil
+	return s
 }
 
-// Run follows the policies and reports on them until ctx is done.
-func (s *policyStore) Run(ctx context.Context) {
-	var tasks sync.WaitGroup
-	defer tasks.Wait()
-	tasks.Go(func() { s.informer.RunWithContext(ctx) })
-	tasks.Go(func() { s.status.Run(ctx) })
-}
-
-// Synced says that the policies are not all known yet.
-func (s *policyStore) Synced() error {
-	if !s.handled.HasSynced() {
-		return errors.New("waiting for the list of ProjectPolicies")
+// Follow returns when all policies are known. Until ctx is done it follows
+// them, and reports on them.
+func (s *policyStore) Follow(ctx context.Context, client dynamic.Interface) error {
+	report := &statusReporter{policies: client.Resource(policy.Resource)}
+	reports := hosting.NewWorklist("Reporting on ProjectPolicy", report.look)
+	lister, err := hosting.Follow(ctx, client, policy.Resource, hosting.Followed{
+		Seen: func(object *unstructured.Unstructured) {
+			s.put(object)
+			reports.Add(cache.MetaObjectToName(object))
+		},
+		Gone: s.remove,
+	})
+	if err != nil {
+		return err
 	}
+	report.lister = lister
+	go reports.Run(ctx)
 	return nil
 }
 
 // Snapshot returns the policies as they stand.
 func (s *policyStore) Snapshot() *ruleset { return s.current.Load() }
 
-func (s *policyStore) put(obj any) {
-	p, err := decodePolicy(obj)
+func (s *policyStore) put(object *unstructured.Unstructured) {
+	p, err := decodePolicy(object)
 	if err != nil {
-		logrus.WithError(err).Error("Ignoring what is not a ProjectPolicy")
+		klog.Errorf("Ignoring what is not a ProjectPolicy: %v", err)
 		return
 	}
 	// Why a policy is broken is for its status to say.
 	s.compiled[p.Name], _ = policy.Compile(p)
 	s.publish()
-	s.status.Enqueue(p.Name)
 }
 
-func (s *policyStore) remove(obj any) {
-	name, err := cache.DeletionHandlingObjectToName(obj)
-	if err != nil {
-		logrus.WithError(err).Error("Ignoring the deletion of what has no name")
-		return
-	}
-	delete(s.compiled, name.Name)
+func (s *policyStore) remove(gone cache.ObjectName) {
+	delete(s.compiled, gone.Name)
 	s.publish()
 }
 
@@ -121,14 +91,10 @@ func (s *policyStore) publish() {
 	s.current.Store(rules)
 }
 
-func decodePolicy(obj any) (*policy.ProjectPolicy, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("reading a ProjectPolicy: got a %T", obj)
-	}
+func decodePolicy(object *unstructured.Unstructured) (*policy.ProjectPolicy, error) {
 	p := &policy.ProjectPolicy{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p); err != nil {
-		return nil, fmt.Errorf("reading ProjectPolicy %s: %w", u.GetName(), err)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, p); err != nil {
+		return nil, fmt.Errorf("reading ProjectPolicy %s: %w", object.GetName(), err)
 	}
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -12,10 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
 func TestPoliciesFollowTheCluster(t *testing.T) {
@@ -46,26 +50,27 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	wantBroken("c", "a-names")
 }
 
-func TestStoreIsSyncedOnceTheListIsKnown(t *testing.T) {
+func TestFollowReturnsOnceTheListIsKnown(t *testing.T) {
 	client := newClient(object("names", 1, "a.*"))
 	answer := make(chan struct{})
 	client.PrependReactor("list", "projectpolicies", func(clienttesting.Action) (bool, runtime.Object, error) {
 		<-answer
 		return false, nil, nil
 	})
-	store, err := newPolicyStore(client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runStore(t, store)
+	store, known := newPolicyStore(), make(chan error, 1)
+	go func() { known <- store.Follow(t.Context(), client) }()
 
-	if err := store.Synced(); err == nil || err.Error() != "waiting for the list of ProjectPolicies" {
-		t.Errorf("before the list is there: %v", err)
+	select {
+	case err := <-known:
+		t.Fatalf("before the list is there: %v", err)
+	default:
 	}
 	close(answer)
-	until(t, func() bool { return store.Synced() == nil }, "the store is synced")
+	if err := <-known; err != nil {
+		t.Fatal(err)
+	}
 	if got := brokenBy(store, "b"); !cmp.Equal([]string{"names"}, got) {
-		t.Errorf("synced, and namespace b breaks %v", got)
+		t.Errorf("the list is known, and namespace b breaks %v", got)
 	}
 }
 
@@ -91,43 +96,38 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 	}
 }
 
+// TestStatusIsWrittenOnceByTwoReplicas: of two writes that rest on one state the API
+// server refuses the second, and who has lost finds nothing left to write.
 func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	client := newClient(object("names", 1, "a"))
-	// As the API server does: of two writes that rest on one state, the second is refused.
-	var attempts, written atomic.Int32
+	var written atomic.Int32
 	client.PrependReactor("update", "projectpolicies", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if attempts.Add(1); !written.CompareAndSwap(0, 1) {
-			return true, nil, apierrors.NewConflict(policy.Resource.GroupResource(), "names", nil)
+		if written.Add(1) == 1 {
+			return false, nil, nil
 		}
-		return false, nil, nil
+		return true, nil, apierrors.NewConflict(policy.Resource.GroupResource(), "names", nil)
 	})
-	replicas := []*policyStore{follow(t, client), follow(t, client)}
-
-	until(t, func() bool {
-		for _, replica := range replicas {
-			obj, err := replica.status.lister.Get("names")
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := decodePolicy(obj)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !isReported(p.Status.Conditions, validity(p)) {
-				return false
-			}
+	lister := func() cache.GenericLister {
+		lister, err := hosting.Follow(t.Context(), client, policy.Resource, hosting.Followed{Seen: func(*unstructured.Unstructured) {}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return true
-	}, "both replicas see the status")
-
-	before := attempts.Load()
-	for _, replica := range replicas {
-		if err := replica.status.report(t.Context(), "names"); err != nil {
-			t.Error(err)
-		}
+		return lister
 	}
-	if after := attempts.Load(); after != before {
-		t.Errorf("%d writes of what is written already", after-before)
+	name := cache.ObjectName{Name: "names"}
+	replicas := []*statusReporter{
+		{policies: client.Resource(policy.Resource), lister: lister()},
+		{policies: client.Resource(policy.Resource), lister: lister()},
+	}
+	if err := replicas[0].look(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool {
+		err := replicas[1].look(t.Context(), name)
+		return err == nil
+	}, "the second replica sees what the first has written")
+	if len(conditions(t, client, "names")) != 1 {
+		t.Errorf("conditions are %v", conditions(t, client, "names"))
 	}
 }
 
@@ -166,29 +166,24 @@ func object(name string, generation int64, namePattern string) *unstructured.Uns
 	}}
 }
 
-// follow runs a store on the client until the test ends, and waits until it is synced.
+// follow returns a store that knows all policies and follows them until the test ends.
 func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	t.Helper()
-	store, err := newPolicyStore(client)
-	if err != nil {
+	store := newPolicyStore()
+	if err := store.Follow(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
-	runStore(t, store)
-	until(t, func() bool { return store.Synced() == nil }, "the store is synced")
 	return store
 }
 
-func runStore(t *testing.T, store *policyStore) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		store.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		wait(t, done, "the store ends")
+func until(t *testing.T, condition func() bool, what string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		return condition(), nil
 	})
+	if err != nil {
+		t.Fatalf("gave up waiting: %s", what)
+	}
 }
 
 func brokenBy(store *policyStore, namespace string) []string {

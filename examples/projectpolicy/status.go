@@ -4,15 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sirupsen/logrus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 )
@@ -27,52 +25,16 @@ const fieldManager = "projectpolicy-webhook"
 type statusReporter struct {
 	policies dynamic.ResourceInterface
 	lister   cache.GenericLister
-	queue    workqueue.TypedRateLimitingInterface[string]
 }
 
-func newStatusReporter(policies dynamic.ResourceInterface, lister cache.GenericLister) *statusReporter {
-	return &statusReporter{
-		policies: policies,
-		lister:   lister,
-		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
-	}
-}
-
-// Enqueue has the policy looked at soon.
-func (r *statusReporter) Enqueue(name string) { r.queue.Add(name) }
-
-// Run reports until ctx is done.
-func (r *statusReporter) Run(ctx context.Context) {
-	defer context.AfterFunc(ctx, r.queue.ShutDown)()
-	for {
-		name, shutdown := r.queue.Get()
-		if shutdown {
-			return
-		}
-		r.handle(ctx, name)
-		r.queue.Done(name)
-	}
-}
-
-func (r *statusReporter) handle(ctx context.Context, name string) {
-	err := r.report(ctx, name)
-	switch {
-	case err == nil, apierrors.IsNotFound(err):
-		r.queue.Forget(name)
-	case apierrors.IsConflict(err):
-		r.queue.AddRateLimited(name)
-	default:
-		logrus.WithField("policy", name).WithError(err).Warn("Reporting on a policy, trying again")
-		r.queue.AddRateLimited(name)
-	}
-}
-
-func (r *statusReporter) report(ctx context.Context, name string) error {
-	obj, err := r.lister.Get(name)
+// look writes what there is to say about a policy, unless it is written.
+func (r *statusReporter) look(ctx context.Context, name cache.ObjectName) error {
+	found, err := r.lister.Get(name.Name)
 	if err != nil {
 		return err
 	}
-	p, err := decodePolicy(obj)
+	object := found.(*unstructured.Unstructured)
+	p, err := decodePolicy(object)
 	if err != nil {
 		return err
 	}
@@ -86,12 +48,12 @@ func (r *statusReporter) report(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the status: %w", err)
 	}
-	updated := obj.(*unstructured.Unstructured).DeepCopy()
+	updated := object.DeepCopy()
 	updated.Object["status"] = status
 	if _, err := r.policies.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
 		return err
 	}
-	logrus.WithFields(logrus.Fields{"policy": name, "reason": condition.Reason}).Info(condition.Message)
+	klog.Infof("ProjectPolicy %s: %s", name, condition.Message)
 	return nil
 }
 

@@ -8,14 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
@@ -33,7 +31,6 @@ type controller struct {
 
 	client corev1client.PersistentVolumeInterface
 	lister corev1listers.PersistentVolumeLister
-	queue  workqueue.TypedRateLimitingInterface[string]
 }
 
 // Run labels PersistentVolumes until ctx is done.
@@ -41,12 +38,11 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	factory := informers.NewSharedInformerFactory(env.Client, c.resync)
 	volumes := factory.Core().V1().PersistentVolumes()
 	c.client, c.lister = env.Client.CoreV1().PersistentVolumes(), volumes.Lister()
-	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	defer context.AfterFunc(ctx, c.queue.ShutDown)()
-
+	labels := hosting.NewWorklist("Labelling PersistentVolume", c.label)
+	enqueue := func(obj any) { labels.Add(cache.MetaObjectToName(obj.(*corev1.PersistentVolume))) }
 	handled, err := volumes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    c.enqueue,
-		UpdateFunc: func(_, obj any) { c.enqueue(obj) },
+		AddFunc:    enqueue,
+		UpdateFunc: func(_, obj any) { enqueue(obj) },
 	})
 	if err != nil {
 		return fmt.Errorf("following PersistentVolumes: %w", err)
@@ -57,38 +53,14 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 		return context.Cause(ctx)
 	}
-	for c.next(ctx) {
-	}
+	labels.Run(ctx)
 	return nil
-}
-
-func (c *controller) enqueue(obj any) {
-	c.queue.Add(obj.(*corev1.PersistentVolume).Name)
-}
-
-// next handles one PersistentVolume; false after the last.
-func (c *controller) next(ctx context.Context) bool {
-	name, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(name)
-	switch err := c.label(ctx, name); {
-	case err == nil, apierrors.IsNotFound(err):
-		c.queue.Forget(name)
-	case apierrors.IsConflict(err):
-		c.queue.AddRateLimited(name)
-	default:
-		klog.Errorf("Labelling PersistentVolume %s, trying again: %v", name, err)
-		c.queue.AddRateLimited(name)
-	}
-	return true
 }
 
 // label adds the labels that a PersistentVolume lacks. A volume that the provider does
 // not know is looked up again with the next resync.
-func (c *controller) label(ctx context.Context, name string) error {
-	pv, err := c.lister.Get(name)
+func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
+	pv, err := c.lister.Get(name.Name)
 	if err != nil {
 		return err
 	}
@@ -112,7 +84,7 @@ func (c *controller) label(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+	if _, err := c.client.Patch(ctx, pv.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
 		return err
 	}
 	klog.Infof("Labelled PersistentVolume %s with what is known of %s: %v", name, volume, missing)

@@ -1,0 +1,63 @@
+package bundletest
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// InstallGrants wants install/rbac.yaml to grant exactly what a bundle asks for.
+func InstallGrants(t *testing.T, file string) {
+	t.Helper()
+	asked := map[string][]rbacv1.PolicyRule{}
+	strategy := CSV(t, file).Spec.InstallStrategy.StrategySpec
+	for _, p := range strategy.Permissions {
+		asked["Role"] = append(asked["Role"], p.Rules...)
+	}
+	for _, p := range strategy.ClusterPermissions {
+		asked["ClusterRole"] = append(asked["ClusterRole"], p.Rules...)
+	}
+	granted := map[string][]rbacv1.PolicyRule{}
+	for document := range bytes.SplitSeq(text(t, "install/rbac.yaml"), []byte("\n---\n")) {
+		var role struct {
+			Kind  string              `json:"kind"`
+			Rules []rbacv1.PolicyRule `json:"rules"`
+		}
+		if err := yaml.Unmarshal(document, &role); err != nil {
+			t.Fatal(err)
+		}
+		if len(role.Rules) > 0 {
+			granted[role.Kind] = append(granted[role.Kind], role.Rules...)
+		}
+	}
+	if diff := cmp.Diff(asked, granted); diff != "" {
+		t.Errorf("%s: rules (-bundle +install):\n%s", file, diff)
+	}
+}
+
+// KustomizationHolds wants kustomization.yaml to have every file of the folders.
+func KustomizationHolds(t *testing.T, folders ...string) {
+	t.Helper()
+	kustomization := Read[struct {
+		metav1.TypeMeta `json:",inline"`
+		Namespace       string   `json:"namespace"`
+		Resources       []string `json:"resources"`
+	}](t, "kustomization.yaml")
+	for _, folder := range folders {
+		files, err := filepath.Glob(folder + "/*.yaml")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s holds nothing: %v", folder, err)
+		}
+		for _, file := range files {
+			if !slices.Contains(kustomization.Resources, file) {
+				t.Errorf("kustomization.yaml misses %s", file)
+			}
+		}
+	}
+}
