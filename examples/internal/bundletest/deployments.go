@@ -2,6 +2,7 @@ package bundletest
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,13 +40,12 @@ func Deployments(t *testing.T, file string, newBuilder func() *hosting.Builder) 
 
 func deployment(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, name string) operatorsv1alpha1.StrategyDeploymentSpec {
 	t.Helper()
-	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if d.Name == name {
-			return d
-		}
+	deployments := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	i := slices.IndexFunc(deployments, func(d operatorsv1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
+	if i < 0 {
+		t.Fatalf("%s has no Deployment %q", csv.Name, name)
 	}
-	t.Fatalf("%s has no Deployment %q", csv.Name, name)
-	panic("unreachable")
+	return deployments[i]
 }
 
 // fitsWebhook wants a server that can lose a pod, and pods that are called when they are
@@ -65,12 +65,7 @@ func fitsWebhook(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, w ope
 }
 
 func hasPort(c corev1.Container, port int32) bool {
-	for _, p := range c.Ports {
-		if p.ContainerPort == port {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port })
 }
 
 func isGivenTimeToDrain(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, flags *pflag.FlagSet) {
