@@ -12,7 +12,7 @@ import (
 // build returns the directory of the binaries. The tool that makes them knows where
 // they are kept and returns at once when they are there.
 func build(ctx context.Context) (string, error) {
-	module, err := clusterModule()
+	module, err := moduleBeside("cluster")
 	if err != nil {
 		return "", err
 	}
@@ -27,19 +27,19 @@ func build(ctx context.Context) (string, error) {
 	return string(bytes.TrimSpace(bin.Bytes())), nil
 }
 
-// clusterModule finds test/cluster beside the package under test, or above it.
-func clusterModule() (string, error) {
+// moduleBeside finds a module of test/ beside the package under test, or above it.
+func moduleBeside(name string) (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
-		module := filepath.Join(dir, "test", "cluster")
+		module := filepath.Join(dir, "test", name)
 		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil {
 			return module, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no test/cluster at or above %s: run the tests in a checkout, or set KUBECONFIG to use a cluster that you have", start)
+			return "", fmt.Errorf("no test/%s at or above %s: run the tests in a checkout, or set KUBECONFIG to use a cluster that you have", name, start)
 		}
 	}
 }

@@ -10,6 +10,9 @@
 //	Service                 Deployment name D           63, DNS-1035 label    D-service
 //	Secret                  Service name                253, DNS subdomain    D-service-cert
 //	Role, RoleBinding       Service name                253, path segment     D-service-cert
+//	issued by others        one of the two below        253, DNS subdomain    D-service-cert-issued
+//	CA, its Issuer          Service name                253, DNS subdomain    D-service-ca
+//	Issuer of the CA        Service name                253, DNS subdomain    D-service-selfsigned
 //	webhook configuration   generateName and identity   253, DNS subdomain    generateName-<hash>
 //	permissions             identity                    253, path segment     csv-<hash>
 //	label value             any name                    63                    verbatim
@@ -27,6 +30,10 @@ const (
 	serviceSuffix = "-service"
 	secretSuffix  = "-cert"
 	hashLength    = 10
+
+	caSuffix         = "-ca"
+	selfSignedSuffix = "-selfsigned"
+	issuedSuffix     = "-issued"
 )
 
 // Service is the name of the Service in front of a Deployment's webhooks.
@@ -45,6 +52,16 @@ func Service(deployment string) string {
 // Secret is the name of the Secret that holds the serving certificate of the pods
 // behind a Service, and of the Role and the RoleBinding that let them read it.
 func Secret(service string) string { return service + secretSuffix }
+
+// CA is the name of the CA that another issuer keeps for a Service: of its Certificate,
+// its Issuer, and the ConfigMap with its certificates.
+func CA(service string) string { return service + caSuffix }
+
+// SelfSigned is the name of the Issuer that such a CA signs itself with.
+func SelfSigned(service string) string { return service + selfSignedSuffix }
+
+// Issued is the name of the Secret into which another issuer puts what bears a name.
+func Issued(name string) string { return name + issuedSuffix }
 
 // WebhookConfiguration is the name under which a webhook is first registered.
 // The identity tells apart webhooks of the same generateName: the namespace and

@@ -1,0 +1,115 @@
+package issuers
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// The API of cert-manager, of which this file is all that the manager knows.
+var (
+	Certificates   = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "certificates"}
+	Issuers        = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "issuers"}
+	ClusterIssuers = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "clusterissuers"}
+)
+
+// CertificatesCRD is there when cert-manager is.
+const CertificatesCRD = "certificates." + certManagerGroup
+
+// Order is what a Deployment's serving certificate has to be.
+type Order struct {
+	Service  string
+	Names    []string
+	Validity time.Duration
+	Issuer   Issuer
+	// Meta is the metadata of whatever is made for the order, but for the name.
+	Meta metav1.ObjectMeta
+}
+
+// caValidity outlives many leaves: cert-manager leaves a leaf as it is when the CA that
+// signed it is renewed, so a leaf must not be valid for longer than its CA is.
+const caValidity = 5 * 365 * 24 * time.Hour
+
+// Objects are what cert-manager has to be told. Without an issuer to ask, a CA of its
+// own comes first: were the leaf self-signed, each renewal would be a new root.
+func (o Order) Objects() []*unstructured.Unstructured {
+	if o.Issuer != (Issuer{}) {
+		return []*unstructured.Unstructured{o.leaf(o.Issuer)}
+	}
+	root := Issuer{Kind: "Issuer", Group: certManagerGroup, Name: names.SelfSigned(o.Service)}
+	ca := Issuer{Kind: "Issuer", Group: certManagerGroup, Name: names.CA(o.Service)}
+	return []*unstructured.Unstructured{
+		o.object("Issuer", root.Name, map[string]any{"selfSigned": map[string]any{}}),
+		o.authority(root),
+		o.object("Issuer", ca.Name, map[string]any{"ca": map[string]any{"secretName": names.Issued(names.CA(o.Service))}}),
+		o.leaf(ca),
+	}
+}
+
+// leaf is the serving certificate. Its key is a new one each time: a renewal is also
+// what ends the use of a key that got known.
+func (o Order) leaf(issuer Issuer) *unstructured.Unstructured {
+	dnsNames := make([]any, 0, len(o.Names))
+	for _, name := range o.Names {
+		dnsNames = append(dnsNames, name)
+	}
+	return o.object("Certificate", names.Secret(o.Service), map[string]any{
+		"secretName":     names.Issued(names.Secret(o.Service)),
+		"secretTemplate": o.secretTemplate(),
+		"dnsNames":       dnsNames,
+		"usages":         []any{"digital signature", "server auth"},
+		"privateKey":     privateKey(),
+		"duration":       o.Validity.String(),
+		"renewBefore":    (o.Validity / 3).String(),
+		"issuerRef":      issuer.reference(),
+	})
+}
+
+func (o Order) authority(issuer Issuer) *unstructured.Unstructured {
+	return o.object("Certificate", names.CA(o.Service), map[string]any{
+		"secretName":     names.Issued(names.CA(o.Service)),
+		"secretTemplate": o.secretTemplate(),
+		"isCA":           true,
+		"commonName":     o.Service,
+		"usages":         []any{"cert sign"},
+		"privateKey":     privateKey(),
+		"duration":       max(caValidity, 4*o.Validity).String(),
+		"renewBefore":    max(caValidity/3, 2*o.Validity).String(),
+		"issuerRef":      issuer.reference(),
+	})
+}
+
+func privateKey() map[string]any {
+	return map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}
+}
+
+// secretTemplate lets the manager's caches see what is issued.
+func (o Order) secretTemplate() map[string]any {
+	marks := map[string]any{}
+	for key, value := range o.Meta.Labels {
+		marks[key] = value
+	}
+	return map[string]any{"labels": marks}
+}
+
+func (i Issuer) reference() map[string]any {
+	return map[string]any{"kind": i.Kind, "group": i.Group, "name": i.Name}
+}
+
+func (o Order) object(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	meta := o.Meta
+	meta.Name = name
+	metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
+	if err != nil {
+		panic(err) // metadata always converts
+	}
+	delete(metadata, "creationTimestamp")
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": certManagerGroup + "/v1", "kind": kind, "metadata": metadata, "spec": spec,
+	}}
+}

@@ -1,0 +1,93 @@
+package issuers
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// CertManagerFacts are what the cluster shows of an Order. What is absent is nil.
+type CertManagerFacts struct {
+	// Installed tells whether cert-manager's definitions are there.
+	Installed bool
+	// Order is what was asked for.
+	Order Order
+	// Objects are those of the Order that are there, by kind and name: "Certificate x".
+	Objects map[string]*unstructured.Unstructured
+	// Issuer is the one that the administrator named, where it is cert-manager's own.
+	Issuer *unstructured.Unstructured
+	// Secret is what the leaf is issued into.
+	Secret *corev1.Secret
+}
+
+// FromCertManager says how far cert-manager is.
+func FromCertManager(f CertManagerFacts) Finding {
+	published := pair(f.Secret)
+	if published != nil && !hasCertificate(published.CA) {
+		return waiting("%s publishes no CA: Secret %s/%s has no ca.crt, and API servers can trust a webhook's certificate only by its CA; "+
+			"name an issuer that has one, such as a CA issuer, or choose the provider none with annotations that inject the CA",
+			f.issuerName(), f.Secret.Namespace, f.Secret.Name)
+	}
+	return Finding{Published: published, Problem: f.problem()}
+}
+
+// problem is the first thing that is in cert-manager's way, the causes first.
+func (f CertManagerFacts) problem() string {
+	if !f.Installed {
+		return fmt.Sprintf("cert-manager is not installed: there is no CustomResourceDefinition %s; install cert-manager, or choose another provider", CertificatesCRD)
+	}
+	if f.Order.Issuer.Group == certManagerGroup {
+		if f.Issuer == nil {
+			return fmt.Sprintf("%s does not exist: create it, or name another", f.issuerName())
+		}
+		if why := notReady(f.Issuer); why != "" {
+			return fmt.Sprintf("%s is not ready: %s", f.issuerName(), why)
+		}
+	}
+	for _, desired := range f.Order.Objects() {
+		live := f.Objects[desired.GetKind()+" "+desired.GetName()]
+		name := fmt.Sprintf("%s %s/%s", desired.GetKind(), desired.GetNamespace(), desired.GetName())
+		if live == nil {
+			return name + " is being created"
+		}
+		if why := notReady(live); why != "" {
+			return fmt.Sprintf("%s is not ready: %s; to see why: kubectl -n %s describe certificates,certificaterequests", name, why, desired.GetNamespace())
+		}
+	}
+	return ""
+}
+
+func (f CertManagerFacts) issuerName() string {
+	i := f.Order.Issuer
+	switch {
+	case i == Issuer{}:
+		return "the issuer made for it"
+	case i.Kind == "ClusterIssuer" && i.Group == certManagerGroup:
+		return i.String()
+	default:
+		return fmt.Sprintf("%s %s/%s", i.Kind, f.Order.Meta.Namespace, i.Name)
+	}
+}
+
+// notReady is what a Certificate or an Issuer says while it is not ready.
+func notReady(object *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	said := "nobody has looked at it yet: is cert-manager running?"
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		if condition["status"] == string(metav1.ConditionTrue) && condition["type"] == "Ready" {
+			return ""
+		}
+		// Why an attempt failed says more than that there is no certificate.
+		failed := condition["type"] == "Issuing" && condition["reason"] == "Failed"
+		if text, _ := condition["message"].(string); text != "" && (failed || condition["type"] == "Ready") {
+			said = text
+			if failed {
+				break
+			}
+		}
+	}
+	return said
+}

@@ -1,0 +1,79 @@
+package issuers
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Without an issuer, a CA that signs itself comes first: the leaf is never its own root.
+func TestObjectsOfAnOrder(t *testing.T) {
+	name := func(o *unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() }
+	for title, tc := range map[string]struct {
+		issuer Issuer
+		want   []string
+		signer string
+	}{
+		"a CA of its own": {
+			want:   []string{"Issuer server-service-selfsigned", "Certificate server-service-ca", "Issuer server-service-ca", "Certificate server-service-cert"},
+			signer: "server-service-ca",
+		},
+		"an issuer that is named": {
+			issuer: Issuer{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "corporate"},
+			want:   []string{"Certificate server-service-cert"},
+			signer: "corporate",
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			objects := order(tc.issuer).Objects()
+			var got []string
+			for _, o := range objects {
+				got = append(got, name(o))
+				if o.GetNamespace() != "ns" || o.GetLabels()["olm.managed"] != "true" {
+					t.Errorf("%s is in %q and labelled %v", name(o), o.GetNamespace(), o.GetLabels())
+				}
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Fatalf("objects are %q, want %q", got, tc.want)
+			}
+			leaf := objects[len(objects)-1].Object
+			if signer, _, _ := unstructured.NestedString(leaf, "spec", "issuerRef", "name"); signer != tc.signer {
+				t.Errorf("the leaf is signed by %q, want %q", signer, tc.signer)
+			}
+			if isCA, _, _ := unstructured.NestedBool(leaf, "spec", "isCA"); isCA {
+				t.Error("the leaf is a CA")
+			}
+			if policy, _, _ := unstructured.NestedString(leaf, "spec", "privateKey", "rotationPolicy"); policy != "Always" {
+				t.Errorf("rotationPolicy is %q", policy)
+			}
+			if early, _, _ := unstructured.NestedString(leaf, "spec", "renewBefore"); early != "720h0m0s" {
+				t.Errorf("renewBefore is %q, want a third of 90 days", early)
+			}
+		})
+	}
+}
+
+func TestDiffers(t *testing.T) {
+	desired := func() *unstructured.Unstructured { return order(Issuer{}).Objects()[1] }
+	for name, tc := range map[string]struct {
+		change func(live map[string]any)
+		want   bool
+	}{
+		"the same":              {change: func(map[string]any) {}},
+		"a status besides":      {change: func(live map[string]any) { live["status"] = map[string]any{"revision": int64(1)} }},
+		"a default besides":     {change: func(live map[string]any) { live["spec"].(map[string]any)["revisionHistoryLimit"] = int64(1) }},
+		"another value":         {change: func(live map[string]any) { live["spec"].(map[string]any)["isCA"] = false }, want: true},
+		"a value that is gone":  {change: func(live map[string]any) { delete(live["spec"].(map[string]any), "usages") }, want: true},
+		"another list":          {change: func(live map[string]any) { live["spec"].(map[string]any)["usages"] = []any{"any"} }, want: true},
+		"something else inside": {change: func(live map[string]any) { live["spec"].(map[string]any)["privateKey"] = "no" }, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := desired()
+			tc.change(live.Object)
+			if got := Differs(desired(), live); got != tc.want {
+				t.Errorf("Differs is %t", got)
+			}
+		})
+	}
+}

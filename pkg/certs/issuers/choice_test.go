@@ -1,0 +1,56 @@
+package issuers
+
+import (
+	"strings"
+	"testing"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+func TestChoiceOf(t *testing.T) {
+	const provider, issuer = vocabulary.AnnotationCertificates, vocabulary.AnnotationIssuer
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        Choice
+		wrong       string // what the error says
+	}{
+		"nothing is the manager": {want: Choice{Provider: managerv1alpha1.ProviderManager}},
+		"others' annotations are none of ours": {
+			annotations: map[string]string{"cert-manager.io/inject-ca-from": "a/b"},
+			want:        Choice{Provider: managerv1alpha1.ProviderManager},
+		},
+		"the manager":  {annotations: map[string]string{provider: "manager"}, want: Choice{Provider: managerv1alpha1.ProviderManager}},
+		"service-ca":   {annotations: map[string]string{provider: "service-ca"}, want: Choice{Provider: managerv1alpha1.ProviderServiceCA}},
+		"none":         {annotations: map[string]string{provider: "none"}, want: Choice{Provider: managerv1alpha1.ProviderNone}},
+		"cert-manager": {annotations: map[string]string{provider: "cert-manager"}, want: Choice{Provider: managerv1alpha1.ProviderCertManager}},
+		"an issuer of the namespace": {
+			annotations: map[string]string{provider: "cert-manager", issuer: "Issuer/internal"},
+			want:        Choice{managerv1alpha1.ProviderCertManager, Issuer{"Issuer", "cert-manager.io", "internal"}},
+		},
+		"an issuer of the cluster": {
+			annotations: map[string]string{provider: "cert-manager", issuer: "ClusterIssuer/corporate.example"},
+			want:        Choice{managerv1alpha1.ProviderCertManager, Issuer{"ClusterIssuer", "cert-manager.io", "corporate.example"}},
+		},
+		"somebody else's issuer": {
+			annotations: map[string]string{provider: "cert-manager", issuer: "AWSPCAIssuer.awspca.cert-manager.io/ca"},
+			want:        Choice{managerv1alpha1.ProviderCertManager, Issuer{"AWSPCAIssuer", "awspca.cert-manager.io", "ca"}},
+		},
+		"an unknown provider":            {annotations: map[string]string{provider: "vault"}, wrong: `is "vault": use manager`},
+		"an empty provider":              {annotations: map[string]string{provider: ""}, wrong: `is "": use manager`},
+		"an issuer without cert-manager": {annotations: map[string]string{issuer: "Issuer/internal"}, wrong: "add " + provider},
+		"an issuer without kind":         {annotations: map[string]string{provider: "cert-manager", issuer: "internal"}, wrong: "use Issuer/NAME"},
+		"an issuer without name":         {annotations: map[string]string{provider: "cert-manager", issuer: "Issuer/"}, wrong: "use Issuer/NAME"},
+		"a kind that cert-manager lacks": {annotations: map[string]string{provider: "cert-manager", issuer: "Vault/internal"}, wrong: "use Issuer/NAME"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ChoiceOf(tc.annotations)
+			if got != tc.want {
+				t.Errorf("choice is %+v, want %+v", got, tc.want)
+			}
+			if (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
+				t.Errorf("error is %v, want one that says %q", err, tc.wrong)
+			}
+		})
+	}
+}

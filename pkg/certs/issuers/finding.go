@@ -1,0 +1,56 @@
+package issuers
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Finding is how far an issuer is.
+type Finding struct {
+	// Published is what there is to serve; nil while there is nothing.
+	Published *Published
+	// Problem is what the issuer waits for or could not do, and what to do about it, in a
+	// sentence for a cluster administrator. Empty when all is well. There may be a
+	// problem beside something published: a renewal that does not come about.
+	Problem string
+}
+
+// Published is a leaf, its key, and the CAs to trust it by, all PEM.
+type Published struct {
+	Certificate, Key, CA []byte
+}
+
+// pair is what a Secret of type kubernetes.io/tls holds; nil while it is not whole.
+func pair(secret *corev1.Secret) *Published {
+	if secret == nil {
+		return nil
+	}
+	p := &Published{
+		Certificate: secret.Data[corev1.TLSCertKey],
+		Key:         secret.Data[corev1.TLSPrivateKeyKey],
+		CA:          secret.Data[vocabulary.KeyCA],
+	}
+	if len(p.Certificate) == 0 || len(p.Key) == 0 {
+		return nil
+	}
+	return p
+}
+
+// hasCertificate tells whether PEM text holds any certificate.
+func hasCertificate(text []byte) bool {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" && len(bytes.TrimSpace(block.Bytes)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func waiting(format string, args ...any) Finding {
+	return Finding{Problem: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,153 @@
+package issuers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+const somePEM = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
+
+func order(issuer Issuer) Order {
+	return Order{
+		Service: "server-service", Names: []string{"server-service.ns.svc"}, Validity: 90 * 24 * time.Hour, Issuer: issuer,
+		Meta: metav1.ObjectMeta{Namespace: "ns", Labels: map[string]string{"olm.managed": "true"}},
+	}
+}
+
+func issued(data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "server-service-cert-issued"}, Data: map[string][]byte{}}
+	for key, value := range data {
+		s.Data[key] = []byte(value)
+	}
+	return s
+}
+
+// saying is an object with conditions, each "type status reason message".
+func saying(conditions ...string) *unstructured.Unstructured {
+	var list []any
+	for _, c := range conditions {
+		parts := strings.SplitN(c, " ", 4)
+		list = append(list, map[string]any{"type": parts[0], "status": parts[1], "reason": parts[2], "message": parts[3]})
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": list}}}
+}
+
+func TestFromCertManager(t *testing.T) {
+	whole := issued(map[string]string{"tls.crt": "leaf", "tls.key": "key", "ca.crt": somePEM})
+	ready := saying("Ready True Ready Certificate is up to date")
+	own := Issuer{Kind: "Issuer", Group: certManagerGroup, Name: "internal"}
+	cluster := Issuer{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "corporate"}
+	foreign := Issuer{Kind: "AWSPCAIssuer", Group: "awspca.cert-manager.io", Name: "aws"}
+	const leaf = "Certificate server-service-cert"
+	for name, tc := range map[string]struct {
+		facts     CertManagerFacts
+		published bool
+		problem   string // what it says, or nothing
+	}{
+		"all is well": {
+			facts:     CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},
+			published: true,
+		},
+		"not installed": {
+			facts:   CertManagerFacts{Order: order(Issuer{})},
+			problem: "cert-manager is not installed",
+		},
+		"taken away again: what was issued is served on": {
+			facts:     CertManagerFacts{Order: order(Issuer{}), Secret: whole},
+			published: true,
+			problem:   "cert-manager is not installed",
+		},
+		"the issuer does not exist": {
+			facts:   CertManagerFacts{Installed: true, Order: order(own)},
+			problem: "Issuer ns/internal does not exist",
+		},
+		"the issuer is not ready": {
+			facts:   CertManagerFacts{Installed: true, Order: order(cluster), Issuer: saying("Ready False ErrGetKeyPair secret not found")},
+			problem: "ClusterIssuer corporate is not ready: secret not found",
+		},
+		"an issuer that others look after is not looked at": {
+			facts:   CertManagerFacts{Installed: true, Order: order(foreign), Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Pending waiting for AWS")}},
+			problem: "Certificate ns/server-service-cert is not ready: waiting for AWS; to see why: kubectl -n ns describe",
+		},
+		"nothing is asked yet": {
+			facts:   CertManagerFacts{Installed: true, Order: order(Issuer{})},
+			problem: "Issuer ns/server-service-selfsigned is being created",
+		},
+		"nobody answers": {
+			facts:   CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying()}},
+			problem: "is cert-manager running?",
+		},
+		"an attempt failed": {
+			facts: CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{
+				leaf: saying("Issuing False Failed the name is forbidden", "Ready False DoesNotExist there is no Secret"),
+			}},
+			problem: "the name is forbidden",
+		},
+		"a renewal does not come about": {
+			facts:     CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Expired it ended")}, Secret: whole},
+			published: true,
+			problem:   "it ended",
+		},
+		"an issuer without a CA": {
+			facts: CertManagerFacts{
+				Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready},
+				Secret: issued(map[string]string{"tls.crt": "leaf", "tls.key": "key"}),
+			},
+			problem: "Issuer ns/internal publishes no CA: Secret ns/server-service-cert-issued has no ca.crt",
+		},
+		"a Secret that is not filled yet": {
+			facts: CertManagerFacts{
+				Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Issuing soon")},
+				Secret: issued(map[string]string{"tls.key": "key"}),
+			},
+			problem: "soon",
+		},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, FromCertManager(tc.facts), tc.published, tc.problem) })
+	}
+}
+
+func TestFromServiceCA(t *testing.T) {
+	service := func(annotations map[string]string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "server-service", Annotations: annotations}}
+	}
+	failed := service(map[string]string{vocabulary.AnnotationServingCertError: "secret ns/x does not have corresponding service UID"})
+	pair := issued(map[string]string{"tls.crt": "leaf", "tls.key": "key"})
+	bundle := &corev1.ConfigMap{Data: map[string]string{vocabulary.KeyServiceCA: somePEM}}
+	for name, tc := range map[string]struct {
+		facts     ServiceCAFacts
+		published bool
+		problem   string
+	}{
+		"all is well":             {facts: ServiceCAFacts{service(nil), pair, bundle}, published: true},
+		"no Service yet":          {problem: "is being created"},
+		"nothing issued yet":      {facts: ServiceCAFacts{Service: service(nil), Bundle: bundle}, problem: "has not issued for Service ns/server-service yet"},
+		"it could not issue":      {facts: ServiceCAFacts{Service: failed}, problem: "corresponding service UID"},
+		"nor renew":               {facts: ServiceCAFacts{failed, pair, bundle}, published: true, problem: "corresponding service UID"},
+		"no bundle yet":           {facts: ServiceCAFacts{Service: service(nil), Secret: pair}, problem: "ConfigMap ns/server-service-ca"},
+		"a bundle that is empty":  {facts: ServiceCAFacts{service(nil), pair, &corev1.ConfigMap{}}, problem: "ConfigMap ns/server-service-ca"},
+		"a Secret without a leaf": {facts: ServiceCAFacts{service(nil), issued(nil), bundle}, problem: "has not issued"},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, FromServiceCA(tc.facts), tc.published, tc.problem) })
+	}
+}
+
+func check(t *testing.T, got Finding, published bool, problem string) {
+	t.Helper()
+	if (got.Published != nil) != published {
+		t.Errorf("published is %v, want something: %t", got.Published, published)
+	}
+	if published && string(got.Published.CA) != somePEM {
+		t.Errorf("the CA is %q", got.Published.CA)
+	}
+	if !strings.Contains(got.Problem, problem) || (problem == "") != (got.Problem == "") {
+		t.Errorf("the problem is %q, want it to say %q", got.Problem, problem)
+	}
+}

@@ -1,0 +1,61 @@
+package issuers
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// ServiceCAAnnotations, on a Service, ask service-ca for its certificate.
+func ServiceCAAnnotations(service string) map[string]string {
+	return map[string]string{vocabulary.AnnotationServingCertSecret: names.Issued(names.Secret(service))}
+}
+
+// ServiceCABundle is the ConfigMap into which service-ca injects its CAs.
+func ServiceCABundle(service string, meta metav1.ObjectMeta) *corev1.ConfigMap {
+	meta.Name = names.CA(service)
+	meta.Annotations = map[string]string{vocabulary.AnnotationInjectCABundle: "true"}
+	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta}
+}
+
+// ServiceCANames are the names that service-ca puts into a certificate. The short one
+// that the manager puts into its own is not among them, and no API server asks for it.
+func ServiceCANames(service, namespace string) []string {
+	name := service + "." + namespace + ".svc"
+	return []string{name, name + ".cluster.local"}
+}
+
+// ServiceCAFacts are what the cluster shows. What is absent is nil.
+type ServiceCAFacts struct {
+	Service *corev1.Service   // that asks
+	Secret  *corev1.Secret    // that it names
+	Bundle  *corev1.ConfigMap // see ServiceCABundle
+}
+
+// FromServiceCA says how far service-ca is.
+func FromServiceCA(f ServiceCAFacts) Finding {
+	if f.Service == nil {
+		return waiting("the Service that service-ca issues for is being created")
+	}
+	name := f.Service.Namespace + "/" + f.Service.Name
+	published := pair(f.Secret)
+	problem := ""
+	if failure := f.Service.Annotations[vocabulary.AnnotationServingCertError]; failure != "" {
+		problem = fmt.Sprintf("service-ca cannot issue for Service %s: %s; it gives up after ten attempts: mend the cause, then delete the annotations %s and %[3]s-num of the Service",
+			name, failure, vocabulary.AnnotationServingCertError)
+	}
+	switch {
+	case published == nil && problem != "":
+		return Finding{Problem: problem}
+	case published == nil:
+		return waiting("service-ca has not issued for Service %s yet: it is part of OpenShift; elsewhere choose another provider", name)
+	case f.Bundle == nil || !hasCertificate([]byte(f.Bundle.Data[vocabulary.KeyServiceCA])):
+		return waiting("service-ca has not put its CAs into %s of ConfigMap %s/%s yet", vocabulary.KeyServiceCA, f.Service.Namespace, names.CA(f.Service.Name))
+	}
+	published.CA = []byte(f.Bundle.Data[vocabulary.KeyServiceCA])
+	return Finding{Published: published, Problem: problem}
+}

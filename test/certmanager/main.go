@@ -1,0 +1,51 @@
+// Command certmanager is cert-manager for tests: the controllers that issue from
+// SelfSigned and CA issuers, and the cainjector, of cert-manager's own packages, in one
+// process. What is left out needs other people's servers (ACME, Vault, Venafi), checks
+// what an administrator writes (its webhook), or elects a leader.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctrl.SetLogger(klog.Background())
+	if err := run(ctx, *kubeconfig); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run works until the context ends, or one of the two does.
+func run(ctx context.Context, kubeconfig string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	working, ctx := errgroup.WithContext(ctx)
+	working.Go(func() error { return inject(ctx, rest.CopyConfig(config)) })
+	working.Go(func() error { return issue(ctx, kubeconfig) })
+	return working.Wait()
+}
+
+// retryAfter is how long a request that failed waits for the next. Tests mend what
+// failed and see it work; an administrator has the hour that is the default.
+const retryAfter = time.Second
