@@ -30,9 +30,10 @@ verify: ## Check that generated files, modules and formatting are up to date
 	./hack/verify.sh
 
 .PHONY: lint
-lint: ## Lint both modules (.golangci.yaml holds the lines between packages)
+lint: ## Lint all modules (.golangci.yaml holds the lines between packages)
 	$(LINT) ./...
 	cd test/cluster && $(LINT) ./...
+	cd test/certmanager && $(LINT) ./...
 
 .PHONY: build
 build: ## Build the manager into bin/

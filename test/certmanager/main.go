@@ -1,4 +1,4 @@
-// Command certmanager is cert-manager for tests: the controllers that issue from
+// Command certmanager KUBECONFIG is cert-manager for tests: the controllers that issue from
 // SelfSigned and CA issuers, and the cainjector, of cert-manager's own packages, in one
 // process. What is left out needs other people's servers (ACME, Vault, Venafi), checks
 // what an administrator writes (its webhook), or elects a leader.
@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,12 +21,14 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
-	flag.Parse()
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: certmanager KUBECONFIG")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctrl.SetLogger(klog.Background())
-	if err := run(ctx, *kubeconfig); err != nil && !errors.Is(err, context.Canceled) {
+	if err := run(ctx, os.Args[1]); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

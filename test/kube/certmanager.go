@@ -43,7 +43,7 @@ func (c *Cluster) StartCertManager(ctx context.Context) (stop func() error, err 
 	if err := log.Close(); err != nil {
 		return nil, err
 	}
-	p, err := startProcess(program, log.Name(), []string{"--kubeconfig=" + c.Kubeconfig})
+	p, err := startProcess(program, log.Name(), []string{c.Kubeconfig})
 	if err != nil {
 		return nil, err
 	}

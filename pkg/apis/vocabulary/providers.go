@@ -5,9 +5,9 @@ package vocabulary
 const (
 	// AnnotationCertificates is manager, cert-manager, service-ca or none.
 	AnnotationCertificates = "olm-webhook-manager.io/certificates"
-	// AnnotationIssuer is the issuer of cert-manager that signs, as Kind/name, or as
+	// AnnotationChosenIssuer is the issuer of cert-manager that signs, as Kind/name, or as
 	// Kind.group/name for one that is not cert-manager's own.
-	AnnotationIssuer = "olm-webhook-manager.io/issuer"
+	AnnotationChosenIssuer = "olm-webhook-manager.io/issuer"
 )
 
 // What OpenShift's service-ca reads and writes.

@@ -43,12 +43,12 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 	if !slices.Contains(providers, choice.Provider) {
 		return Choice{}, fmt.Errorf("%s is %q: use manager, cert-manager, service-ca or none", vocabulary.AnnotationCertificates, choice.Provider)
 	}
-	value, given := annotations[vocabulary.AnnotationIssuer]
+	value, given := annotations[vocabulary.AnnotationChosenIssuer]
 	if !given {
 		return choice, nil
 	}
 	if choice.Provider != managerv1alpha1.ProviderCertManager {
-		return Choice{}, fmt.Errorf("%s is for cert-manager's certificates: add %s: cert-manager, or take it away", vocabulary.AnnotationIssuer, vocabulary.AnnotationCertificates)
+		return Choice{}, fmt.Errorf("%s is for cert-manager's certificates: add %s: cert-manager, or take it away", vocabulary.AnnotationChosenIssuer, vocabulary.AnnotationCertificates)
 	}
 	kind, name, found := strings.Cut(value, "/")
 	kind, group, foreign := strings.Cut(kind, ".")
@@ -57,7 +57,7 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 	}
 	choice.Issuer = Issuer{Kind: kind, Group: group, Name: name}
 	if !found || kind == "" || group == "" || name == "" || choice.Issuer.unknown() {
-		return Choice{}, fmt.Errorf("%s is %q: use Issuer/NAME, ClusterIssuer/NAME, or KIND.GROUP/NAME for an issuer that is not cert-manager's own", vocabulary.AnnotationIssuer, value)
+		return Choice{}, fmt.Errorf("%s is %q: use Issuer/NAME, ClusterIssuer/NAME, or KIND.GROUP/NAME for an issuer that is not cert-manager's own", vocabulary.AnnotationChosenIssuer, value)
 	}
 	return choice, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestChoiceOf(t *testing.T) {
-	const provider, issuer = vocabulary.AnnotationCertificates, vocabulary.AnnotationIssuer
+	const provider, issuer = vocabulary.AnnotationCertificates, vocabulary.AnnotationChosenIssuer
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		want        Choice
