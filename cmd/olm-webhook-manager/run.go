@@ -22,6 +22,7 @@ type runOptions struct {
 	controller controller.Options
 	election   electionOptions
 	gate       string
+	probe      string
 	kubeconfig string
 	listen     string
 	logFormat  string
@@ -39,6 +40,7 @@ func runCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.controller.Namespaces, "namespaces", nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
 	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate (serving), or when its Deployment is available (available)")
+	f.StringVar(&o.probe, "probe", string(controller.ProbeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "objects to look at side by side")
 	f.StringVar(&o.election.namespace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); without one there is no election")
@@ -57,6 +59,9 @@ func run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
+		return err
+	}
+	if o.controller.Probe, err = parseProbe(o.probe); err != nil {
 		return err
 	}
 	config, err := clientConfig(o.kubeconfig)
@@ -102,6 +107,15 @@ func parseGate(gate string) (rollout.Gate, error) {
 		return g, nil
 	default:
 		return "", fmt.Errorf("--registration-gate=%s: use %s or %s", gate, rollout.GateServing, rollout.GateAvailable)
+	}
+}
+
+func parseProbe(mode string) (controller.ProbeMode, error) {
+	switch m := controller.ProbeMode(mode); m {
+	case controller.ProbeDial, controller.ProbeAPIServer:
+		return m, nil
+	default:
+		return "", fmt.Errorf("--probe=%s: use %s or %s", mode, controller.ProbeDial, controller.ProbeAPIServer)
 	}
 }
 

@@ -31,6 +31,8 @@ type Options struct {
 	Rollout rollout.Policy
 	// Certificates says how long a serving certificate lives.
 	Certificates certs.Policy
+	// Probe says who finds out whether endpoints serve; empty is ProbeDial.
+	Probe ProbeMode
 	// Workers is how many objects are looked at side by side.
 	Workers int
 }

@@ -18,18 +18,39 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 		byDeployment[e.Deployment] = append(byDeployment[e.Deployment], e)
 	}
 	for deployment, some := range byDeployment {
+		trust := c.trustOf(s, deployment)
+		if c.Probe == ProbeAPIServer {
+			c.throughAPIServer(ctx, s, some, trust)
+			continue
+		}
 		targets := make([]probe.Target, 0, len(some))
 		for _, e := range some {
 			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
 		}
-		for i, result := range probe.All(ctx, targets, c.trustOf(s, deployment), bounds) {
+		results := probe.All(ctx, targets, trust, bounds)
+		if noneDialled(some, results) {
+			c.throughAPIServer(ctx, s, some, trust)
+			continue
+		}
+		for i, result := range results {
 			s.observed.Answers[some[i]] = answerOf(result)
 		}
 	}
 }
 
-// bounds keep a pass short: a hundred endpoints that swallow packets take 25 seconds.
-var bounds = probe.Options{Parallel: 8, Timeout: 2 * time.Second}
+// noneDialled tells whether no pod could be reached at all.
+func noneDialled(endpoints []rollout.Endpoint, results []probe.Result) bool {
+	for i, e := range endpoints {
+		if !e.Virtual && !results[i].Undialled() {
+			return false
+		}
+	}
+	return true
+}
+
+// bounds keep a pass short, however many endpoints swallow packets: those that are not
+// dialled within it are not proved, and dialled again in the next.
+var bounds = probe.Options{Parallel: 32, Timeout: 2 * time.Second, Total: passTimeout / 2}
 
 func answerOf(r probe.Result) rollout.Answer {
 	if r.Err == nil {

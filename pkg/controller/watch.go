@@ -11,6 +11,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -77,6 +78,9 @@ func (c *Controller) ownersChanged(before, after rollout.Object) {
 // registrationChanged also looks at the Namespaces: a label that no webhook selects
 // by any more may go.
 func (c *Controller) registrationChanged(before, after rollout.Object) {
+	if _, canary := present(before, after)[0].GetLabels()[vocabulary.LabelCanary]; canary {
+		return // whoever sent it waits for it, and one that is left is found at the next look
+	}
 	c.ownersChanged(before, after)
 	c.queue.Add(key{kind: namespacesKind})
 }

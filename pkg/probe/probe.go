@@ -66,17 +66,30 @@ type Options struct {
 	Parallel int
 	// Timeout is how long one target may take from dial to handshake.
 	Timeout time.Duration
+	// Total is how long all of them may take; those that are left are Interrupted. Zero is
+	// no bound.
+	Total time.Duration
 }
 
 // All probes every target once, under the CAs of trust (PEM) and no others. The
 // results are in the order of the targets.
 func All(ctx context.Context, targets []Target, trust []byte, o Options) []Result {
+	if o.Total > 0 {
+		within, cancel := context.WithTimeout(ctx, o.Total)
+		defer cancel()
+		ctx = within
+	}
 	results := make([]Result, len(targets))
 	expected := readTrust(trust)
 	slots := make(chan struct{}, max(1, o.Parallel))
 	var probes sync.WaitGroup
 	for i, target := range targets {
 		slots <- struct{}{}
+		if ctx.Err() != nil {
+			results[i] = interrupted(target)
+			<-slots
+			continue
+		}
 		probes.Go(func() {
 			results[i] = one(ctx, target, expected, o.Timeout)
 			<-slots
@@ -85,3 +98,7 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 	probes.Wait()
 	return results
 }
+
+// Undialled tells whether the target could not be reached at all: network policies, or
+// an API server in another network, are the likely cause, and the target may serve.
+func (r Result) Undialled() bool { return r.Reason == TimedOut || r.Reason == Unreachable }

@@ -157,7 +157,10 @@ func (c *cluster) serve(deployment string, addresses ...string) {
 	if service == nil {
 		return
 	}
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: service.Name + "-1"}}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: service.Name + "-1"},
+		AddressType: discoveryv1.AddressType(service.Spec.IPFamilies[0]),
+	}
 	for _, port := range service.Spec.Ports {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &port.Name, Port: new(port.TargetPort.IntVal)})
 	}

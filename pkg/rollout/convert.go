@@ -27,6 +27,9 @@ func (p *planner) convert(d install.Deployment, w install.Webhook, backend progr
 			return waiting(w, reason, message)
 		}
 		p.wantConversions(missing)
+		if p.undialled(d, w) {
+			return waiting(w, reasonUndialled, "spec.conversion of its CustomResourceDefinitions is being written: "+undialled)
+		}
 		return waiting(w, "Registering", "spec.conversion of its CustomResourceDefinitions is being written")
 	}
 	p.wantConversions(w.Conversions)

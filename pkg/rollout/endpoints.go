@@ -30,7 +30,7 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	namedPort := false
 	for _, slice := range p.Observed.Slices[service.Name] {
 		port := portNamed(slice, portName)
-		if port == 0 {
+		if port == 0 || !called(service, slice) {
 			continue
 		}
 		namedPort = true
@@ -39,7 +39,7 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 				continue
 			}
 			for _, address := range e.Addresses {
-				all = append(all, Endpoint{Address: hostPort(address, port), ServerName: server, What: whatIs(e, address), Deployment: d.Object.Name})
+				all = append(all, Endpoint{Address: hostPort(address, port), ServerName: server, What: whatIs(e, address), Deployment: d.Object.Name, Service: service.Name, Port: w.Port})
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	slices.SortFunc(all, func(a, b Endpoint) int { return cmp.Compare(a.Address, b.Address) })
 	if ip := service.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
 		all = append(all, Endpoint{
-			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name,
+			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Virtual: true,
 			What: fmt.Sprintf("service %s/%s", service.Namespace, service.Name),
 		})
 	}
@@ -70,6 +70,13 @@ func (p *planner) noEndpoints(deployment string, service *corev1.Service, portNa
 		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
 	}
 	return reasonNoEndpoints, message
+}
+
+// called tells whether API servers call what is in the slice. They call a Service at its
+// first address, so of a dual-stack one the endpoints of that address's family.
+func called(service *corev1.Service, slice *discoveryv1.EndpointSlice) bool {
+	families := service.Spec.IPFamilies
+	return len(families) == 0 || string(families[0]) == string(slice.AddressType)
 }
 
 func portNamed(slice *discoveryv1.EndpointSlice, name string) int32 {

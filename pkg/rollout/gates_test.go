@@ -1,12 +1,14 @@
 package rollout
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -200,7 +202,7 @@ func TestTargetPortThatNoContainerNames(t *testing.T) {
 // name that API servers use.
 func TestEndpointsToDial(t *testing.T) {
 	endpoint := func(address, what string) Endpoint {
-		return Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager"}
+		return Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager", Service: "manager-service", Port: 443, Virtual: strings.HasPrefix(what, "service")}
 	}
 	for name, test := range map[string]struct {
 		change func(*cluster)
@@ -215,8 +217,32 @@ func TestEndpointsToDial(t *testing.T) {
 			[]Endpoint{endpoint("10.244.0.5:443", "endpoint 10.244.0.5"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
 		"IPv6": {
-			func(c *cluster) { c.serve("manager", "fd00::5") },
-			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+			func(c *cluster) {
+				service := c.Observed.Services["manager-service"]
+				service.Spec.ClusterIP, service.Spec.IPFamilies = "fd96::10", []corev1.IPFamily{corev1.IPv6Protocol}
+				c.serve("manager", "fd00::5")
+			},
+			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
+		},
+		"a dual-stack Service: API servers call the first family": {
+			func(c *cluster) {
+				service, first := c.Observed.Services["manager-service"], c.Observed.Slices["manager-service"][0]
+				service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+				second := first.DeepCopy()
+				second.AddressType, second.Endpoints[0].Addresses = discoveryv1.AddressTypeIPv6, []string{"fd00::5"}
+				c.Observed.Slices["manager-service"] = append(c.Observed.Slices["manager-service"], second)
+			},
+			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+		},
+		"a dual-stack Service whose first family is IPv6": {
+			func(c *cluster) {
+				service, second := c.Observed.Services["manager-service"], c.Observed.Slices["manager-service"][0]
+				service.Spec.ClusterIP, service.Spec.IPFamilies = "fd96::10", []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}
+				first := second.DeepCopy()
+				first.AddressType, first.Endpoints[0].Addresses = discoveryv1.AddressTypeIPv6, []string{"fd00::5"}
+				c.Observed.Slices["manager-service"] = append(c.Observed.Slices["manager-service"], first)
+			},
+			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
 		},
 		"a Service without an address": {
 			func(c *cluster) { c.Observed.Services["manager-service"].Spec.ClusterIP = corev1.ClusterIPNone },
@@ -257,5 +283,19 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"10.244.0.5:9443", "10.96.0.10:443", "10.244.0.5:9444", "10.96.0.10:444"}, got); diff != "" {
 		t.Errorf("addresses to dial of %s (-want +got):\n%s", names.Service("manager"), diff)
+	}
+}
+
+// A webhook that only the API server reaches says so, for as long as it is registered.
+func TestProvedThroughTheAPIServer(t *testing.T) {
+	c := unregistered(t)
+	c.answer = func(Endpoint) Answer { return Answer{ThroughAPIServer: true} }
+	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialled}, webhooksOf(c.pass())); diff != "" {
+		t.Errorf("while it is registered (-want +got):\n%s", diff)
+	}
+	for range 3 {
+		if diff := cmp.Diff([]string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialled}, webhooksOf(c.pass())); diff != "" {
+			t.Errorf("afterwards (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -123,6 +123,9 @@ type Endpoint struct {
 	ServerName string // in the certificate
 	What       string // "pod ns/name", "service ns/name": for messages
 	Deployment string // whose trust applies
+	Service    string // that leads to it
+	Port       int32  // of the Service
+	Virtual    bool   // it is the Service's own address: nobody listens there
 }
 
 // Answer is what dialling an endpoint gave. Reason and Message are empty when it
@@ -130,6 +133,9 @@ type Endpoint struct {
 type Answer struct {
 	Reason  string
 	Message string
+	// ThroughAPIServer tells that the API server called the Service: the manager cannot
+	// dial its endpoints, or must not.
+	ThroughAPIServer bool
 }
 
 // Serves tells whether the endpoint may be called.

@@ -26,6 +26,9 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 			return p.remembering(waiting(w, reason, message))
 		}
 		p.want(desired, nil)
+		if p.undialled(d, w) {
+			return waiting(w, reasonUndialled, "the registration is being written: "+undialled)
+		}
 		return waiting(w, "Registering", "the registration is being written")
 	}
 	p.keep(desired, live)
@@ -47,6 +50,9 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 	view := webhookView{
 		Webhook: w, configuration: configuration, registered: registered,
 		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
+	}
+	if before := webhookIn(p.Previous, install.IdentityOf(w.Description)); before != nil && before.Reason == reasonUndialled {
+		view.reason, view.message = reasonUndialled, undialled
 	}
 	reason, message := "", ""
 	switch {
@@ -119,6 +125,19 @@ func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, mess
 		}
 	}
 	return reason, message
+}
+
+// reasonUndialled is that of a webhook which the API server reaches and the manager does
+// not.
+const (
+	reasonUndialled = "ProvedThroughAPIServer"
+	undialled       = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
+)
+
+// undialled tells whether an endpoint of the webhook was proved through the API server.
+func (p *planner) undialled(d install.Deployment, w install.Webhook) bool {
+	endpoints, _, _ := p.endpoints(d, w)
+	return slices.ContainsFunc(endpoints, func(e Endpoint) bool { return p.Observed.Answers[e].ThroughAPIServer })
 }
 
 // ask puts an endpoint among those to dial, once: webhooks may share a port.

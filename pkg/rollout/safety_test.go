@@ -16,10 +16,12 @@ import (
 // happenings are what may come to the operator whose webhook is about to be
 // registered. Each does nothing where it makes no sense.
 var happenings = map[string]func(*cluster){
-	"pods go":         func(c *cluster) { withDeployment(c, c.becomeUnavailable) },
-	"pods come":       func(c *cluster) { withDeployment(c, c.becomeAvailable) },
-	"endpoints lag":   func(c *cluster) { c.serve("manager") },
-	"pods refuse":     func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{"Refused", "refuses"} } },
+	"pods go":       func(c *cluster) { withDeployment(c, c.becomeUnavailable) },
+	"pods come":     func(c *cluster) { withDeployment(c, c.becomeAvailable) },
+	"endpoints lag": func(c *cluster) { c.serve("manager") },
+	"pods refuse": func(c *cluster) {
+		c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+	},
 	"pods answer":     func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{} } },
 	"trust is lost":   func(c *cluster) { c.Certificates["manager"] = certificateWith("spoiled") },
 	"another image":   func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },

@@ -25,6 +25,7 @@ func apiServerFlags(f files, address netip.Addr) []string {
 		"--secure-port=" + apiServerPort,
 		"--endpoint-reconciler-type=none", // a loopback address is no endpoint
 		"--service-cluster-ip-range=10.0.0.0/16",
+		"--enable-aggregator-routing=true", // calls endpoints itself: there is no kube-proxy
 		"--authorization-mode=RBAC",
 		"--allow-privileged=true",
 		"--token-auth-file=" + f.path("tokens.csv"),

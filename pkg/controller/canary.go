@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// ProbeMode says who finds out whether endpoints serve.
+type ProbeMode string
+
+// The modes.
+const (
+	// ProbeDial is the manager itself, and the API server where the manager cannot dial
+	// any of them.
+	ProbeDial ProbeMode = "dial"
+	// ProbeAPIServer is always the API server.
+	ProbeAPIServer ProbeMode = "apiserver"
+)
+
+// errNotSeen is why a canary tells nothing.
+var errNotSeen = errors.New("it does not learn of registrations")
+
+// canaryPatience is how long API servers may take to learn of a canary.
+const canaryPatience = 5 * time.Second
+
+// throughAPIServer lets the API server call the Service of some endpoints, and answers
+// for all of them: which of the pods it reached, nobody can tell.
+func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoints []rollout.Endpoint, trust []byte) {
+	asked := map[int32]rollout.Answer{}
+	for _, e := range endpoints {
+		answer, known := asked[e.Port]
+		if !known {
+			answer = answerOf(c.sendCanary(ctx, s, e, trust))
+			answer.ThroughAPIServer = true
+			asked[e.Port] = answer
+		}
+		s.observed.Answers[e] = answer
+	}
+}
+
+// sendCanary registers a canary for the Service of an endpoint, and takes it away again
+// whatever comes of it.
+func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, trust []byte) probe.Result {
+	target := probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
+	canaries := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	canary, err := applyWhole(ctx, canaries, install.Canary(s.csv, e.Service, e.Port, trust))
+	if err != nil {
+		return probe.FromAPIServer(target, install.CanaryCalled, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+		defer cancel()
+		if err := deleteExactly(ctx, canaries, canary); err != nil {
+			c.log.WithError(err).WithField("canary", canary.Name).Warn("a canary stays until the next look at its ClusterServiceVersion")
+		}
+	}()
+	var refusal error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryPatience, true, func(ctx context.Context) (bool, error) {
+		refusal = c.provoke(ctx, s, canary, install.CanarySeen)
+		return refusal != nil && strings.Contains(refusal.Error(), install.CanaryCondition), nil
+	})
+	if err != nil {
+		return probe.FromAPIServer(target, install.CanaryCalled, cmp.Or(refusal, errNotSeen))
+	}
+	return probe.FromAPIServer(target, install.CanaryCalled, c.provoke(ctx, s, canary, install.CanaryCalled))
+}
+
+// provoke asks for what a webhook of the canary matches, and returns the refusal.
+func (c *Controller) provoke(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
+	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.csv.Namespace).Create(ctx, install.CanaryObject(canary, webhook),
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: vocabulary.FieldManager})
+	return err
+}

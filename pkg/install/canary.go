@@ -1,0 +1,77 @@
+package install
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// The webhooks of a canary.
+const (
+	// CanarySeen refuses its object without calling anybody: the API server has seen the
+	// canary.
+	CanarySeen = "seen.canary.olm-webhook-manager.io"
+	// CanaryCalled makes the API server call the Service.
+	CanaryCalled = "called.canary.olm-webhook-manager.io"
+)
+
+// CanaryCondition is what the API server refuses the object of CanarySeen with, and says
+// so: under the policy Fail a condition that cannot be evaluated is a refusal.
+const CanaryCondition = `object.metadata.labels["olm-webhook-manager.io/canary-seen"] == ""`
+
+var canaryWords = map[string]string{CanarySeen: "seen", CanaryCalled: "called"}
+
+// canaryPath is served by nobody.
+const canaryPath = "/olm-webhook-manager-canary-of-a-path-that-does-not-exist"
+
+// Canary is a registration by which the API server tells whether it reaches a Service
+// under a caBundle: it matches nothing but a labelled object of ours, which is never
+// stored. It bears the owner's labels, so whatever interrupts its use, it is removed as
+// a registration that the ClusterServiceVersion does not declare.
+func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port int32, bundle []byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
+	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: merged(OwnerLabels(csv), map[string]string{vocabulary.LabelCanary: name})},
+	}
+	for _, webhook := range []string{CanarySeen, CanaryCalled} {
+		canary.Webhooks = append(canary.Webhooks, admissionregistrationv1.ValidatingWebhook{
+			Name: webhook,
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service:  &admissionregistrationv1.ServiceReference{Namespace: csv.Namespace, Name: service, Path: new(canaryPath), Port: &port},
+				CABundle: bundle,
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{managerv1alpha1.SchemeGroupVersion.Group}, APIVersions: []string{"*"}, Resources: []string{"webhookrollouts"},
+				},
+			}},
+			FailurePolicy:           new(admissionregistrationv1.Fail),
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: csv.Namespace}},
+			ObjectSelector:          &metav1.LabelSelector{MatchLabels: canaryLabels(name, webhook)},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			TimeoutSeconds:          new(int32(2)),
+			AdmissionReviewVersions: []string{"v1"},
+		})
+	}
+	canary.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "seen", Expression: CanaryCondition}}
+	return canary
+}
+
+// CanaryObject is what a webhook of a canary matches, to be created in a dry run.
+func CanaryObject(canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) *managerv1alpha1.WebhookRollout {
+	return &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{
+		Name: canary.Name, Labels: canaryLabels(canary.Name, webhook),
+	}}
+}
+
+func canaryLabels(canary, webhook string) map[string]string {
+	return map[string]string{vocabulary.LabelCanary: names.LabelValue(canary + "." + canaryWords[webhook])}
+}

@@ -1,0 +1,149 @@
+package integration
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+func throughAPIServer(o *controller.Options) { serving(o); o.Probe = controller.ProbeAPIServer }
+
+// The API server itself tells whether it reaches a webhook, and nothing is left of the
+// question in any outcome.
+func TestProbeThroughTheAPIServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		serve           func(*env, net.Listener)
+		handler         http.HandlerFunc
+		reason, message string // of a webhook that is not registered
+	}{
+		"it serves": {
+			handler: http.NotFound,
+		},
+		"it answers whatever it is asked": {
+			handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
+		},
+		"a foreign certificate": {
+			serve:  func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), http.NotFound) },
+			reason: "ForeignCertificate", message: "to the API server",
+		},
+		"nobody listens": {
+			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
+			reason: "Refused", message: "refuses connections of the API server",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			e.manage(throughAPIServer)
+			e.create(csv("operator.v1", "server"))
+			e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+			listener := e.listen()
+			if test.serve == nil {
+				test.serve = func(e *env, l net.Listener) { e.answer(l, e.servingCertificate(), test.handler) }
+			}
+			test.serve(e, listener)
+			e.endpoint(listener)
+			if test.reason == "" {
+				e.succeeds("operator.v1")
+				if w := e.webhookStatus("operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
+					t.Errorf("the webhook says %s: %s", w.Reason, w.Message)
+				}
+			} else {
+				e.eventually("the WebhookRollout says why not", func() (bool, any) {
+					w := e.webhookStatus("operator.v1", "v.example.com")
+					return w.Reason == test.reason && strings.Contains(w.Message, test.message), w
+				})
+				if len(e.registered()) != 0 {
+					t.Error("it is registered all the same")
+				}
+			}
+			e.leavesNoCanary()
+		})
+	}
+}
+
+// Where the manager can dial nobody, it asks the API server without being told to.
+func TestProbeThroughTheAPIServerOfItself(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage(serving)
+	e.create(csv("operator.v1", "server"))
+	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
+	e.endpoint(e.listen()) // nobody accepts its connections
+	e.eventually("the API server is asked", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return strings.Contains(w.Message, "the API server"), w
+	})
+	e.leavesNoCanary()
+}
+
+// A manager that dies with a canary in the air leaves it to the next.
+func TestCanaryOfAManagerThatDied(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	created := e.create(csv("operator.v1", "server"))
+	left := install.Canary(created, "server-service", 443, nil)
+	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, left, metav1.CreateOptions{})
+	e.must(err)
+	e.manage()
+	e.succeeds("operator.v1")
+	e.leavesNoCanary()
+}
+
+// A manager that may not take its canary away in time takes it away later.
+func TestCanaryThatStays(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	kept := make(chan struct{}, 1)
+	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "canary") {
+			select {
+			case kept <- struct{}{}:
+				return kube.DropBefore
+			default:
+			}
+		}
+		return kube.Pass
+	})
+	e.manageThrough(proxy.Config(), throughAPIServer)
+	e.create(csv("operator.v1", "server"))
+	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
+	listener := e.listen()
+	e.answer(listener, e.servingCertificate(), http.NotFound)
+	e.endpoint(listener)
+	e.succeeds("operator.v1")
+	if len(kept) != 1 {
+		t.Fatal("no canary was to be taken away")
+	}
+	e.leavesNoCanary()
+}
+
+func (e *env) leavesNoCanary() {
+	e.Helper()
+	e.eventually("no canary is left", func() (bool, any) {
+		all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
+			LabelSelector: "olm-webhook-manager.io/canary,olm.owner.namespace=" + e.namespace,
+		})
+		e.must(err)
+		return len(all.Items) == 0, all.Items
+	})
+}
+
+// answer plays a webhook's server.
+func (e *env) answer(l net.Listener, certificate tls.Certificate, handler http.HandlerFunc) {
+	server := &http.Server{Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
+	go func() { _ = server.ServeTLS(l, "", "") }() // it ends with the test
+	e.Cleanup(func() { _ = server.Close() })
+}
