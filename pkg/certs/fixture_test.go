@@ -1,12 +1,18 @@
 package certs
 
 import (
+	"crypto/x509"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // start is the one clock of these tests.
@@ -34,24 +40,76 @@ func mint(t *testing.T, r Request) Generation {
 	return g
 }
 
-// blank is what the caller hands to Fill when there is no Secret.
-func blank() *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert"}}
+var blank = metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert"}
+
+// built is a Secret as the machine's own steps leave it.
+type built struct {
+	t *testing.T
+	*machine
+	Secret *corev1.Secret
 }
 
-// holding is the Secret that holds a generation, and the CAs of earlier ones.
-func holding(g Generation, earlier ...Generation) *corev1.Secret {
-	return Fill(blank(), g, Decision{Trust: cas(earlier...)})
+// holding is the Secret that holds a generation.
+func holding(t *testing.T, g Generation) built {
+	t.Helper()
+	b := built{t: t, machine: &machine{Facts: Facts{Blank: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}
+	return b.change(start, func(m *machine, s *corev1.Secret) { m.storeCurrent(s, b.assembled(g), managerv1alpha1.ProviderManager) })
 }
 
-// edited is a Secret after somebody changed one key; nil deletes it.
-func edited(secret *corev1.Secret, key string, value []byte) *corev1.Secret {
-	secret = secret.DeepCopy()
-	secret.Data[key] = value
-	if value == nil {
-		delete(secret.Data, key)
+// next adds the generation that is to follow.
+func (b built) next(g Generation, at time.Time) built {
+	return b.change(at, func(m *machine, s *corev1.Secret) { m.storeNext(s, b.assembled(g)) })
+}
+
+// trusted notes that registrations trust the next generation.
+func (b built) trusted(at time.Time, by ...Registration) built {
+	return b.change(at, func(_ *machine, s *corev1.Secret) {
+		s.Annotations[vocabulary.AnnotationTrusted] = at.Format(time.RFC3339Nano) + " " + Facts{Registered: by}.fingerprint()
+	})
+}
+
+// promoted gives the next generation to pods.
+func (b built) promoted(at time.Time) built {
+	return b.change(at, func(m *machine, s *corev1.Secret) { m.promote(s) })
+}
+
+// edited is what somebody else made of it; nil deletes the key.
+func (b built) edited(key string, value []byte) built {
+	return b.change(start, func(_ *machine, s *corev1.Secret) {
+		s.Data[key] = value
+		if value == nil {
+			delete(s.Data, key)
+		}
+	})
+}
+
+// with lets somebody else change anything.
+func (b built) with(change func(*corev1.Secret)) built {
+	secret := b.Secret.DeepCopy()
+	change(secret)
+	return built{t: b.t, machine: b.machine, Secret: secret}
+}
+
+func (b built) change(at time.Time, change func(*machine, *corev1.Secret)) built {
+	m := *b.machine
+	m.now, m.Facts.Secret = at, b.Secret
+	m.state = read(m.Facts, at)
+	m.write(func(s *corev1.Secret) { change(&m, s) })
+	return built{t: b.t, machine: b.machine, Secret: m.d.Write}
+}
+
+func (b built) assembled(g Generation) *held {
+	b.t.Helper()
+	h, err := assemble(g, start)
+	if err != nil {
+		b.t.Fatal(err)
 	}
-	return secret
+	return h
+}
+
+// trusting is a registration with the CAs of some generations.
+func trusting(generations ...Generation) Registration {
+	return Registration{Name: "webhook v", Version: fmt.Sprint(len(generations)), CABundle: cas(generations...)}
 }
 
 // cas is the bundle of some generations' CAs.
@@ -63,27 +121,49 @@ func cas(generations ...Generation) []byte {
 	return bundle
 }
 
-// verifies says whether an API server with this caBundle would call a pod that
-// serves this leaf.
+// verifies says whether an API server with this caBundle would call a pod that serves
+// this certificate.
 func verifies(leaf, caBundle []byte, now time.Time) error {
 	c := parse(leaf)[0]
-	if _, err := verify(c, nil, parse(caBundle), now); err != nil {
+	options := x509.VerifyOptions{Roots: x509.NewCertPool(), CurrentTime: now}
+	options.Roots.AppendCertsFromPEM(caBundle)
+	if _, err := c.Verify(options); err != nil {
 		return err
 	}
 	return c.VerifyHostname("manager-service.shop.svc")
 }
 
-// describe names the CAs of a bundle by the generations they are of.
-func describe(bundle []byte, known map[string]Generation) []string {
-	described := []string{}
-	for _, c := range parse(bundle) {
-		name := "unknown"
-		for n, g := range known {
-			if slices.Equal(encode(c), g.CA) {
-				name = n
-			}
-		}
-		described = append(described, name)
+// describe says in a line what a Secret holds, by the numbers of the generations, and
+// which instants are noted in it.
+func describe(secret *corev1.Secret) string {
+	if secret == nil {
+		return ""
 	}
-	return described
+	var words []string
+	for word, key := range map[string]string{"a current": corev1.TLSCertKey, "b next": vocabulary.KeyNextCertificate} {
+		if leaf := parse(secret.Data[key]); len(leaf) > 0 {
+			words = append(words, fmt.Sprintf("%s %s", word, strings.SplitN(leaf[0].Issuer.SerialNumber, "-", 2)[0]))
+		}
+	}
+	if previous := parse(secret.Data[vocabulary.KeyPreviousCAs]); len(previous) > 0 {
+		words = append(words, "c previous "+numbersOf(previous))
+	}
+	for word, annotation := range map[string]string{"d trusted": vocabulary.AnnotationTrusted, "e promoted": vocabulary.AnnotationPromoted} {
+		if secret.Annotations[annotation] != "" {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	for i := range words {
+		words[i] = words[i][2:]
+	}
+	return strings.Join(words, ", ")
+}
+
+func numbersOf(authorities []*x509.Certificate) string {
+	var numbers []string
+	for _, ca := range authorities {
+		numbers = append(numbers, fmt.Sprint(numberOf(ca)))
+	}
+	return strings.Join(numbers, " ")
 }

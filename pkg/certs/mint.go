@@ -1,9 +1,12 @@
 package certs
 
 import (
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -21,6 +24,8 @@ type Request struct {
 	Number int64
 	// Names are the DNS names of the leaf; the first one also names the CA.
 	Names []string
+	// Key is the kind of both keys; ECDSA P-256 when it is empty.
+	Key KeyType
 	// NotBefore and NotAfter bound the life of CA and leaf.
 	NotBefore, NotAfter time.Time
 }
@@ -36,7 +41,7 @@ func Mint(r Request) (Generation, error) {
 	if len(r.Names) == 0 {
 		return Generation{}, errors.New("a serving certificate needs at least one DNS name")
 	}
-	caKey, err := newKey()
+	caKey, err := newKey(r.Key)
 	if err != nil {
 		return Generation{}, err
 	}
@@ -44,7 +49,7 @@ func Mint(r Request) (Generation, error) {
 	if err != nil {
 		return Generation{}, fmt.Errorf("sign the CA of generation %d for %s: %w", r.Number, r.Names[0], err)
 	}
-	leafKey, err := newKey()
+	leafKey, err := newKey(r.Key)
 	if err != nil {
 		return Generation{}, err
 	}
@@ -86,11 +91,15 @@ func authority(r Request) *x509.Certificate {
 // server is a serving leaf. It is known by its alternative names alone: a common
 // name is ignored by verifiers, and too short for many Service names.
 func server(r Request) *x509.Certificate {
+	usage := x509.KeyUsageDigitalSignature
+	if r.Key == KeyRSA3072 {
+		usage |= x509.KeyUsageKeyEncipherment // for the RSA key exchange of TLS 1.2
+	}
 	return &x509.Certificate{
 		DNSNames:              slices.Clone(r.Names),
 		NotBefore:             r.NotBefore,
 		NotAfter:              r.NotAfter,
-		KeyUsage:              x509.KeyUsageDigitalSignature,
+		KeyUsage:              usage,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 	}
@@ -98,7 +107,7 @@ func server(r Request) *x509.Certificate {
 
 // sign issues a certificate; without an issuer it is self-signed. Serial number and
 // key identifiers are left to the library, which derives them from randomness and key.
-func sign(template, issuer *x509.Certificate, key, issuerKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
+func sign(template, issuer *x509.Certificate, key, issuerKey crypto.Signer) (*x509.Certificate, error) {
 	if issuer == nil {
 		issuer = template
 	}
@@ -109,10 +118,39 @@ func sign(template, issuer *x509.Certificate, key, issuerKey *ecdsa.PrivateKey) 
 	return x509.ParseCertificate(der)
 }
 
-func newKey() (*ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// KeyType is a kind of key.
+type KeyType string
+
+// The kinds of keys.
+const (
+	KeyECDSAP256 KeyType = "ECDSA-P256"
+	KeyECDSAP384 KeyType = "ECDSA-P384"
+	KeyRSA3072   KeyType = "RSA-3072"
+	// KeyEd25519 is refused by API servers and webhook servers that were built for FIPS 140
+	// modules without it.
+	KeyEd25519 KeyType = "Ed25519"
+)
+
+// KeyTypes are all kinds of keys, the default first.
+var KeyTypes = []KeyType{KeyECDSAP256, KeyECDSAP384, KeyRSA3072, KeyEd25519}
+
+func newKey(kind KeyType) (crypto.Signer, error) {
+	var key crypto.Signer
+	var err error
+	switch kind {
+	case KeyECDSAP256, "":
+		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	case KeyECDSAP384:
+		key, err = ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	case KeyRSA3072:
+		key, err = rsa.GenerateKey(rand.Reader, 3072)
+	case KeyEd25519:
+		_, key, err = ed25519.GenerateKey(rand.Reader)
+	default:
+		err = errors.New("no such kind of key")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("generate an ECDSA key: %w", err)
+		return nil, fmt.Errorf("generate a key of kind %q: %w", kind, err)
 	}
 	return key, nil
 }

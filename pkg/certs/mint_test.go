@@ -94,8 +94,8 @@ func TestMintRefusesToSignForNobody(t *testing.T) {
 }
 
 func TestNoSecretCanSign(t *testing.T) {
-	first, second := minted(t, 1, start), minted(t, 2, after(60*day))
-	secret := Fill(holding(first), second, Decision{Trust: first.CA})
+	first, second, third := minted(t, 1, start), minted(t, 2, after(60*day)), minted(t, 3, after(60*day))
+	secret := holding(t, first).next(second, start).promoted(start).next(third, start).Secret
 	for key, value := range secret.Data {
 		for block, rest := pem.Decode(value); block != nil; block, rest = pem.Decode(rest) {
 			if block.Type == "CERTIFICATE" {
@@ -105,7 +105,7 @@ func TestNoSecretCanSign(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s holds a %s that is no key: %v", key, block.Type, err)
 			}
-			for _, ca := range parse(slices.Concat(secret.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyPreviousCAs])) {
+			for _, ca := range parse(slices.Concat(secret.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyPreviousCAs], secret.Data[vocabulary.KeyNextCA])) {
 				if ca.PublicKey.(*ecdsa.PublicKey).Equal(signer.(*ecdsa.PrivateKey).Public()) {
 					t.Errorf("%s holds the private key of the CA %q", key, ca.Subject)
 				}

@@ -5,10 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // highestNumber is the newest generation among some CAs; 0 when none has a number.
@@ -28,11 +24,6 @@ func numberOf(ca *x509.Certificate) int64 {
 	}
 	number, _, _ := strings.Cut(ca.Subject.SerialNumber, "-")
 	return parseNumber(number)
-}
-
-// annotatedNumber is the generation number that a Secret carries; 0 for none.
-func annotatedNumber(secret *corev1.Secret) int64 {
-	return parseNumber(secret.Annotations[vocabulary.AnnotationGeneration])
 }
 
 // parseNumber reads a generation number; 0 when there is none. Numbers beyond 32

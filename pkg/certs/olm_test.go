@@ -1,6 +1,8 @@
 package certs
 
 import (
+	"bytes"
+	"crypto/ecdsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -18,11 +20,11 @@ import (
 // olmCAKey alone. The CA lives from start, for so long; the leaf lives 730 days.
 func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 	t.Helper()
-	caKey, err := newKey()
+	caKey, err := newKey(KeyECDSAP256)
 	if err != nil {
 		t.Fatal(err)
 	}
-	leafKey, err := newKey()
+	leafKey, err := newKey(KeyECDSAP256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +42,11 @@ func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := x509.MarshalECPrivateKey(leafKey)
+	key, err := x509.MarshalECPrivateKey(leafKey.(*ecdsa.PrivateKey))
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := blank()
+	secret := &corev1.Secret{ObjectMeta: *blank.DeepCopy()}
 	secret.Type = corev1.SecretTypeTLS
 	secret.Labels = map[string]string{vocabulary.LabelManaged: "true"}
 	secret.Annotations = map[string]string{vocabulary.AnnotationCAHash: hexSHA256(encode(ca))}
@@ -58,47 +60,49 @@ func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 
 func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
-	f := Facts{Secret: secret, Registered: [][]byte{secret.Data[vocabulary.KeyOLMCA]}, Names: names}
+	trusted := Registration{Name: "v", CABundle: secret.Data[vocabulary.KeyOLMCA]}
+	f := Facts{Secret: secret, Registered: []Registration{trusted}, Names: names}
 
 	d := Decide(f, DefaultPolicy(), after(400*day))
-	if d.Mint != nil || d.Serving == nil || d.Problem != "" {
+	if d.Serving == nil || d.Problem != "" || d.Phase != managerv1alpha1.CertificateStable {
 		t.Fatalf("a usable Secret of OLM's amounts to %+v", d)
 	}
 	if d.Serving.Number != 0 || d.Serving.CAHash != secret.Annotations[vocabulary.AnnotationCAHash] {
 		t.Errorf("it is generation %d with CA hash %s, want 0 and %s",
 			d.Serving.Number, d.Serving.CAHash, secret.Annotations[vocabulary.AnnotationCAHash])
 	}
-	if string(d.Trust) != string(secret.Data[vocabulary.KeyOLMCA]) {
+	if !bytes.Equal(d.Trust, secret.Data[vocabulary.KeyOLMCA]) {
 		t.Errorf("the caBundle changes from OLM's to %q", d.Trust)
 	}
 
-	now := after(487 * day)
-	d = Decide(f, DefaultPolicy(), now)
-	if d.Phase != managerv1alpha1.CertificateRecovering || d.Mint == nil || d.Mint.Number != 1 {
+	f.Rotating = new(int)
+	if d = Decide(f, DefaultPolicy(), after(487*day)); d.Mint == nil || d.Mint.Number != 1 {
 		t.Fatalf("when it is due, it amounts to %+v", d)
 	}
-	g := mint(t, *d.Mint)
-	renewed := Fill(secret, g, d)
-	if string(renewed.Data[vocabulary.KeyCA]) != string(g.CA) || string(renewed.Data[vocabulary.KeyOLMCA]) != string(g.CA) {
-		t.Error("the renewed Secret does not hold the new CA under both keys")
+}
+
+// Pods mount ca.crt, and one that mounts a missing key does not start.
+func TestASecretOfOLMGetsTheKeyThatPodsMount(t *testing.T) {
+	secret := issuedByOLM(t, 730*day)
+	completed := Decide(Facts{Secret: secret, Names: names}, DefaultPolicy(), after(day)).Write
+	if completed == nil || !bytes.Equal(completed.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyOLMCA]) {
+		t.Fatal("ca.crt is not the CA of olmCAKey")
 	}
-	for name, leaf := range map[string][]byte{"OLM's": secret.Data[corev1.TLSCertKey], "the new": g.Certificate} {
-		if err := verifies(leaf, g.Trust(d), now); err != nil {
-			t.Errorf("%s leaf: %v", name, err)
-		}
+	if d := Decide(Facts{Secret: completed, Names: names}, DefaultPolicy(), after(day)); d.Write != nil || d.Need != NeedNothing || d.Problem != "" {
+		t.Errorf("the completed Secret is not taken as it is: %+v", d)
 	}
 }
 
 func TestACAThatEndsBeforeItsLeafEndsTheGeneration(t *testing.T) {
-	f := Facts{Secret: issuedByOLM(t, 90*day), Registered: [][]byte{nil}, Names: names}
-	if d := Decide(f, DefaultPolicy(), after(day)); d.Serving == nil || !d.Serving.NotAfter.Equal(after(90*day)) || !d.Next.Equal(after(60*day)) {
-		t.Errorf("serving is %+v, looked at next at %s", d.Serving, d.Next)
+	f := Facts{Secret: issuedByOLM(t, 90*day), Registered: []Registration{}, Names: names, Rotating: new(int)}
+	if d := Decide(f, DefaultPolicy(), after(day)); d.Serving == nil || !d.Serving.NotAfter.Equal(after(90*day)) || d.Serving.RenewAt.After(after(60*day)) {
+		t.Errorf("serving is %+v", d.Serving)
 	}
 	if d := Decide(f, DefaultPolicy(), after(60*day)); d.Mint == nil || d.Serving == nil {
 		t.Errorf("two thirds through the CA's life it amounts to %+v", d)
 	}
 	d := Decide(f, DefaultPolicy(), after(90*day))
-	if d.Serving != nil || !strings.Contains(d.Problem, "olmCAKey ended at 2026-05-30T12:00:00Z") {
+	if d.Serving != nil || !strings.Contains(d.Problem, "the CA ended at 2026-05-30T12:00:00Z") {
 		t.Errorf("after the CA's end serving is %+v and the problem %q", d.Serving, d.Problem)
 	}
 }

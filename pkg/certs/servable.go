@@ -1,68 +1,83 @@
 package certs
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
-// fault is why a Secret cannot be served.
-type fault struct {
-	text    string
-	spoiled bool
+// held is a generation that a Secret holds, or that somebody issued, whole and of a piece.
+type held struct {
+	Generation
+	chain []*x509.Certificate // from the leaf to the CA
 }
 
-func unfit(format string, args ...any) *fault { return &fault{text: fmt.Sprintf(format, args...)} }
+func (h *held) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
 
-func spoiled(format string, args ...any) *fault {
-	return &fault{text: fmt.Sprintf(format, args...), spoiled: true}
-}
+// leaf is the fingerprint of the certificate that is served.
+func (h *held) leaf() string { return hexSHA256(h.chain[0].Raw) }
 
-// servable is the chain, from leaf to CA, of a Secret that pods can serve and API
-// servers can verify.
-func servable(secret *corev1.Secret, key string, current []*x509.Certificate, names []string, now time.Time) ([]*x509.Certificate, *fault) {
-	for _, k := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
-		if len(secret.Data[k]) == 0 {
-			return nil, spoiled("%s is missing", k)
+// sameAs tells whether two generations serve the same certificate.
+func (h *held) sameAs(o *held) bool { return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) }
+
+// assemble reads a generation: a pair, and the CA that signed it for serving at some
+// time. Whether now is such a time is not asked.
+func assemble(g Generation, now time.Time) (*held, error) {
+	switch {
+	case len(g.Certificate) == 0:
+		return nil, errors.New("the certificate is missing")
+	case len(g.Key) == 0:
+		return nil, errors.New("the key is missing")
+	}
+	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate and key are no pair (%w)", err)
+	}
+	authorities := parse(g.CA)
+	if len(authorities) == 0 {
+		return nil, errors.New("the CA is missing, or no certificate that can be read")
+	}
+	// A CA that is valid now is to be preferred to an earlier one of the same key.
+	slices.SortStableFunc(authorities, func(a, b *x509.Certificate) int {
+		return bytes.Compare([]byte(lapse(a, now)), []byte(lapse(b, now)))
+	})
+	for _, ca := range authorities {
+		at := ca.NotBefore
+		if pair.Leaf.NotBefore.After(at) {
+			at = pair.Leaf.NotBefore
+		}
+		var chain []*x509.Certificate
+		if chain, err = verify(pair.Leaf, g.Certificate, ca, at); err == nil {
+			return &held{Generation: g, chain: chain}, nil
 		}
 	}
-	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
-	if err != nil {
-		return nil, spoiled("%s and %s are no pair (%v)", corev1.TLSCertKey, corev1.TLSPrivateKeyKey, err)
+	return nil, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)
+}
+
+// unfit says why a generation cannot be verified by API servers; empty when it can.
+func (h *held) unfit(names []string, now time.Time) string {
+	if why := lapse(h.chain[0], now); why != "" {
+		return "the certificate " + why
 	}
-	if len(current) == 0 {
-		return nil, spoiled("%s holds no certificate that can be read", key)
-	}
-	leaf := pair.Leaf
-	if why := lapse(leaf, now); why != "" {
-		return nil, unfit("%s %s", corev1.TLSCertKey, why)
-	}
-	valid := slices.DeleteFunc(slices.Clone(current), func(ca *x509.Certificate) bool { return lapse(ca, now) != "" })
-	if len(valid) == 0 {
-		return nil, unfit("%s %s", key, lapse(current[0], now))
-	}
-	chain, err := verify(leaf, secret.Data[corev1.TLSCertKey], valid, now)
-	if err != nil {
-		return nil, spoiled("%s is not signed for serving by the CA in %s (%v)", corev1.TLSCertKey, key, err)
+	if why := lapse(h.ca(), now); why != "" {
+		return "the CA " + why
 	}
 	for _, name := range names {
-		if leaf.VerifyHostname(name) != nil {
-			return nil, unfit("%s is not valid for %s", corev1.TLSCertKey, name)
+		if h.chain[0].VerifyHostname(name) != nil {
+			return "the certificate is not valid for " + name
 		}
 	}
-	return chain, nil
+	return ""
 }
 
 // verify is the check that an API server makes, at a given instant.
-func verify(leaf *x509.Certificate, presented []byte, authorities []*x509.Certificate, now time.Time) ([]*x509.Certificate, error) {
-	options := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: now}
-	for _, ca := range authorities {
-		options.Roots.AddCert(ca)
-	}
+func verify(leaf *x509.Certificate, presented []byte, ca *x509.Certificate, at time.Time) ([]*x509.Certificate, error) {
+	options := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at}
+	options.Roots.AddCert(ca)
 	options.Intermediates.AppendCertsFromPEM(presented)
 	chains, err := leaf.Verify(options)
 	if err != nil {

@@ -36,6 +36,9 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 			return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
 		}
 		c.logWrite(k, step)
+		if secret, ok := written.(*corev1.Secret); ok {
+			s.secrets[secret.Name] = secret
+		}
 		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
 		if step.Repairs(s.status, s.observed.Contests) {
 			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
@@ -76,6 +79,8 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 		return send(ctx, c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
 	case *apiextensionsv1.CustomResourceDefinition:
 		return answer(c.convert(ctx, o))
+	case *corev1.Pod:
+		return answer(c.nudge(ctx, o))
 	default:
 		return nil, nil, fmt.Errorf("no way to write a %T", o)
 	}
@@ -105,13 +110,14 @@ func send[T rollout.Object](ctx context.Context, client resource[T], step rollou
 	}
 }
 
-// create makes an object that is not there. Deployments and Secrets are created as
-// such: apply would refuse the first for duplicate keys, and merge the second into
-// somebody else's. The others are applied after a look, so that their fields are
+// create makes an object that is not there. Some are created as such: apply would refuse
+// a Deployment for duplicate keys, merge a Secret into somebody else's, and take trust
+// away from a registration that another manager has made since. The others are applied after a look, so that their fields are
 // owned by one entry from the start.
 func create[T rollout.Object](ctx context.Context, client resource[T], object T) (written, existing rollout.Object, err error) {
 	switch any(object).(type) {
-	case *appsv1.Deployment, *corev1.Secret:
+	case *appsv1.Deployment, *corev1.Secret,
+		*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
 		created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
 		if !apierrors.IsAlreadyExists(err) {
 			return answer(created, err)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -131,7 +132,8 @@ func withoutCatalog(o any) (any, error) {
 // converted, served and stored.
 func withoutSchemas(o any) (any, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-		crd.ManagedFields, crd.Annotations = nil, nil
+		crd.ManagedFields = nil
+		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key != vocabulary.AnnotationGeneration })
 		for i := range crd.Spec.Versions {
 			v := crd.Spec.Versions[i]
 			crd.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}

@@ -61,14 +61,26 @@ func (c *Controller) otherConverters(csv *operatorsv1alpha1.ClusterServiceVersio
 // still.
 func (c *Controller) convert(ctx context.Context, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": desired.UID, "resourceVersion": desired.ResourceVersion},
-		"spec":     map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)},
+		"metadata": map[string]any{
+			"uid": desired.UID, "resourceVersion": desired.ResourceVersion,
+			"annotations": map[string]any{vocabulary.AnnotationGeneration: generationPatch(desired)},
+		},
+		"spec": map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, desired.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+}
+
+// generationPatch is which generation the conversion trusts; nil, which takes the
+// annotation away, when there is no conversion any more.
+func generationPatch(desired *apiextensionsv1.CustomResourceDefinition) any {
+	if generation, ok := desired.Annotations[vocabulary.AnnotationGeneration]; ok {
+		return generation
+	}
+	return nil
 }
 
 // conversionPatch replaces whatever conversion there is: a merge patch keeps what it

@@ -24,7 +24,7 @@ func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollou
 	if err := c.reportRollout(ctx, k, s, plan.Status); err != nil {
 		return err
 	}
-	return c.reportCSV(ctx, k, s, plan.Phases)
+	return c.reportCSV(ctx, k, s, plan.Phases, plan.Status)
 }
 
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
@@ -70,7 +70,7 @@ func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1a
 
 // reportCSV writes the phases that the ClusterServiceVersion went through, and the
 // results of its requirements.
-func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []rollout.Phase) error {
+func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []rollout.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
 	updated := s.csv.DeepCopy()
 	now := metav1.NewTime(c.now())
 	for _, p := range phases {
@@ -79,6 +79,7 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 	if s.failure == nil {
 		updated.SetRequirementStatus(s.verdict.Requirements)
 	}
+	rollout.ReportCertificates(&updated.Status, status)
 	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
 		return nil
 	}

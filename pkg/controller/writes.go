@@ -85,6 +85,8 @@ func (c caches) find(o rollout.Object) rollout.Object {
 		return found(c.services, o)
 	case *corev1.Secret:
 		return found(c.secrets, o)
+	case *corev1.Pod:
+		return found(c.pods, o)
 	case *rbacv1.Role:
 		return found(c.roles, o)
 	case *rbacv1.RoleBinding:

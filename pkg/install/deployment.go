@@ -35,6 +35,9 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	}
 	if trust, ok := in.Trust[spec.Name]; ok {
 		d.Spec.Template.Annotations[vocabulary.AnnotationCAHash] = trust.CAHash
+		if trust.RestartedFor != "" {
+			d.Spec.Template.Annotations[vocabulary.AnnotationRestartedFor] = trust.RestartedFor
+		}
 	}
 	d.Labels[vocabulary.LabelDeploymentHash] = hashOf(d.Spec)
 	return d

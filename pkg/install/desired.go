@@ -42,10 +42,14 @@ type Input struct {
 type Trust struct {
 	// CABundle is the PEM form of every CA that a pod may serve under.
 	CABundle []byte
-	// CAHash is the hex SHA-256 of the PEM form of the CA of the current generation.
+	// CAHash is the hex SHA-256 of the PEM form of the CA of the generation that the pods
+	// were started for.
 	CAHash string
-	// Generation is the number of the current generation, counted from 1.
+	// Generation is the number of the newest generation that CABundle trusts, counted from 1.
 	Generation int64
+	// RestartedFor is the number of the generation for which the pods are restarted,
+	// because they do not take it up by themselves; empty when they never were.
+	RestartedFor string
 }
 
 // Identity tells the registrations of one ClusterServiceVersion apart.

@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"time"
 )
@@ -29,5 +31,5 @@ func one(ctx context.Context, target Target, expected trust, timeout time.Durati
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return notTrusted(target, err, expected, timeout)
 	}
-	return Result{Target: target, Reason: Serving}
+	return Result{Target: target, Reason: Serving, Leaf: fmt.Sprintf("%x", sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw))}
 }

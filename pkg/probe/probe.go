@@ -55,6 +55,9 @@ type Result struct {
 	Target
 	// Reason is Serving, or says what is in the way.
 	Reason Reason
+	// Leaf is the hex SHA-256 of the DER form of the certificate that was presented. Empty
+	// when that is not known.
+	Leaf string
 	// Err is nil for Serving. Else it names the target, what was found, what was
 	// expected, and what to do about it, for a person to read.
 	Err error

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -55,19 +56,33 @@ func converted(live *apiextensionsv1.CustomResourceDefinition, c install.Convers
 func (p *planner) wantConversions(conversions []install.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
-		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) {
+		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) || trustedGeneration(live, c) > c.Generation {
 			continue
 		}
 		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
-			p.take(conversionStep(live, c.Spec))
+			p.take(conversionStep(live, c))
 		}
 	}
 }
 
-func conversionStep(live *apiextensionsv1.CustomResourceDefinition, conversion apiextensionsv1.CustomResourceConversion) Step {
+// trustedGeneration is the number of the newest certificate generation that a
+// definition's conversion trusts; 0 when another Service converts it.
+func trustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) int64 {
+	n, err := strconv.ParseInt(live.Annotations[vocabulary.AnnotationGeneration], 10, 64)
+	if err != nil || !converted(live, c) {
+		return 0
+	}
+	return n
+}
+
+// conversionStep writes a conversion, and which generation it trusts; none, when it ends.
+func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) Step {
 	desired := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},
-		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &conversion},
+		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &c.Spec},
+	}
+	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
+		desired.Annotations = map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(c.Generation, 10)}
 	}
 	return Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
 }
@@ -137,7 +152,7 @@ func EndConversions(namespace string, services map[string]bool, crds []*apiexten
 		has, counted := populated[crd.Name]
 		switch {
 		case force || oneVersion(crd) || counted && !has:
-			end.Steps = append(end.Steps, conversionStep(crd, apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}))
+			end.Steps = append(end.Steps, conversionStep(crd, install.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
 		case !counted:
 			end.Count = append(end.Count, crd.Name)
 		default:

@@ -7,8 +7,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -76,21 +74,23 @@ func TestEndConversions(t *testing.T) {
 	}
 }
 
-// A new certificate waits until the definitions that it converts trust it.
-func TestSecretWaitsForTheTrustOfConversions(t *testing.T) {
-	conversion := install.Conversion{CRD: "things.example.com", Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
-	conversion.Spec.Webhook.ClientConfig.CABundle = []byte("old and new")
-	live := convertedCRD("server-service", nil, "v1")
-	live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("old")
-	d := install.Deployment{Webhooks: []install.Webhook{{
-		Description: operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook}, Conversions: []install.Conversion{conversion},
-	}}}
-	p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-	if p.trusted(d) {
-		t.Error("the definition trusts the old CA only, and nothing is planned")
-	}
-	p.wantConversions(d.Webhooks[0].Conversions)
-	if !p.trusted(d) {
-		t.Error("the plan makes the definition trust the new CA")
+// A conversion is never made to trust an older generation than it does: a manager that
+// saw more wrote it.
+func TestConversionKeepsANewerTrust(t *testing.T) {
+	conversion := install.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
+	conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
+	for generation, written := range map[string]int{"": 1, "1": 1, "2": 1, "3": 0, "what": 1} {
+		live := convertedCRD("server-service", nil, "v1")
+		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
+		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
+		p.wantConversions([]install.Conversion{conversion})
+		if len(p.plan.Steps) != written {
+			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
+		}
+		for _, step := range p.plan.Steps {
+			if got := step.Object.GetAnnotations()["olm-webhook-manager.io/certificate-generation"]; got != "2" {
+				t.Errorf("it is said to trust generation %q, want 2", got)
+			}
+		}
 	}
 }

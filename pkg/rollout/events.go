@@ -27,6 +27,7 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 				events = append(events, webhookEvent(old, w))
 			}
 		}
+		events = append(events, certificateEvent(certificateOf(before, d.Name), d))
 	}
 	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse} {
 		now := meta.FindStatusCondition(after.Conditions, kind)
@@ -35,6 +36,38 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		}
 	}
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
+}
+
+func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment string) *managerv1alpha1.CertificateStatus {
+	for _, d := range status.Deployments {
+		if d.Name == deployment {
+			return d.Certificate
+		}
+	}
+	return nil
+}
+
+// certificateEvent speaks of a certificate that has come into a phase: its first one is
+// no event.
+func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alpha1.DeploymentStatus) Event {
+	now := d.Certificate
+	if before == nil || now == nil || before.Phase == now.Phase || before.Phase == managerv1alpha1.CertificateBootstrap {
+		return Event{}
+	}
+	e := Event{Reason: "Certificate" + string(now.Phase)}
+	switch now.Phase {
+	case managerv1alpha1.CertificateDistributing:
+		e.Message = fmt.Sprintf("the webhooks of deployment %s are made to trust the certificate that follows generation %d", d.Name, before.Generation)
+	case managerv1alpha1.CertificatePromoting:
+		e.Message = fmt.Sprintf("the pods of deployment %s are given certificate generation %d; the CA before it stays trusted until all serve it", d.Name, now.Generation)
+	case managerv1alpha1.CertificateRetiring:
+		e.Message = fmt.Sprintf("every pod of deployment %s serves certificate generation %d; the trust in the one before ends", d.Name, now.Generation)
+	case managerv1alpha1.CertificateStable:
+		e.Message = fmt.Sprintf("deployment %s has certificate generation %d, and nothing else is trusted", d.Name, now.Generation)
+	default:
+		e.Warning, e.Message = true, fmt.Sprintf("deployment %s has lost its certificate: %s", d.Name, now.Message)
+	}
+	return e
 }
 
 // webhookEvent speaks of a webhook that has come into a state; it is empty for a

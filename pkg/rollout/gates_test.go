@@ -74,7 +74,7 @@ func TestRegistrationGates(t *testing.T) {
 		},
 		"the certificate cannot be used": {
 			change: func(c *cluster) {
-				c.Certificates["manager"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", Message: "Secret shop/manager-service-cert belongs to somebody else"}
+				c.Certificates["manager"] = managerv1alpha1.CertificateStatus{Message: "Secret shop/manager-service-cert belongs to somebody else"}
 			},
 			want: webhook + " Waiting CertificateUnusable: Secret shop/manager-service-cert belongs to somebody else",
 		},

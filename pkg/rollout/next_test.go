@@ -13,8 +13,8 @@ import (
 // webhooks go live before the next Deployment starts.
 func TestInstallationStepByStep(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("first", mutatingNamed("m.first.example.com")), webhookOf("second"))
-	c.Secrets["first"] = SecretWrite{Object: secretOf("first")}
-	c.Secrets["second"] = SecretWrite{Object: secretOf("second")}
+	c.Secrets["first"] = secretOf("first")
+	c.Secrets["second"] = secretOf("second")
 
 	for _, moment := range []struct {
 		when       string

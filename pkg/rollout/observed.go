@@ -70,18 +70,13 @@ type Input struct {
 	Desired install.Desired
 	// Certificates are the facts about the serving certificates, by Deployment.
 	Certificates map[string]managerv1alpha1.CertificateStatus
-	// Secrets are those to write, by Deployment.
-	Secrets  map[string]SecretWrite
+	// Secrets are those to write, by Deployment. What is registered, and what is mounted,
+	// relies on them.
+	Secrets map[string]*corev1.Secret
+	// Nudges are the pods whose kubelets are to be made to look at their volumes.
+	Nudges   []*corev1.Pod
 	Observed Observed
 	Previous managerv1alpha1.WebhookRolloutStatus
-}
-
-// SecretWrite is a serving certificate on its way into the cluster.
-type SecretWrite struct {
-	Object *corev1.Secret
-	// AfterTrust is set when webhooks are registered already: each of them must trust
-	// the new certificate before a pod can serve it.
-	AfterTrust bool
 }
 
 // Observed is what the cluster shows of what was desired. Objects are the cache's:

@@ -84,8 +84,8 @@ func (p *planner) install() {
 	}
 	p.unregisterStale()
 	p.unconvertStale()
-	for _, d := range p.Desired.Deployments {
-		p.writeSecret(d, true)
+	for _, pod := range p.Nudges {
+		p.take(Step{Verb: Nudge, Object: pod, Live: pod})
 	}
 }
 
@@ -96,7 +96,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
-		p.writeSecret(d, false)
+		p.writeSecret(name)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}
 	live := lookUp(p.Observed.Deployments, name)

@@ -1,6 +1,11 @@
 package rollout
 
-import "github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
 
 const reasonRefused = "RefusedByAPIServer"
 
@@ -8,8 +13,8 @@ const reasonRefused = "RefusedByAPIServer"
 // itself; empty when it accepts all of it.
 func (p *planner) refusal(d install.Deployment) string {
 	var needs []Object
-	if write, ok := p.Secrets[d.Object.Name]; ok {
-		needs = append(needs, write.Object)
+	if d.SecretName != "" {
+		needs = append(needs, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.CSV.Namespace, Name: d.SecretName}})
 	}
 	if d.Service != nil {
 		needs = append(needs, d.Service, d.Role, d.RoleBinding)

@@ -28,7 +28,7 @@ func TestRefusedWrites(t *testing.T) {
 	}{
 		"the Secret": {
 			start: begun, key: "Secret shop/manager-service-cert",
-			change: func(c *cluster) { c.Secrets["manager"] = SecretWrite{Object: secretOf("manager")} },
+			change: func(c *cluster) { c.Secrets["manager"] = secretOf("manager") },
 			wantSteps: []string{
 				"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert",
 				"create Deployment shop/manager",

@@ -74,7 +74,7 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
 	certificate := p.Certificates[d.Object.Name]
 	switch {
-	case certificate.Message != "":
+	case certificate.CAFingerprint == "" && certificate.Message != "":
 		return "CertificateUnusable", certificate.Message
 	case !backend.complete() && !(p.wasRegistered(w) && backend.available):
 		return "DeploymentNotAvailable", backend.message

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -96,26 +97,38 @@ func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) m
 	return found
 }
 
-// CABundles are the caBundles that the registrations served by a Deployment's
-// Service carry now.
-func (o Observed) CABundles(service string) [][]byte {
-	var all [][]byte
+// Trusting is something that makes API servers call a Service, and what it trusts.
+type Trusting struct {
+	Name     string // for people: "ValidatingWebhookConfiguration v.example.com-1a2b"
+	Version  string // changes with every change of its spec
+	CABundle []byte
+}
+
+// Trusting are the live registrations, and the conversions, that call a Service of the
+// ClusterServiceVersion's namespace.
+func (o Observed) Trusting(namespace, service string) []Trusting {
+	var all []Trusting
 	for _, live := range o.registrations() {
 		if _, canary := live.object.GetLabels()[vocabulary.LabelCanary]; canary {
 			continue // it makes API servers call nobody but us
 		}
 		for _, client := range clientsOf(live.object) {
-			if client.Service != nil && client.Service.Name == service {
-				all = append(all, client.CABundle)
+			if client.Service != nil && client.Service.Namespace == namespace && client.Service.Name == service {
+				all = append(all, trusting(live.object, client.CABundle))
 			}
 		}
 	}
 	for _, crd := range o.CRDs {
-		if _, by := install.ConvertedBy(crd); by == service {
-			all = append(all, crd.Spec.Conversion.Webhook.ClientConfig.CABundle)
+		if in, by := install.ConvertedBy(crd); in == namespace && by == service {
+			all = append(all, trusting(crd, crd.Spec.Conversion.Webhook.ClientConfig.CABundle))
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Trusting) int { return cmp.Compare(a.Name, b.Name) })
 	return all
+}
+
+func trusting(o Object, caBundle []byte) Trusting {
+	return Trusting{Name: KeyOf(o), Version: fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration()), CABundle: caBundle}
 }
 
 // serviceOf is what a live registration calls; nil when somebody made it call

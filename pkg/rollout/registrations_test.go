@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -81,17 +82,27 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-func TestCABundles(t *testing.T) {
-	calling := func(service, bundle string) admissionregistrationv1.WebhookClientConfig {
-		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: service}, CABundle: []byte(bundle)}
+func TestTrusting(t *testing.T) {
+	calling := func(namespace, service, bundle string) admissionregistrationv1.WebhookClientConfig {
+		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(bundle)}
 	}
+	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3}
+	converted := convertedCRD("manager-service", nil)
+	converted.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	observed := Observed{
-		Validating: []*admissionregistrationv1.ValidatingWebhookConfiguration{{Webhooks: []admissionregistrationv1.ValidatingWebhook{
-			{ClientConfig: calling("manager-service", "one")}, {ClientConfig: calling("other-service", "other")}, {ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://example.com")}},
+		Validating: []*admissionregistrationv1.ValidatingWebhookConfiguration{{ObjectMeta: meta, Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			{ClientConfig: calling("shop", "manager-service", "one")}, {ClientConfig: calling("shop", "other-service", "other")},
+			{ClientConfig: calling("mall", "manager-service", "elsewhere")}, {ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://example.com")}},
 		}}},
-		Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{{Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: calling("manager-service", "")}}}},
+		Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{{ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: calling("shop", "manager-service", "")}}}},
+		CRDs:     map[string]*apiextensionsv1.CustomResourceDefinition{"c": converted},
 	}
-	if diff := cmp.Diff([][]byte{[]byte("one"), {}}, observed.CABundles("manager-service")); diff != "" {
-		t.Errorf("bundles (-want +got):\n%s", diff)
+	want := []Trusting{
+		{"CustomResourceDefinition things.example.com", "u/0", nil},
+		{"MutatingWebhookConfiguration a", "u/3", []byte{}},
+		{"ValidatingWebhookConfiguration a", "u/3", []byte("one")},
+	}
+	if diff := cmp.Diff(want, observed.Trusting("shop", "manager-service")); diff != "" {
+		t.Errorf("who trusts (-want +got):\n%s", diff)
 	}
 }

@@ -30,6 +30,8 @@ const (
 	// Convert writes spec.conversion of a CustomResourceDefinition, and nothing else of
 	// it: the definition is the bundle's.
 	Convert Verb = "convert"
+	// Nudge annotates a pod, so that its kubelet looks at its volumes.
+	Nudge Verb = "nudge"
 	// Delete removes.
 	Delete Verb = "delete"
 )
@@ -76,7 +78,7 @@ func (s Step) Kind() string { return kindOf(s.Object) }
 // deleted again before the status tells of it is known by its record.
 func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]Contest) bool {
 	switch {
-	case s.Verb == Delete:
+	case s.Verb == Delete, s.Verb == Nudge:
 		return false
 	case s.Verb == Convert:
 		return s.reconverts() && registersCRD(previous, s.Object.GetName())
@@ -129,6 +131,8 @@ func (s Step) Why() string {
 	switch {
 	case s.Verb == Delete:
 		return "not declared any more"
+	case s.Verb == Nudge:
+		return "serves another certificate than it is given"
 	case s.Live == nil:
 		return "absent"
 	default:
@@ -163,7 +167,18 @@ func stepTo(desired, live Object, o Observed, now time.Time) (step Step, ok bool
 	if applyFallsShort(desired, drift) {
 		return Step{Verb: Update, Object: replacement(desired, live), Live: live, Drift: drift}, true
 	}
-	return Step{Verb: Apply, Object: desired, Live: live, Drift: drift}, true
+	return Step{Verb: Apply, Object: asSeen(desired, live), Live: live, Drift: drift}, true
+}
+
+// asSeen is a desired object that can be applied over the live one as it was seen, and
+// over no other, where it takes trust away: whoever sees more may have added some.
+func asSeen(desired, live Object) Object {
+	if len(exclusive(desired)) == 0 {
+		return desired
+	}
+	bound := desired.DeepCopyObject().(Object)
+	bound.SetResourceVersion(live.GetResourceVersion())
+	return bound
 }
 
 // applyFallsShort tells where a write has to replace. Bundles list a port or a

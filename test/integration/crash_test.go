@@ -1,7 +1,7 @@
 package integration
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"fmt"
 	"net/http"
 	"sync"
@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -36,7 +37,7 @@ func TestCrash(t *testing.T) {
 				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 			},
 			ended: func(e *env) bool {
-				return e.servingCA() != nil && e.rolledOut() && e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
+				return e.rotated() && e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 			},
 			check: func(e *env) {
 				if !e.trusts(e.servingCA()) {
@@ -143,10 +144,10 @@ func (e *env) leavesNothing() {
 	}
 }
 
-// rolledOut tells whether the pods are there for the certificate that they mount.
-func (e *env) rolledOut() bool {
+// rotated tells whether there is one certificate, and nothing else is trusted.
+func (e *env) rotated() bool {
 	e.Helper()
-	hash := fmt.Sprintf("%x", sha256.Sum256(e.servingCA()))
-	d := e.deployment("server")
-	return d.Spec.Template.Annotations["olmcahash"] == hash && d.Status.ObservedGeneration == d.Generation
+	ca := e.servingCA()
+	return len(ca) > 0 && bytes.Equal(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca) &&
+		e.rollout("operator.v1").Deployments[0].Certificate.Phase == managerv1alpha1.CertificateStable
 }

@@ -37,7 +37,7 @@ func TestPermissions(t *testing.T) {
 		e.succeeds("operator.v1")
 	}
 	patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`)(e)
-	e.eventually("the spoiled certificate is replaced", func() (bool, any) { return e.servingCA() != nil && e.rolledOut(), nil })
+	e.eventually("the spoiled certificate is replaced", func() (bool, any) { return e.rotated(), nil })
 	second := `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration("v.example.com").Name, types.JSONPatchType, []byte(second), metav1.PatchOptions{})
 	e.must(err)

@@ -40,9 +40,52 @@ const (
 // PEM form of the CA certificate in the Secret.
 const AnnotationCAHash = "olmcahash"
 
-// AnnotationGeneration, on a Secret, is the number of the certificate generation
-// in it, counted from 1.
+// AnnotationGeneration, on a Secret, is the number of the certificate generation in
+// tls.crt, counted from 1; on a registration, and on a CustomResourceDefinition with a
+// conversion, of the newest that its caBundle trusts.
 const AnnotationGeneration = "olm-webhook-manager.io/certificate-generation"
+
+// Annotations on a serving certificate's Secret, which holds the whole state of a
+// rotation. Instants are in RFC 3339 form.
+const (
+	// AnnotationLeaf is the hex SHA-256 of the DER form of the certificate that the
+	// manager put into tls.crt: another one there is somebody else's.
+	AnnotationLeaf = "olm-webhook-manager.io/certificate-leaf"
+	// AnnotationIssuer is who issued the certificate in tls.crt.
+	AnnotationIssuer = "olm-webhook-manager.io/certificate-issuer"
+	// AnnotationNextGeneration and AnnotationNextIssuer are the same as those without
+	// "next", for the generation under the keys that begin with "next-".
+	AnnotationNextGeneration = "olm-webhook-manager.io/certificate-next-generation"
+	AnnotationNextIssuer     = "olm-webhook-manager.io/certificate-next-issuer"
+	// AnnotationBegun is when the next generation was stored.
+	AnnotationBegun = "olm-webhook-manager.io/certificate-begun"
+	// AnnotationTrusted is when all registrations were seen to trust the next generation,
+	// and a hash of what they were then.
+	AnnotationTrusted = "olm-webhook-manager.io/certificate-trusted"
+	// AnnotationPromoted is when the certificate in tls.crt replaced the one before. It is
+	// gone once all pods were seen to serve it.
+	AnnotationPromoted = "olm-webhook-manager.io/certificate-promoted"
+	// AnnotationPreviousEnds is until when pods may go on serving an earlier certificate.
+	AnnotationPreviousEnds = "olm-webhook-manager.io/certificate-previous-ends"
+	// AnnotationOrderDone is the last value of AnnotationRotate that was followed.
+	AnnotationOrderDone = "olm-webhook-manager.io/rotation-ordered"
+)
+
+// AnnotationRotate, on a ClusterServiceVersion, orders a rotation of its serving
+// certificates: one for each new value. A value that begins with RotateCompromised
+// withdraws the trust in all earlier CAs at once.
+const (
+	AnnotationRotate  = "olm-webhook-manager.io/rotate-certificates"
+	RotateCompromised = "compromised"
+)
+
+// AnnotationNudge, on a pod, is when its kubelet was last made to look at the pod's
+// volumes: it does whenever the pod changes, and else about once a minute.
+const AnnotationNudge = "olm-webhook-manager.io/certificate-nudge"
+
+// AnnotationRestartedFor, on a pod template, is the generation for which the pods were
+// restarted, because they did not take it up by themselves.
+const AnnotationRestartedFor = "olm-webhook-manager.io/restarted-for-generation"
 
 // AnnotationReplicas, on a Deployment, is the number of replicas that the
 // ClusterServiceVersion asked for when the Deployment was last written.
@@ -69,6 +112,10 @@ const (
 	// KeyPreviousCAs holds the CA certificates of earlier generations that may still be
 	// served by a pod, PEM, newest first.
 	KeyPreviousCAs = "previous-ca.crt"
+	// The keys of the next generation, which pods do not mount.
+	KeyNextCertificate = "next-tls.crt"
+	KeyNextKey         = "next-tls.key"
+	KeyNextCA          = "next-ca.crt"
 )
 
 // Volumes through which every container of a Deployment with webhooks sees its

@@ -141,7 +141,7 @@ type CertificateProvider string
 const ProviderManager CertificateProvider = "manager"
 
 // CertificatePhase is a step in the life of a serving certificate.
-// +kubebuilder:validation:Enum=Bootstrap;Stable;Recovering
+// +kubebuilder:validation:Enum=Bootstrap;Stable;Distributing;Promoting;Retiring
 type CertificatePhase string
 
 // The phases of a certificate.
@@ -150,9 +150,14 @@ const (
 	CertificateBootstrap CertificatePhase = "Bootstrap"
 	// CertificateStable serves one generation that is not due.
 	CertificateStable CertificatePhase = "Stable"
-	// CertificateRecovering replaces a certificate that is due, lost or spoiled while
-	// webhooks are registered with it: trust in the next generation goes first.
-	CertificateRecovering CertificatePhase = "Recovering"
+	// CertificateDistributing has a next generation, which no pod can serve before every
+	// registration trusts it.
+	CertificateDistributing CertificatePhase = "Distributing"
+	// CertificatePromoting gives pods the new generation; the one before is trusted until
+	// all of them are seen to serve the new one.
+	CertificatePromoting CertificatePhase = "Promoting"
+	// CertificateRetiring takes the trust in the generation before away.
+	CertificateRetiring CertificatePhase = "Retiring"
 )
 
 // CertificateStatus are the facts about a serving certificate; never its key.
@@ -167,19 +172,36 @@ type CertificateStatus struct {
 	// +optional
 	Secret string `json:"secret,omitempty"`
 
+	// generation counts the certificates, from 1.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
 	// caFingerprint is the hex SHA-256 of the DER form of the CA that signed it.
 	// +optional
 	CAFingerprint string `json:"caFingerprint,omitempty"`
+
+	// notBefore is when it began to be valid.
+	// +optional
+	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 
 	// notAfter is when it ends.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
+	// rotatesAt is when it is due to be replaced.
+	// +optional
+	RotatesAt *metav1.Time `json:"rotatesAt,omitempty"`
+
+	// endpoints counts who serves it while it replaces another: "3/5 new, 1 old, 1 unknown".
+	// +optional
+	Endpoints string `json:"endpoints,omitempty"`
+
 	// nextLook is when the manager looks at it again of its own accord.
 	// +optional
 	NextLook *metav1.Time `json:"nextLook,omitempty"`
 
-	// message says what is wrong with it, and what to do about it. Empty when nothing is.
+	// message says what is wrong with it, or what its phase waits for, and what to do about
+	// it. Empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

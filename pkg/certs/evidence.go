@@ -1,0 +1,110 @@
+package certs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Serves is which certificate somebody presents.
+type Serves int
+
+// The answers.
+const (
+	// ServesCurrent presents the certificate that was asked for.
+	ServesCurrent Serves = iota
+	// ServesOther presents another one.
+	ServesOther
+	// ServesUnknown cannot be asked, or does not answer.
+	ServesUnknown
+)
+
+// Backend is a pod that API servers may reach through a Service, or an endpoint that is
+// no pod's.
+type Backend struct {
+	// Pod is the name of the pod; empty for another endpoint.
+	Pod string
+	// Serves is what it presents.
+	Serves Serves
+	// Message says what it presents in place of the certificate that was asked for, or why
+	// that is not known.
+	Message string
+	// Nudged is when its kubelet was last made to look at its volumes; zero for never.
+	Nudged time.Time
+}
+
+// Evidence is what the backends of a Service were seen to serve, at one moment after
+// the facts beside it were read.
+type Evidence struct {
+	// Leaf is the fingerprint of the certificate that they were asked for (see
+	// Serving.Leaf): what was seen of one certificate must not count for another.
+	Leaf string
+	// Backends are every non-terminal pod behind the Service, and every endpoint that
+	// serves or terminates. None is proof too: nobody is there who could serve another.
+	Backends []Backend
+}
+
+func (e Evidence) count(s Serves) int {
+	n := 0
+	for _, b := range e.Backends {
+		if b.Serves == s {
+			n++
+		}
+	}
+	return n
+}
+
+// complete tells whether nobody can serve another certificate.
+func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
+
+// String counts who serves what.
+func (e Evidence) String() string {
+	return fmt.Sprintf("%d/%d new, %d old, %d unknown", e.count(ServesCurrent), len(e.Backends), e.count(ServesOther), e.count(ServesUnknown))
+}
+
+// missing is why the evidence is not complete: the first of its gaps, by their text.
+func (e Evidence) missing() string {
+	var messages []string
+	for _, b := range e.Backends {
+		if b.Serves != ServesCurrent {
+			messages = append(messages, b.Message)
+		}
+	}
+	slices.Sort(messages)
+	switch len(messages) {
+	case 0:
+		return ""
+	case 1:
+		return messages[0]
+	default:
+		return fmt.Sprintf("%s (and %d more)", messages[0], len(messages)-1)
+	}
+}
+
+// maxNudgePause bounds the backoff of nudges: a pod that takes a day to start must not
+// wait another day.
+const maxNudgePause = 10 * time.Minute
+
+// nudgeTimes are the last instant up to now at which a kubelet is to be made to look,
+// and the first after it. They double from the promotion on: at once, after 1, 3, 7
+// seconds. The first can be too early, because kubelets learn of a Secret late, too.
+func nudgeTimes(promoted, now time.Time) (last, next time.Time) {
+	last, pause := promoted, time.Second
+	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {
+		last = next
+		pause = min(2*pause, maxNudgePause)
+	}
+	return last, next
+}
+
+// nudges are the pods whose kubelets are to be made to look now.
+func (e Evidence) nudges(promoted, now time.Time) []string {
+	due, _ := nudgeTimes(promoted, now)
+	var pods []string
+	for _, b := range e.Backends {
+		if b.Pod != "" && b.Serves != ServesCurrent && b.Nudged.Before(due) {
+			pods = append(pods, b.Pod)
+		}
+	}
+	return pods
+}

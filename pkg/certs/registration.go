@@ -1,0 +1,56 @@
+package certs
+
+import (
+	"crypto/x509"
+	"slices"
+)
+
+// Registration is what makes API servers call the Deployment's webhooks: a webhook
+// configuration, or a CustomResourceDefinition's conversion.
+type Registration struct {
+	// Name tells a reader which one it is.
+	Name string
+	// Version changes when the registration does, and when another takes its name: uid and
+	// metadata.generation.
+	Version string
+	// CABundle is its trust. An empty one counts: the webhook is called, whoever emptied it.
+	CABundle []byte
+}
+
+// trusts tells whether the registration trusts a CA.
+func (r Registration) trusts(ca *x509.Certificate) bool {
+	return slices.ContainsFunc(parse(r.CABundle), ca.Equal)
+}
+
+// registered are the CAs that any registration trusts.
+func (f Facts) registered() []*x509.Certificate {
+	var all []*x509.Certificate
+	for _, r := range f.Registered {
+		all = append(all, parse(r.CABundle)...)
+	}
+	return all
+}
+
+// distrusting is the first registration that does not trust a CA; empty when all do.
+func (f Facts) distrusting(ca *x509.Certificate) string {
+	for _, r := range f.Registered {
+		if !r.trusts(ca) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// fingerprint changes whenever any of the registrations does.
+func (f Facts) fingerprint() string {
+	var all []string
+	for _, r := range f.Registered {
+		all = append(all, r.Name+" "+r.Version)
+	}
+	slices.Sort(all)
+	text := ""
+	for _, v := range all {
+		text += v + "\n"
+	}
+	return hexSHA256([]byte(text))[:16]
+}

@@ -1,0 +1,156 @@
+package certs
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// state is what a Secret turned out to hold: all that is known of a rotation.
+type state struct {
+	current  *held               // what pods are given; nil when there is none that the manager put there
+	problem  string              // why there is none
+	hidden   bool                // there is nothing that pods could be given
+	next     *held               // what they will be given
+	previous []*x509.Certificate // CAs of what they may serve still
+	number   int64               // of the newest generation that the Secret knows
+
+	issuer, nextIssuer managerv1alpha1.CertificateProvider
+	order              string    // the last that was followed
+	begun              time.Time // when next was stored
+	trusted            time.Time // when all registrations were seen to trust next
+	versions           string    // of those registrations
+	promoted           time.Time // when current replaced another; zero once that is over
+	previousEnds       time.Time // until when pods may serve another; zero for not at all
+}
+
+// foreign says why a Secret is not the manager's to write; empty when it is.
+func foreign(secret *corev1.Secret) string {
+	var sign string
+	switch {
+	case secret == nil:
+		return ""
+	case secret.Type != corev1.SecretTypeTLS:
+		sign = fmt.Sprintf("has type %q instead of %q", secret.Type, corev1.SecretTypeTLS)
+	case secret.Labels[vocabulary.LabelManaged] != "true":
+		sign = fmt.Sprintf("lacks the label %s=true", vocabulary.LabelManaged)
+	default:
+		return ""
+	}
+	return fmt.Sprintf("Secret %s/%s %s, so it belongs to somebody else and is left alone; "+
+		"the serving certificate needs this name: delete the Secret or give it another name",
+		secret.Namespace, secret.Name, sign)
+}
+
+// read reads a Secret that is the manager's, or absent.
+func read(f Facts, now time.Time) state {
+	secret := f.Secret
+	if secret == nil {
+		return state{hidden: true, problem: "the Secret with the serving certificate is gone"}
+	}
+	s := state{
+		previous:     parse(secret.Data[vocabulary.KeyPreviousCAs]),
+		number:       max(numberIn(secret, vocabulary.AnnotationGeneration), numberIn(secret, vocabulary.AnnotationNextGeneration)),
+		issuer:       issuerIn(secret, vocabulary.AnnotationIssuer),
+		nextIssuer:   issuerIn(secret, vocabulary.AnnotationNextIssuer),
+		order:        secret.Annotations[vocabulary.AnnotationOrderDone],
+		begun:        instantIn(secret, vocabulary.AnnotationBegun),
+		promoted:     instantIn(secret, vocabulary.AnnotationPromoted),
+		previousEnds: instantIn(secret, vocabulary.AnnotationPreviousEnds),
+	}
+	stamp, versions, _ := strings.Cut(secret.Annotations[vocabulary.AnnotationTrusted], " ")
+	s.trusted, s.versions = parseInstant(stamp), versions
+	s.readCurrent(f, now)
+	s.readNext(secret, now)
+	s.number = max(s.number, highestNumber(s.authorities()))
+	return s
+}
+
+// readCurrent reads what pods are given. It counts only if the manager put it there:
+// pods may serve something else than a pair that somebody else did.
+func (s *state) readCurrent(f Facts, now time.Time) {
+	secret := f.Secret
+	s.hidden = len(secret.Data[corev1.TLSCertKey]) == 0
+	current, err := assemble(Generation{
+		Number:      numberIn(secret, vocabulary.AnnotationGeneration),
+		CA:          secret.Data[caKey(secret)],
+		Certificate: secret.Data[corev1.TLSCertKey],
+		Key:         secret.Data[corev1.TLSPrivateKeyKey],
+	}, now)
+	noted := secret.Annotations[vocabulary.AnnotationLeaf]
+	switch {
+	case err != nil:
+		s.problem = err.Error()
+	case noted != "" && noted != current.leaf():
+		s.problem = "the certificate is not the one that the manager put there"
+	case noted == "" && f.distrusting(current.ca()) != "":
+		s.problem = "the certificate is not one of the manager's, and " + f.distrusting(current.ca()) + " does not trust it"
+	default:
+		s.current = current
+		return
+	}
+	s.problem = fmt.Sprintf("Secret %s/%s: %s", secret.Namespace, secret.Name, s.problem)
+}
+
+func (s *state) readNext(secret *corev1.Secret, now time.Time) {
+	next, err := assemble(Generation{
+		Number:      numberIn(secret, vocabulary.AnnotationNextGeneration),
+		CA:          secret.Data[vocabulary.KeyNextCA],
+		Certificate: secret.Data[vocabulary.KeyNextCertificate],
+		Key:         secret.Data[vocabulary.KeyNextKey],
+	}, now)
+	if err == nil {
+		s.next = next
+	}
+}
+
+// authorities are the CAs of all that pods serve, may serve, or will serve.
+func (s *state) authorities() []*x509.Certificate {
+	all := slices.Clone(s.previous)
+	for _, h := range []*held{s.current, s.next} {
+		if h != nil {
+			all = append(all, h.ca())
+		}
+	}
+	return all
+}
+
+// caKey is the key of the CA that signed the leaf: OLM v0 has no ca.crt, and its
+// Secrets are taken over as they are.
+func caKey(secret *corev1.Secret) string {
+	if len(secret.Data[vocabulary.KeyCA]) == 0 && len(secret.Data[vocabulary.KeyOLMCA]) > 0 {
+		return vocabulary.KeyOLMCA
+	}
+	return vocabulary.KeyCA
+}
+
+func issuerIn(secret *corev1.Secret, annotation string) managerv1alpha1.CertificateProvider {
+	if issuer := secret.Annotations[annotation]; issuer != "" {
+		return managerv1alpha1.CertificateProvider(issuer)
+	}
+	return managerv1alpha1.ProviderManager
+}
+
+func numberIn(secret *corev1.Secret, annotation string) int64 {
+	return parseNumber(secret.Annotations[annotation])
+}
+
+func instantIn(secret *corev1.Secret, annotation string) time.Time {
+	return parseInstant(secret.Annotations[annotation])
+}
+
+// parseInstant is zero for what is no instant: an annotation that somebody spoiled.
+func parseInstant(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,199 @@
+package controller
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// certificate is what a decision about a serving certificate means for the rest.
+type certificate struct {
+	status managerv1alpha1.CertificateStatus
+	trust  install.Trust
+	write  *corev1.Secret // as it is to be; nil when it is so
+	nudge  []*corev1.Pod
+	again  time.Time // when to look again at what cannot be watched
+}
+
+// certificate decides about the serving certificate of one Deployment. What the
+// decision lacks is found out, and it is made again.
+func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment string, now time.Time) (certificate, error) {
+	facts, err := c.certificateFacts(ctx, s, deployment)
+	if err != nil {
+		return certificate{}, err
+	}
+	var pods map[string]*corev1.Pod
+	for {
+		decision := c.judge(s, facts, now)
+		switch decision.Need {
+		case certs.NeedNothing:
+			return c.certificateOf(s, deployment, facts, decision, pods), nil
+		case certs.NeedIssued:
+			facts.Issued, err = s.mint(deployment, *decision.Mint)
+		case certs.NeedRotating:
+			facts.Rotating = new(c.rotating(facts.Blank, now))
+		case certs.NeedLive:
+			err = c.readLive(ctx, s, deployment, &facts)
+		case certs.NeedEvidence:
+			if err = c.readLive(ctx, s, deployment, &facts); err == nil {
+				facts.Evidence, pods, err = c.evidence(ctx, s, deployment, decision.Serving)
+			}
+		}
+		if err != nil {
+			return certificate{}, err
+		}
+	}
+}
+
+// certificateFacts are what the caches show.
+func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployment string) (certs.Facts, error) {
+	service := s.services[deployment]
+	secret, err := c.secret(ctx, s, names.Secret(service))
+	live := s.observed.Deployments[deployment]
+	blank := install.OwnedMeta(s.csv, names.Secret(service))
+	return certs.Facts{
+		Secret:       secret,
+		Blank:        blank,
+		Registered:   registered(s, service),
+		Names:        certs.DNSNames(service, s.csv.Namespace),
+		Running:      live != nil,
+		Order:        s.csv.Annotations[vocabulary.AnnotationRotate],
+		RestartCosts: rollout.RestartCosts(live),
+		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "",
+	}, err
+}
+
+func registered(s *snapshot, service string) []certs.Registration {
+	var all []certs.Registration
+	for _, t := range s.observed.Trusting(s.csv.Namespace, service) {
+		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle})
+	}
+	return all
+}
+
+// judge leaves the Secret of another ClusterServiceVersion's pods alone.
+func (c *Controller) judge(s *snapshot, facts certs.Facts, now time.Time) certs.Decision {
+	if facts.Secret != nil {
+		if refusal := s.mayClaim(facts.Secret); refusal != "" {
+			return certs.Decision{Phase: managerv1alpha1.CertificateBootstrap, Problem: refusal}
+		}
+	}
+	return certs.Decide(facts, c.Certificates, now)
+}
+
+// certificateOf puts a decision into the words of the rest.
+func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.Facts, d certs.Decision, pods map[string]*corev1.Pod) certificate {
+	result := certificate{
+		status: managerv1alpha1.CertificateStatus{
+			Provider: managerv1alpha1.ProviderManager, Phase: d.Phase, Secret: facts.Blank.Name,
+			Endpoints: d.Endpoints, NextLook: instant(d.Next), Message: d.Problem,
+		},
+		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
+		write: owned(d.Write, facts.Secret, s),
+		again: d.Again,
+	}
+	if result.status.Message == "" {
+		result.status.Message = d.Message
+	}
+	if serving := d.Serving; serving != nil {
+		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
+		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
+		result.status.RotatesAt = instant(serving.RenewAt)
+	}
+	result.trust.CAHash, result.trust.RestartedFor = startedFor(s, deployment, d)
+	for _, name := range d.Nudge {
+		result.nudge = append(result.nudge, pods[name])
+	}
+	return result
+}
+
+// startedFor is what the pod template says of the certificate: what it said already,
+// unless pods have to be replaced for another. A change replaces them.
+func startedFor(s *snapshot, deployment string, d certs.Decision) (caHash, generation string) {
+	if live := s.observed.Deployments[deployment]; live != nil {
+		template := live.Spec.Template.Annotations
+		caHash, generation = template[vocabulary.AnnotationCAHash], template[vocabulary.AnnotationRestartedFor]
+	}
+	if d.Serving == nil {
+		return caHash, generation
+	}
+	if caHash == "" {
+		caHash = d.Serving.CAHash
+	}
+	if d.Restart {
+		caHash, generation = d.Serving.CAHash, strconv.FormatInt(d.Serving.Number, 10)
+	}
+	return caHash, generation
+}
+
+// owned makes the ClusterServiceVersion own the Secret that is to be written, or, when
+// none is, the one that there is: an owner that is gone would take it with it.
+func owned(write, there *corev1.Secret, s *snapshot) *corev1.Secret {
+	if write != nil {
+		install.Own(write, s.csv)
+		return write
+	}
+	if there == nil || s.mayClaim(there) != "" || !install.Managed(there) {
+		return nil
+	}
+	if adopted := there.DeepCopy(); install.Own(adopted, s.csv) {
+		return adopted
+	}
+	return nil
+}
+
+// mint issues a generation, once in a pass.
+func (s *snapshot) mint(deployment string, request certs.Request) (*certs.Generation, error) {
+	minted, ok := s.minted[deployment]
+	if !ok {
+		var err error
+		if minted, err = certs.Mint(request); err != nil {
+			return nil, err
+		}
+		s.minted[deployment] = minted
+	}
+	return &minted, nil
+}
+
+// rotating is how many other certificates are being replaced.
+func (c *Controller) rotating(this metav1.ObjectMeta, now time.Time) int {
+	n := 0
+	for _, secret := range c.caches.secrets.all() {
+		if certs.UnderWay(secret, now) && (secret.Namespace != this.Namespace || secret.Name != this.Name) {
+			n++
+		}
+	}
+	return n
+}
+
+// secret is the live one where the caches show none: they show those that bear the
+// manager's label, and the trust in a new certificate must not be published when
+// somebody else's Secret is in its way.
+func (c *Controller) secret(ctx context.Context, s *snapshot, name string) (*corev1.Secret, error) {
+	if known, ok := s.secrets[name]; ok {
+		return known, nil
+	}
+	return c.liveSecret(ctx, s, name)
+}
+
+func (c *Controller) liveSecret(ctx context.Context, s *snapshot, name string) (*corev1.Secret, error) {
+	live, err := c.Kube.CoreV1().Secrets(s.csv.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		live, err = nil, nil
+	}
+	if err == nil {
+		s.secrets[name] = live
+	}
+	return live, err
+}

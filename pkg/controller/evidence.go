@@ -1,0 +1,164 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// readLive puts what the API server has now in place of what the caches show: the
+// Secret, and everything that makes API servers call the Deployment's webhooks.
+func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment string, facts *certs.Facts) (err error) {
+	if facts.Secret, err = c.liveSecret(ctx, s, facts.Blank.Name); err != nil {
+		return err
+	}
+	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(s.csv)).String()}
+	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	mutating, err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	s.observed.Validating, s.observed.Mutating = pointers(validating.Items), pointers(mutating.Items)
+	for name := range s.observed.CRDs {
+		crd, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			delete(s.observed.CRDs, name)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.observed.CRDs[name] = crd
+	}
+	facts.Registered = registered(s, s.services[deployment])
+	facts.Live = true
+	return nil
+}
+
+// evidence asks everybody behind a Deployment's Service for the certificate that is to
+// be served. The pods come from the API server: one that a cache does not show yet
+// may serve another.
+func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment string, serving *certs.Serving) (*certs.Evidence, map[string]*corev1.Pod, error) {
+	seen, pods := &certs.Evidence{}, map[string]*corev1.Pod{}
+	if serving == nil {
+		return seen, pods, nil
+	}
+	seen.Leaf = serving.Leaf
+	service := s.observed.Services[s.services[deployment]]
+	if service == nil {
+		seen.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + s.services[deployment] + " is being created"}}
+		return seen, pods, nil
+	}
+	backends, err := c.backends(ctx, service, deployment)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, b := range c.ask(ctx, backends, serving) {
+		seen.Backends = append(seen.Backends, b)
+	}
+	for _, b := range backends {
+		if b.Pod != nil {
+			pods[b.Pod.Name] = b.Pod
+		}
+	}
+	return seen, pods, nil
+}
+
+// backends are those of a Service that the API server knows now.
+func (c *Controller) backends(ctx context.Context, service *corev1.Service, deployment string) ([]rollout.Backend, error) {
+	behind := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(service.Spec.Selector).String()}
+	pods, err := c.Kube.CoreV1().Pods(service.Namespace).List(ctx, behind)
+	if err != nil {
+		return nil, err
+	}
+	of := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}).String()}
+	endpoints, err := c.Kube.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return rollout.Backends(service, pointers(pods.Items), pointers(endpoints.Items), deployment), nil
+}
+
+// ask dials every address of the backends, and says of each backend what it serves.
+func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, serving *certs.Serving) []certs.Backend {
+	var targets []probe.Target
+	for _, b := range backends {
+		for _, e := range b.Endpoints {
+			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
+		}
+	}
+	results := probe.All(ctx, targets, serving.CA, bounds)
+	var asked []certs.Backend
+	for _, b := range backends {
+		asked = append(asked, backendSeen(b, results[:len(b.Endpoints)], serving))
+		results = results[len(b.Endpoints):]
+	}
+	return asked
+}
+
+// backendSeen serves the current certificate when it does on every port.
+func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
+	seen := certs.Backend{Message: b.Message}
+	if len(results) == 0 {
+		seen.Serves = certs.ServesUnknown
+	}
+	if b.Pod != nil {
+		seen.Pod = b.Pod.Name
+		if at, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[vocabulary.AnnotationNudge]); err == nil {
+			seen.Nudged = at
+		}
+	}
+	for _, r := range results {
+		switch {
+		case r.Reason == probe.Serving && r.Leaf == serving.Leaf:
+		case r.Reason == probe.Serving:
+			seen.Serves, seen.Message = certs.ServesOther, r.What+" serves an earlier certificate of the same CA"
+		case r.Reason == probe.ForeignCertificate || r.Reason == probe.UnfitCertificate:
+			seen.Serves, seen.Message = certs.ServesOther, r.What+" serves another certificate"
+		case seen.Serves == certs.ServesCurrent:
+			seen.Serves, seen.Message = certs.ServesUnknown, r.Err.Error()
+		}
+	}
+	return seen
+}
+
+// nudge makes the pod's kubelet look at its volumes: it does whenever the pod changes.
+// A pod that has changed meanwhile is looked at anyway.
+func (c *Controller) nudge(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
+		"annotations": map[string]any{vocabulary.AnnotationNudge: c.now().UTC().Format(time.RFC3339Nano)},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	nudged, err := c.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return pod, nil
+	}
+	return nudged, err
+}
+
+func pointers[T any](items []T) []*T {
+	all := make([]*T, 0, len(items))
+	for i := range items {
+		all = append(all, &items[i])
+	}
+	return all
+}

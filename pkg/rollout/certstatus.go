@@ -1,0 +1,34 @@
+package rollout
+
+import (
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// ReportCertificates says in the words of a ClusterServiceVersion's own status when its
+// newest serving certificate began, and when the first of them is due.
+func ReportCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
+	for i, d := range certificatesIn(status) {
+		if i == 0 {
+			csv.CertsLastUpdated, csv.CertsRotateAt = d.NotBefore, d.RotatesAt
+		}
+		if csv.CertsLastUpdated.Before(d.NotBefore) {
+			csv.CertsLastUpdated = d.NotBefore
+		}
+		if d.RotatesAt.Before(csv.CertsRotateAt) {
+			csv.CertsRotateAt = d.RotatesAt
+		}
+	}
+}
+
+// certificatesIn are the certificates that can be served.
+func certificatesIn(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.CertificateStatus {
+	var all []managerv1alpha1.CertificateStatus
+	for _, d := range status.Deployments {
+		if d.Certificate != nil && d.Certificate.NotBefore != nil && d.Certificate.RotatesAt != nil {
+			all = append(all, *d.Certificate)
+		}
+	}
+	return all
+}

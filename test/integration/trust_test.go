@@ -1,0 +1,157 @@
+package integration
+
+import (
+	"bytes"
+	"cmp"
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"slices"
+	"strconv"
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// trustWatch knows every state that the Namespace's Secrets and registrations were ever
+// in since it began.
+type trustWatch struct {
+	*env
+	mutex  sync.Mutex
+	events []watch.Event
+}
+
+func (e *env) watchTrust() *trustWatch {
+	e.Helper()
+	w := &trustWatch{env: e}
+	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	ours := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace}
+	validating, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, ours)
+	e.must(err)
+	for _, source := range []watch.Interface{secrets, validating} {
+		e.Cleanup(source.Stop)
+		go func() {
+			for event := range source.ResultChan() {
+				w.mutex.Lock()
+				w.events = append(w.events, event)
+				w.mutex.Unlock()
+			}
+		}()
+	}
+	return w
+}
+
+// history is everything so far, in the order in which it was written, when the watches
+// have told of what there is now.
+func (w *trustWatch) history() []watch.Event {
+	w.Helper()
+	marker, err := w.kube.CoreV1().Secrets(w.namespace).Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}}, metav1.CreateOptions{})
+	w.must(err)
+	registered := w.registration("v.example.com").ResourceVersion
+	var events []watch.Event
+	w.eventually("the watches have told of everything", func() (bool, any) {
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		events = slices.Clone(w.events)
+		return slices.ContainsFunc(events, func(e watch.Event) bool { return versionOf(e) == number(marker.ResourceVersion) }) &&
+			slices.ContainsFunc(events, func(e watch.Event) bool { return versionOf(e) == number(registered) }), len(events)
+	})
+	slices.SortStableFunc(events, func(a, b watch.Event) int { return cmp.Compare(versionOf(a), versionOf(b)) })
+	return events
+}
+
+func versionOf(event watch.Event) int {
+	return number(event.Object.(metav1.Object).GetResourceVersion())
+}
+
+func number(resourceVersion string) int {
+	n, err := strconv.Atoi(resourceVersion)
+	if err != nil {
+		panic(err) // an API server that stores in etcd counts
+	}
+	return n
+}
+
+// neverWithout fails when v.example.com did not trust, at any time, what its pods were
+// given, or what they were given before and the Secret does not say is over.
+func (w *trustWatch) neverWithout(served ...[]byte) {
+	w.Helper()
+	required := served[:1] // what pods serve from the start on
+	var trusted []byte
+	states := 0
+	for _, event := range w.history() {
+		switch o := event.Object.(type) {
+		case *corev1.Secret:
+			if o.Name == servingSecret && event.Type != watch.Deleted && len(o.Data[corev1.TLSCertKey]) > 0 && len(o.Annotations[vocabulary.AnnotationLeaf]) > 0 {
+				required = slices.Concat(split(o.Data[vocabulary.KeyCA]), split(o.Data[vocabulary.KeyPreviousCAs]))
+			}
+		case *admissionregistrationv1.ValidatingWebhookConfiguration:
+			states++
+			trusted = o.Webhooks[0].ClientConfig.CABundle
+		}
+		for _, ca := range required {
+			if states > 0 && !bytes.Contains(trusted, ca) {
+				w.Errorf("at resourceVersion %d pods may serve a certificate that is not trusted, signed by %q", versionOf(event), parse(ca).Subject)
+			}
+		}
+	}
+	if states < 2 {
+		w.Errorf("the registration was written %d times since, so this shows nothing", states)
+	}
+	for _, ca := range served[1:] {
+		if !bytes.Contains(trusted, ca) {
+			w.Errorf("what pods serve now is not trusted: %s", ca)
+		}
+	}
+}
+
+// noCAKeys fails when any Secret ever held the private key of any CA that was ever seen.
+func (w *trustWatch) noCAKeys() {
+	w.Helper()
+	var authorities []*x509.Certificate
+	keys := map[string]crypto.PublicKey{}
+	for _, event := range w.history() {
+		secret, ok := event.Object.(*corev1.Secret)
+		if !ok {
+			continue
+		}
+		for name, value := range secret.Data {
+			for block, rest := pem.Decode(value); block != nil; block, rest = pem.Decode(rest) {
+				if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+					if c.IsCA {
+						authorities = append(authorities, c)
+					}
+					continue
+				}
+				key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+				w.must(err)
+				keys[secret.Name+" "+name+" "+secret.ResourceVersion] = key.(crypto.Signer).Public()
+			}
+		}
+	}
+	if len(keys) == 0 || len(authorities) < 2 {
+		w.Errorf("%d keys and %d CAs were seen: this shows nothing", len(keys), len(authorities))
+	}
+	for where, key := range keys {
+		for _, ca := range authorities {
+			if ca.PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(key) {
+				w.Errorf("%s is the private key of the CA %q", where, ca.Subject)
+			}
+		}
+	}
+}
+
+// split cuts a bundle into its certificates.
+func split(bundle []byte) [][]byte {
+	var all [][]byte
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		all = append(all, pem.EncodeToMemory(block))
+	}
+	return all
+}
