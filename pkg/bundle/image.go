@@ -28,6 +28,7 @@ const (
 // OCI layout, or an image in a registry, which is pinned to its digest: Source names it. What
 // cannot be read of it is among its Problems.
 func Open(ctx context.Context, reference string) (*Bundle, error) {
+	reference = strings.TrimRight(reference, "/")
 	info, err := os.Stat(reference)
 	switch {
 	case err == nil && !info.IsDir():

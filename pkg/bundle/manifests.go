@@ -40,7 +40,7 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	namespace := cmp.Or(o.Namespace, b.suggestedNamespace())
+	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
 	group, err := b.operatorGroup(namespace, o.Watch)
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// suggestedNamespace is the namespace that the author had in mind.
-func (b *Bundle) suggestedNamespace() string {
+// SuggestedNamespace is the namespace that the author had in mind.
+func (b *Bundle) SuggestedNamespace() string {
 	const suggestion = "operatorframework.io/suggested-namespace"
 	return cmp.Or(b.CSV.Annotations[suggestion], b.namespaceTemplate().Name, b.Package(), "operators")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -22,6 +23,19 @@ func mountCertificate(pod *corev1.PodSpec, secretName string) {
 		})
 		pod.Volumes = replaceOrAppend(pod.Volumes, v.volume, func(other corev1.Volume) bool { return other.Name == v.volume.Name })
 	}
+}
+
+// DisplacedVolumes are the author's volumes of a pod, by name, that make way for the serving certificate.
+func DisplacedVolumes(pod corev1.PodSpec) []string {
+	mounted := pod.DeepCopy()
+	mountCertificate(mounted, "")
+	var displaced []string
+	for _, v := range pod.Volumes {
+		if !slices.ContainsFunc(mounted.Volumes, func(m corev1.Volume) bool { return equality.Semantic.DeepEqual(m, v) }) {
+			displaced = append(displaced, v.Name)
+		}
+	}
+	return displaced
 }
 
 type certificateVolume struct {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,5 +168,19 @@ func TestNoCertificateWithoutWebhooks(t *testing.T) {
 	}
 	if d.Service != nil || d.Role != nil || d.RoleBinding != nil || d.SecretName != "" {
 		t.Errorf("a Deployment without webhooks gets %+v", d)
+	}
+}
+
+func TestDisplacedVolumes(t *testing.T) {
+	pod := corev1.PodSpec{
+		Volumes: []corev1.Volume{
+			{Name: "cert"}, {Name: "webhook-cert"}, {Name: "config"},
+		},
+		Containers: []corev1.Container{{Name: "manager", VolumeMounts: []corev1.VolumeMount{
+			{Name: "cert", MountPath: "/tmp/k8s-webhook-server/serving-certs"}, {Name: "config", MountPath: "/etc/config"},
+		}}},
+	}
+	if got, want := DisplacedVolumes(pod), []string{"cert", "webhook-cert"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -76,6 +76,11 @@ func portPairOf(d operatorsv1alpha1.WebhookDescription) portPair {
 	return p
 }
 
+// TargetPort is the port of the pods that a description's calls go to.
+func TargetPort(d operatorsv1alpha1.WebhookDescription) intstr.IntOrString {
+	return portPairOf(d).target
+}
+
 // allocatePorts gives every pair of containerPort and targetPort a port of the
 // Service: the containerPort itself for the first pair that has it. Two pairs with
 // one containerPort cannot both have that number, so the later one takes the

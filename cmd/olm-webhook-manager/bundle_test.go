@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+)
+
+// command runs a bundle command as a person would.
+func command(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	cmd := bundleCommand()
+	var text bytes.Buffer
+	cmd.SetOut(&text)
+	cmd.SetErr(&text)
+	cmd.SetArgs(args)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	err = cmd.ExecuteContext(t.Context())
+	return text.String(), err
+}
+
+func TestBundleCommands(t *testing.T) {
+	const example = "../../examples/projectpolicy/bundle"
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want string // in the output
+		err  string // in the error; empty for none
+	}{
+		"validate":                        {[]string{"validate", "--strict", example}, example + ": 0 errors, 0 warnings, 3 waived\n", ""},
+		"validate without the waivers":    {[]string{"validate", "--strict", "--waivers", "nowhere", example}, "warning fail-on-core", "not valid: " + example},
+		"validate as a warning":           {[]string{"validate", "--waivers", "nowhere", example}, "0 errors, 3 warnings", ""},
+		"validate what is no bundle":      {[]string{"validate", "."}, "error   not-a-bundle", "not valid: ."},
+		"validate what is not there":      {[]string{"validate", "./nowhere"}, "", "no such file"},
+		"validate in SARIF":               {[]string{"validate", "-o", "sarif", example}, `"ruleId": "fail-on-core"`, ""},
+		"validate in no format":           {[]string{"validate", "-o", "xml", example}, "", "--output=xml is no format"},
+		"explain":                         {[]string{"explain", "self-deadlock"}, "self-deadlock (warning, does not work)", ""},
+		"explain all":                     {[]string{"explain"}, "forbidden-rule", ""},
+		"explain what is not there":       {[]string{"explain", "nothing"}, "", `there is no finding "nothing"`},
+		"show":                            {[]string{"show", example}, "CREATE,UPDATE namespaces", ""},
+		"show as YAML":                    {[]string{"show", "-o", "yaml", example}, "onFailure: Fail", ""},
+		"show the order":                  {[]string{"show", "-o", "mermaid", example}, "flowchart TD", ""},
+		"render":                          {[]string{"render", example}, "kind: ClusterServiceVersion", ""},
+		"render with a configuration":     {[]string{"render", "--config", config, example}, "disk: ssd", ""},
+		"render for an unsupported scope": {[]string{"render", "--watch-namespaces", "a", example}, "", "SingleNamespace InstallModeType not supported"},
+		"render for two scopes":           {[]string{"render", "--watch-namespaces", "a", "--all-namespaces", example}, "", "none of the others can be"},
+		"render what is no bundle":        {[]string{"render", "."}, "", "is no bundle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := command(t, c.args...)
+			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("the error is %v, want %q", err, c.err)
+			}
+			if !strings.Contains(out, c.want) {
+				t.Errorf("%q is not in\n%s", c.want, out)
+			}
+		})
+	}
+}
+
+func TestValidateIsReadByPrograms(t *testing.T) {
+	out, err := command(t, "validate", "-o", "json", "../../examples/projectpolicy/bundle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports []lint.Report
+	if err := json.Unmarshal([]byte(out), &reports); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) != 1 || len(reports[0].Findings) != 3 || reports[0].Findings[0].Waived == "" {
+		t.Errorf("got %+v", reports)
+	}
+}

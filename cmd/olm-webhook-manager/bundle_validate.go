@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+)
+
+type validateOptions struct {
+	output  string
+	strict  bool
+	waivers string
+}
+
+func bundleValidateCommand() *cobra.Command {
+	var o validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate DIR|IMAGE...",
+		Short: "Say what is wrong with bundles before a cluster does",
+		Long: `Says what keeps a bundle from being read, what an API server or the manager would refuse, what would be accepted and not work,
+and what an administrator would rather not have. bundle explain CODE says more about a finding.
+
+A finding is waived in a file beside the bundle, DIR.waivers.yaml, by its code and with a reason:
+
+  waivers:
+  - code: one-replica
+    path: spec.install.spec.deployments[0]   # optional: fields that begin so
+    what: the one pod of shop                # optional: findings that say so
+    reason: the operator runs on single-node clusters only
+
+The exit code is 1 when a finding is an error, or with --strict a warning, and is not waived.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return validate(cmd.Context(), cmd.OutOrStdout(), args, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "text", "text, json, yaml or sarif")
+	f.BoolVar(&o.strict, "strict", false, "fail on warnings, too")
+	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml beside each bundle)")
+	return cmd
+}
+
+func validate(ctx context.Context, out io.Writer, references []string, o validateOptions) error {
+	var reports []lint.Report
+	var failed []string
+	for _, reference := range references {
+		b, err := bundle.Open(ctx, reference)
+		if err != nil {
+			return err
+		}
+		file := o.waivers
+		if file == "" {
+			file = b.Source + ".waivers.yaml"
+		}
+		waivers, err := lint.ReadWaivers(file)
+		if err != nil {
+			return err
+		}
+		report := lint.Run(b, waivers...)
+		reports = append(reports, report)
+		if report.Count(lint.Error) > 0 || o.strict && report.Count(lint.Warning) > 0 {
+			failed = append(failed, reference)
+		}
+	}
+	if err := printReports(out, o.output, reports); err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("not valid: %s", strings.Join(failed, ", "))
+	}
+	return nil
+}
+
+func printReports(out io.Writer, format string, reports []lint.Report) error {
+	switch format {
+	case "text":
+		for _, r := range reports {
+			r.Print(out)
+		}
+		return nil
+	case "sarif":
+		return lint.SARIF(out, currentVersion(), reports...)
+	default:
+		return printValue(out, format, reports)
+	}
+}
+
+// printValue writes a value as a program wants it.
+func printValue(out io.Writer, format string, value any) error {
+	switch format {
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(value)
+	case "yaml":
+		text, err := yaml.Marshal(value)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	default:
+		return fmt.Errorf("--output=%s is no format of this command: see --help", format)
+	}
+}

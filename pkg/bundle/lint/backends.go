@@ -1,0 +1,283 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// backendChecks are about the Deployments: whether their pods can run, and whether they
+// serve what the webhooks name.
+var backendChecks = []Check{
+	{
+		Code: "unknown-deployment", Level: Error, Basis: Refused,
+		Explain: `A webhook is served by one of the Deployments in spec.install.spec.deployments, which deploymentName names. With another name OLM v0 registers the webhook with an
+empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.`,
+		find: func(s *subject) []mistake {
+			return unmet(s, "Deployment", func(name string) string {
+				for _, w := range s.webhooks() {
+					if w.DeploymentName == name {
+						return w.path + ".deploymentName"
+					}
+				}
+				return "spec.install.spec.deployments"
+			})
+		},
+	},
+	{
+		Code: "selector-mismatch", Level: Error, Basis: Rejected,
+		Explain: `The selector of a Deployment has to match the labels of its own pods. The API server refuses it otherwise, and the ClusterServiceVersion fails with
+InstallComponentFailed.`,
+		find: eachDeployment(func(_ *subject, d deployment) (string, string, string) {
+			selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+			if err == nil && !selector.Empty() && selector.Matches(labels.Set(d.Spec.Template.Labels)) {
+				return "", "", ""
+			}
+			return "spec.selector", fmt.Sprintf("the API server refuses the Deployment %s: its selector does not match the labels of its pods", d.Name), "give selector.matchLabels and template.metadata.labels the same labels"
+		}),
+	},
+	{
+		Code: "missing-service-account", Level: Error, Basis: Broken,
+		Explain: `The pods run as a ServiceAccount that neither permissions nor clusterPermissions name, and that the bundle does not bring: nobody creates it, and the API server
+refuses every pod with "service account not found".`,
+		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
+			pod := d.Spec.Template.Spec
+			name := pod.ServiceAccountName
+			if name == "" || name == "default" || accountsOf(s.Bundle)[name] != nil {
+				return "", "", ""
+			}
+			return "spec.template.spec.serviceAccountName", fmt.Sprintf("no pod of the Deployment %s is ever created: nobody creates the ServiceAccount %s", d.Name, name), "name it in permissions or clusterPermissions"
+		}),
+	},
+	{
+		Code: "unnamed-port", Level: Error, Basis: Broken,
+		Explain: `targetPort names a port, and no container of the Deployment has one of that name: the Service never gets an endpoint with a port, so the webhook is never
+reachable, and the manager never registers it. OLM v0 registers it, and every call fails.`,
+		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
+			if w.TargetPort == nil || w.TargetPort.Type != intstr.String || w.TargetPort.StrVal == "" || opens(pod, *w.TargetPort) {
+				return "", "", ""
+			}
+			return "targetPort", fmt.Sprintf("the webhook is never reachable: no container of %s has a port named %q", w.DeploymentName, w.TargetPort.StrVal), "name the port of the container so, or write its number"
+		}),
+	},
+	{
+		Code: "undeclared-port", Level: Warning, Basis: Policy,
+		Explain: `The webhook is called at a port that no container declares. Kubernetes does not hold a server to what it declares, so it may listen there all the same; but where the
+number is merely wrong, the webhook is never reachable, and nothing else tells. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
+		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
+			port := install.TargetPort(w.WebhookDescription)
+			if port.Type == intstr.String || opens(pod, port) {
+				return "", "", ""
+			}
+			return "targetPort", fmt.Sprintf("the webhook may never be reachable: no container of %s declares the port %d", w.DeploymentName, port.IntVal), "declare it in the container's ports, or correct targetPort"
+		}),
+	},
+	{
+		Code: "ports-in-conflict", Level: Warning, Basis: Rejected,
+		Explain: `Two webhooks of one Deployment have the same containerPort, which is the port of the Service, and different targetPorts. OLM v0 makes a Service with the same port twice,
+which the API server refuses, and the installation fails. This manager gives the second another port. Give each its own containerPort, and both do the same.`,
+		find: portsInConflict,
+	},
+	{
+		Code: "missing-secret", Level: Warning, Basis: Broken,
+		Explain: `A pod mounts a Secret or a ConfigMap, or takes its environment from one, that the bundle does not bring and that is not optional: until somebody creates it, the pod does
+not start. Most often it is the Secret of another certificate tool, left over from an installation with cert-manager. Certificates that are mounted where the libraries look for
+them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and not meant here. Remove the volume, set optional: true, or tell the administrator to create it.`,
+		find: missingSources,
+	},
+}
+
+// deployment is one of the ClusterServiceVersion's and where it stands.
+type deployment struct {
+	operatorsv1alpha1.StrategyDeploymentSpec
+	path string
+}
+
+func (s *subject) deployments() []deployment {
+	var all []deployment
+	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		all = append(all, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
+	}
+	return all
+}
+
+// backend is the Deployment behind a webhook; none where the name leads nowhere.
+func (s *subject) backend(w webhook) (deployment, bool) {
+	all := s.deployments()
+	i := slices.IndexFunc(all, func(d deployment) bool { return d.Name == w.DeploymentName })
+	if i < 0 {
+		return deployment{}, false
+	}
+	return all[i], true
+}
+
+func eachDeployment(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, d := range s.deployments() {
+			if field, what, wayOut := look(s, d); what != "" {
+				all = append(all, s.inCSV(d.path+"."+field, what, wayOut))
+			}
+		}
+		return all
+	}
+}
+
+// eachBackend is a check that looks at a webhook and the pods behind it.
+func eachBackend(look func(webhook, corev1.PodSpec) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, w := range s.webhooks() {
+			d, ok := s.backend(w)
+			if !ok {
+				continue
+			}
+			if field, what, wayOut := look(w, d.Spec.Template.Spec); what != "" {
+				all = append(all, s.inCSV(w.path+"."+field, what, wayOut))
+			}
+		}
+		return all
+	}
+}
+
+// opens tells whether a container declares the port. Containers that run beside the others
+// from the start on count.
+func opens(pod corev1.PodSpec, port intstr.IntOrString) bool {
+	return slices.ContainsFunc(slices.Concat(pod.Containers, pod.InitContainers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
+			return p.Name == port.StrVal && port.StrVal != "" || p.ContainerPort == port.IntVal && port.Type == intstr.Int
+		})
+	})
+}
+
+func portsInConflict(s *subject) []mistake {
+	type servicePort struct {
+		deployment string
+		port       int32
+	}
+	targets := map[servicePort]intstr.IntOrString{}
+	var all []mistake
+	for _, w := range s.webhooks() {
+		key := servicePort{w.DeploymentName, w.ContainerPort}
+		if key.port == 0 {
+			key.port = 443
+		}
+		target, known := targets[key]
+		if !known {
+			targets[key] = install.TargetPort(w.WebhookDescription)
+			continue
+		}
+		if target != install.TargetPort(w.WebhookDescription) {
+			all = append(all, s.inCSV(w.path+".containerPort", "under OLM v0 the API server refuses the Service: port "+strconv.Itoa(int(key.port))+" stands for two targetPorts", "give each targetPort a containerPort of its own"))
+		}
+	}
+	return all
+}
+
+// missingSources looks at the pods as the manager starts them: with its certificate in the
+// place of the author's. A kubelet waits for no volume that is not mounted.
+func missingSources(s *subject) []mistake {
+	var all []mistake
+	for _, d := range s.deployments() {
+		report := func(field, kind, name string, optional *bool) {
+			if name == "" || optional != nil && *optional || s.Find(kind, name) != nil || kind == "Secret" && s.serves(d) && name == names.Secret(names.Service(d.Name)) {
+				return
+			}
+			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, kind, name)
+			if s.serviceCA(name) {
+				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", name, d.Name)
+			}
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+field, what, "remove the reference, set optional: true, or add the object to the bundle"))
+		}
+		pod := d.Spec.Template.Spec
+		var displaced []string
+		if s.serves(d) {
+			displaced = install.DisplacedVolumes(pod)
+		}
+		for i, v := range pod.Volumes {
+			if slices.Contains(displaced, v.Name) || !mounted(pod, v.Name) {
+				continue
+			}
+			field := fmt.Sprintf("volumes[%d]", i)
+			if v.Secret != nil {
+				report(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
+			} else if v.ConfigMap != nil {
+				report(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
+			}
+		}
+		for i, c := range pod.Containers {
+			reportEnvironment(fmt.Sprintf("containers[%d]", i), c, report)
+		}
+	}
+	return all
+}
+
+// serves tells whether webhooks are served by a Deployment: its pods then have the
+// manager's certificate.
+func (s *subject) serves(d deployment) bool {
+	return slices.ContainsFunc(s.webhooks(), func(w webhook) bool { return w.DeploymentName == d.Name })
+}
+
+// serviceCA tells whether a Service of the bundle asks OpenShift's service-ca for a Secret.
+func (s *subject) serviceCA(secret string) bool {
+	return slices.ContainsFunc(s.Objects, func(o *bundle.Object) bool {
+		return o.GetKind() == "Service" && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret
+	})
+}
+
+func mounted(pod corev1.PodSpec, volume string) bool {
+	return slices.ContainsFunc(slices.Concat(pod.Containers, pod.InitContainers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
+	})
+}
+
+func reportEnvironment(path string, c corev1.Container, report func(field, kind, name string, optional *bool)) {
+	for i, e := range c.Env {
+		field := fmt.Sprintf("%s.env[%d]", path, i)
+		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
+			report(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
+		} else if from != nil && from.ConfigMapKeyRef != nil {
+			report(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+		}
+	}
+	for i, e := range c.EnvFrom {
+		field := fmt.Sprintf("%s.envFrom[%d]", path, i)
+		if e.SecretRef != nil {
+			report(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
+		} else if e.ConfigMapRef != nil {
+			report(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
+		}
+	}
+}
+
+// accountsOf are the ServiceAccounts that there are once the bundle is installed.
+func accountsOf(b *bundle.Bundle) map[string]*corev1.ServiceAccount {
+	accounts := map[string]*corev1.ServiceAccount{}
+	for _, a := range bundle.Accounts(b.CSV) {
+		accounts[a.Name] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: a.Name}}
+	}
+	for _, a := range bundle.OfType[*corev1.ServiceAccount](b) {
+		accounts[a.Name] = a
+	}
+	return accounts
+}
+
+func definitionsOf(b *bundle.Bundle) map[string]*apiextensionsv1.CustomResourceDefinition {
+	definitions := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, crd := range b.CRDs() {
+		definitions[crd.Name] = crd
+	}
+	return definitions
+}

@@ -1,0 +1,205 @@
+// Package lint says what is wrong with a bundle: what keeps it from being read, what an
+// API server or the manager would refuse, what would be accepted and not work, and what
+// an administrator would rather not have.
+//
+// The checks are lists, one per file; a check has a stable code, by which it is
+// explained and waived.
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// The levels. A bundle with errors does not work; warnings are for its author to judge.
+const (
+	Error   Level = "error"
+	Warning Level = "warning"
+)
+
+// Basis is what a check rests on.
+type Basis string
+
+const (
+	// Unreadable is what programs cannot read, or read otherwise than people.
+	Unreadable Basis = "unreadable"
+	// Rejected is what the API server does not accept.
+	Rejected Basis = "rejected by the API server"
+	// Refused is what the manager does not install, and OLM v0 does not either.
+	Refused Basis = "refused by the manager"
+	// Broken is what is accepted, and does not do what it says.
+	Broken Basis = "does not work"
+	// Library is what the validators of operator-framework/api say.
+	Library Basis = "operator-framework/api"
+	// Policy is what works, and is better done otherwise.
+	Policy Basis = "policy"
+)
+
+// Check looks for one sort of mistake.
+type Check struct {
+	// Code never changes: waivers and programs name it.
+	Code  string
+	Level Level
+	Basis Basis
+	// Explain says what happens and why, and what to do, for people who have the time.
+	Explain string
+
+	find func(*subject) []mistake
+}
+
+// mistake is what a check finds.
+type mistake struct {
+	object *bundle.Object // nil for the bundle as a whole
+	file   string         // where object is nil
+	line   int            // likewise
+	path   string
+	what   string // what will happen
+	wayOut string
+	level  Level // where it is not the check's
+}
+
+// subject is what checks look at.
+type subject struct {
+	*bundle.Bundle
+	verdict install.Verdict
+	library *manifests.Bundle
+}
+
+// Finding is a mistake in a bundle.
+type Finding struct {
+	Level  Level  `json:"level"`
+	Code   string `json:"code"`
+	Basis  Basis  `json:"basis"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Path   string `json:"path,omitempty"`
+	What   string `json:"what"`
+	WayOut string `json:"wayOut,omitempty"`
+	// Waived is the reason for which the finding does not count.
+	Waived string `json:"waived,omitempty"`
+}
+
+// Report is all that there is to say about a bundle.
+type Report struct {
+	Bundle   string    `json:"bundle"`
+	Findings []Finding `json:"findings"`
+}
+
+// groups are the checks that need a ClusterServiceVersion, in the order in which people
+// read them.
+var groups = [][]Check{schemaChecks, webhookChecks, ruleChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
+
+// Checks are all checks.
+func Checks() []Check {
+	return slices.Concat(append([][]Check{readingChecks, waiverChecks}, groups...)...)
+}
+
+// Find is the check of a code.
+func Find(code string) (Check, bool) {
+	all := Checks()
+	i := slices.IndexFunc(all, func(c Check) bool { return c.Code == code })
+	if i < 0 {
+		return Check{}, false
+	}
+	return all[i], true
+}
+
+// Run applies every check to a bundle.
+func Run(b *bundle.Bundle, waivers ...Waiver) Report {
+	s := &subject{Bundle: b}
+	found := collect(s, readingChecks)
+	if b.CSV != nil {
+		s.verdict, s.library = verdict(b), inLibrarysTypes(b)
+		for _, group := range groups {
+			found = append(found, collect(s, group)...)
+		}
+	}
+	return Report{Bundle: b.Source, Findings: waive(sorted(found), waivers)}
+}
+
+// verdict is what the manager would say once all is there that an installer brings.
+func verdict(b *bundle.Bundle) install.Verdict {
+	facts := install.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: definitionsOf(b)}
+	return install.Check(facts)
+}
+
+func collect(s *subject, checks []Check) []Finding {
+	var all []Finding
+	for _, c := range checks {
+		for _, m := range c.find(s) {
+			f := Finding{Level: cmp.Or(m.level, c.Level), Code: c.Code, Basis: c.Basis, File: m.file, Line: m.line, Path: m.path, What: m.what, WayOut: m.wayOut}
+			if m.object != nil {
+				f.File, f.Line = m.object.File, m.object.Line(m.path)
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// sorted puts errors first, and keeps together what is in one file.
+func sorted(all []Finding) []Finding {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Code, b.Code), cmp.Compare(a.What, b.What))
+	})
+	return slices.Compact(all)
+}
+
+// Count is how many findings of a level are not waived.
+func (r Report) Count(level Level) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Level == level && f.Waived == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// inCSV is a mistake in the ClusterServiceVersion.
+func (s *subject) inCSV(path, what, wayOut string) mistake {
+	return mistake{object: s.CSVObject, path: path, what: what, wayOut: wayOut}
+}
+
+// webhook is a description and where it stands.
+type webhook struct {
+	operatorsv1alpha1.WebhookDescription
+	path string
+}
+
+func (s *subject) webhooks() []webhook {
+	var all []webhook
+	for i, d := range s.CSV.Spec.WebhookDefinitions {
+		all = append(all, webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)})
+	}
+	return all
+}
+
+// admission are the webhooks that are called for requests.
+func (s *subject) admission() []webhook {
+	return slices.DeleteFunc(s.webhooks(), func(w webhook) bool { return w.Type == operatorsv1alpha1.ConversionWebhook })
+}
+
+// eachWebhook is a check that looks at one description at a time.
+func eachWebhook(which func(*subject) []webhook, look func(webhook) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, w := range which(s) {
+			if field, what, wayOut := look(w); what != "" {
+				all = append(all, s.inCSV(strings.TrimSuffix(w.path+"."+field, "."), what, wayOut))
+			}
+		}
+		return all
+	}
+}

@@ -1,0 +1,87 @@
+package lint
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+)
+
+// Print writes a report for people: what will happen, and the way out below it.
+func (r Report) Print(out io.Writer) {
+	for _, f := range r.Findings {
+		level := string(f.Level)
+		if f.Waived != "" {
+			level = "waived"
+		}
+		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("%-8s%s  %s", level, f.Code, f.place())))
+		fmt.Fprintf(out, "        %s\n", f.What)
+		if f.Waived != "" {
+			fmt.Fprintf(out, "        waived: %s\n", strings.TrimSpace(f.Waived))
+		} else if f.WayOut != "" {
+			fmt.Fprintf(out, "        %s\n", f.WayOut)
+		}
+	}
+	fmt.Fprintf(out, "%s: %s\n", r.Bundle, r.summary())
+}
+
+func (f Finding) place() string {
+	place := f.File
+	if f.Line > 0 {
+		place += fmt.Sprintf(":%d", f.Line)
+	}
+	return strings.TrimSpace(place + " " + f.Path)
+}
+
+func (r Report) summary() string {
+	waived := 0
+	for _, f := range r.Findings {
+		if f.Waived != "" {
+			waived++
+		}
+	}
+	return fmt.Sprintf("%s, %s, %d waived", counted(r.Count(Error), "error"), counted(r.Count(Warning), "warning"), waived)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// SARIF writes reports in the format that code-scanning services read.
+func SARIF(out io.Writer, version string, reports ...Report) error {
+	run := sarif.NewRunWithInformationURI("olm-webhook-manager", "https://github.com/olm-webhook-manager/olm-webhook-manager")
+	run.Tool.Driver.WithVersion(version)
+	for _, c := range Checks() {
+		run.AddRule(c.Code).WithDescription(strings.ReplaceAll(c.Explain, "\n", " ")).
+			WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(string(c.Level)))
+	}
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			addResult(run, r, f)
+		}
+	}
+	log := report.NewV210Report()
+	log.AddRun(run)
+	return log.PrettyWrite(out)
+}
+
+func addResult(run *sarif.Run, r Report, f Finding) {
+	text := f.What
+	if f.WayOut != "" {
+		text += "; " + f.WayOut
+	}
+	place := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(strings.TrimSuffix(r.Bundle+"/"+f.File, "/")))
+	if f.Line > 0 {
+		place.WithRegion(sarif.NewSimpleRegion(f.Line, f.Line))
+	}
+	result := run.CreateResultForRule(f.Code).WithLevel(string(f.Level)).WithMessage(sarif.NewTextMessage(text))
+	result.AddLocation(sarif.NewLocationWithPhysicalLocation(place))
+	if f.Waived != "" {
+		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithJustification(f.Waived))
+	}
+}

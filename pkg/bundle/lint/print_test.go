@@ -1,0 +1,60 @@
+package lint
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+)
+
+var printed = Report{Bundle: "shop", Findings: []Finding{
+	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", WayOut: "name another"},
+	{Level: Error, Code: "not-a-bundle", What: "is no bundle"},
+	{Level: Warning, Code: "one-replica", File: "manifests/csv.yaml", Line: 3, What: "it may be away", WayOut: "write two", Waived: "it is a small cluster"},
+}}
+
+func TestPrint(t *testing.T) {
+	var got bytes.Buffer
+	printed.Print(&got)
+	const want = `error   unknown-deployment  manifests/csv.yaml:12 spec.webhookdefinitions[0].deploymentName
+        nobody serves it
+        name another
+error   not-a-bundle
+        is no bundle
+waived  one-replica  manifests/csv.yaml:3
+        it may be away
+        waived: it is a small cluster
+shop: 2 errors, 0 warnings, 1 waived
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestSARIFIsValid(t *testing.T) {
+	var text bytes.Buffer
+	if err := SARIF(&text, "v1.0.0", printed); err != nil {
+		t.Fatal(err)
+	}
+	log, err := sarif.FromBytes(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Validate(); err != nil {
+		t.Error(err)
+	}
+	run := log.Runs[0]
+	if len(run.Tool.Driver.Rules) != len(Checks()) {
+		t.Errorf("%d rules for %d checks", len(run.Tool.Driver.Rules), len(Checks()))
+	}
+	first, last := run.Results[0], run.Results[2]
+	place := first.Locations[0].PhysicalLocation
+	if *first.RuleID != "unknown-deployment" || *place.ArtifactLocation.URI != "shop/manifests/csv.yaml" || *place.Region.StartLine != 12 {
+		t.Errorf("the first result is %s at %s:%d", *first.RuleID, *place.ArtifactLocation.URI, *place.Region.StartLine)
+	}
+	if len(last.Suppressions) != 1 || !strings.Contains(*last.Suppressions[0].Justification, "small cluster") {
+		t.Errorf("the waived result is suppressed by %v", last.Suppressions)
+	}
+}

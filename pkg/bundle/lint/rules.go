@@ -1,0 +1,250 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// ruleChecks are about what the webhooks intercept.
+var ruleChecks = []Check{
+	{
+		Code: "forbidden-rule", Level: Error, Basis: Refused,
+		Explain: `A webhook that can refuse changes to webhook configurations, or to the objects of OLM and of this manager, can refuse its own repair: nobody could mend
+the cluster any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
+manager also plurals, subresources and */*, whatever their case. Name the groups and resources that the webhook is for.`,
+		find: eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			message, wayOut := install.Forbidden(rule)
+			if message == "" {
+				return "", "", ""
+			}
+			return "", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + message, wayOut
+		}),
+	},
+	{
+		Code: "rule-incomplete", Level: Error, Basis: Rejected,
+		Explain: `A rule has at least one API group ("" for the core group), one API version, one resource and one operation. "*" stands alone in its list, and so does "*/*";
+"*/x" and "x" do not go together where one covers the other. The API server refuses the registration otherwise.`,
+		find: eachRule(incompleteRule),
+	},
+	{
+		Code: "no-rules", Level: Warning, Basis: Broken,
+		Explain: `A webhook without rules is registered, looks alive, and is never called: whatever it was to refuse or to change goes through. Say what it intercepts.`,
+		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
+			if len(w.Rules) > 0 {
+				return "", "", ""
+			}
+			return "", "the webhook is registered and never called: it has no rules", "say what it intercepts, or remove it"
+		}),
+	},
+	{
+		Code: "scope-escapes", Level: Warning, Basis: Broken,
+		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. That selector limits what lives in namespaces:
+cluster-scoped objects are intercepted all over the cluster, whoever's they are, and Namespaces by the labels of their own, which a Namespace being created has none of
+yet. Two such installations are both called for all of them. Support AllNamespaces only, or leave these resources out of the rule.`,
+		find: eachRule(func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			reach := install.ReachOf(rule, s.CRDs()...)
+			if !reach.Escapes() || len(narrowModes(s)) == 0 {
+				return "", "", ""
+			}
+			everywhere := reach.ClusterScoped
+			if reach.Namespaces {
+				everywhere = append(everywhere, "namespaces")
+			}
+			return "resources", fmt.Sprintf("installed for some namespaces (%s), the webhook still intercepts %s of the whole cluster: a namespaceSelector does not limit them",
+				strings.Join(narrowModes(s), ", "), strings.Join(everywhere, ", ")), "support AllNamespaces only, or leave them out of the rule"
+		}),
+	},
+	{
+		Code: "self-deadlock", Level: Warning, Basis: Broken,
+		Explain: `While no server answers, a webhook with failurePolicy Fail refuses what it intercepts. If that is what would bring its server back - its own pods and
+ReplicaSets, the leases of the nodes, the manager's objects - it stays down for ever, until somebody deletes the registration by hand. OLM v0 registers such webhooks as they
+are. This manager exempts those requests, and no others, by matchConditions; still a webhook that names what it is for needs no exemptions, and works under OLM v0 too.`,
+		find: selfDeadlocks,
+	},
+	{
+		Code: "wildcard-rule", Level: Warning, Basis: Policy,
+		Explain: `With "*" for resources or API versions the webhook is called for all there is and will be in the group, among it subresources such as status and leases that are
+written many times a second, and objects that its server cannot decode. Name what it handles.`,
+		find: eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			for _, resource := range rule.Resources {
+				if strings.HasPrefix(resource, "*") {
+					return "resources", fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups)), "name the resources that it handles"
+				}
+			}
+			return "", "", ""
+		}),
+	},
+	{
+		Code: "fail-on-core", Level: Warning, Basis: Policy,
+		Explain: `With failurePolicy Fail the cluster depends on the webhook: while it does not answer, the objects named cannot be created or changed by anybody, controllers
+included. For pods that means that nothing is scheduled anew, for namespaces and nodes that the cluster can neither grow nor shrink. Run at least two replicas with
+a PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
+		find: eachRule(func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			core := coreResources(rule)
+			if failsOpen(w) || narrowed(w) || len(core) == 0 {
+				return "", "", ""
+			}
+			return "resources", fmt.Sprintf("while the webhook does not answer, nobody can write %s: failurePolicy is Fail", strings.Join(core, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
+		}),
+	},
+	{
+		Code: "kube-system-covered", Level: Warning, Basis: Policy,
+		Explain: `The bundle can be installed for all namespaces, and then the webhook intercepts what the cluster itself consists of: the pods and Deployments in kube-system,
+among them the network and DNS that its own server needs. A description has no namespaceSelector; but the API server sets the label kubernetes.io/metadata.name on Namespaces
+alone, so an objectSelector can only go by labels of the objects. Let the operator label what the webhook is for and select that, or let its server allow kube-system and take
+failurePolicy Ignore.`,
+		find: eachRule(func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			covered := systemResources(install.ReachOf(rule, s.CRDs()...))
+			if failsOpen(w) || len(covered) == 0 || narrowed(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
+				return "", "", ""
+			}
+			return "resources", fmt.Sprintf("while the webhook does not answer, the %s of kube-system cannot be written either", strings.Join(covered, ", ")), "select by an objectSelector what the webhook is for"
+		}),
+	},
+}
+
+// eachRule is a check that looks at one rule at a time.
+func eachRule(look func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, w := range s.admission() {
+			for i, rule := range w.Rules {
+				if field, what, wayOut := look(s, w, rule); what != "" {
+					path := strings.TrimSuffix(fmt.Sprintf("%s.rules[%d].%s", w.path, i, field), ".")
+					all = append(all, s.inCSV(path, what, wayOut))
+				}
+			}
+		}
+		return all
+	}
+}
+
+func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+	var operations []string
+	for _, o := range rule.Operations {
+		operations = append(operations, string(o))
+	}
+	for _, list := range []struct {
+		field string
+		items []string
+	}{{"operations", operations}, {"apiGroups", rule.APIGroups}, {"apiVersions", rule.APIVersions}, {"resources", rule.Resources}} {
+		switch {
+		case len(list.items) == 0:
+			return list.field, "the API server refuses to register the webhook: a rule without " + list.field, "name at least one"
+		case len(list.items) > 1 && (slices.Contains(list.items, "*") && list.field != "resources" || slices.Contains(list.items, "*/*")):
+			return list.field, fmt.Sprintf("the API server refuses to register the webhook: * among other %s", list.field), "write it alone, or name them all"
+		}
+	}
+	for _, o := range operations {
+		if !slices.Contains([]string{"*", "CREATE", "UPDATE", "DELETE", "CONNECT"}, o) {
+			return "operations", fmt.Sprintf("the API server refuses to register the webhook: there is no operation %q", o), "write CREATE, UPDATE, DELETE, CONNECT or *"
+		}
+	}
+	if rule.Scope != nil && !slices.Contains([]admissionregistrationv1.ScopeType{"*", "Cluster", "Namespaced"}, *rule.Scope) {
+		return "scope", fmt.Sprintf("the API server refuses to register the webhook: there is no scope %q", *rule.Scope), "write Cluster, Namespaced or *"
+	}
+	return "", "", ""
+}
+
+// narrowModes are the install modes that limit the operator to some namespaces.
+func narrowModes(s *subject) []string {
+	var modes []string
+	for _, m := range s.CSV.Spec.InstallModes {
+		if m.Supported && m.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces {
+			modes = append(modes, string(m.Type))
+		}
+	}
+	return modes
+}
+
+func selfDeadlocks(s *subject) []mistake {
+	csv := s.CSV.DeepCopy()
+	csv.Namespace = s.SuggestedNamespace()
+	var all []mistake
+	for _, w := range s.admission() {
+		if narrowed(w) && !s.selectsItself(w) {
+			continue
+		}
+		var cut []string
+		for _, l := range install.SelfDeadlocksAnywhere(csv, w.WebhookDescription) {
+			if !slices.Contains(cut, l.What) {
+				cut = append(cut, l.What)
+			}
+		}
+		if len(cut) > 0 {
+			all = append(all, s.inCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down for ever; this manager exempts those requests", strings.Join(cut, ", ")),
+				"leave them out of the rules, select by an objectSelector what the webhook is for, or take failurePolicy Ignore"))
+		}
+	}
+	return all
+}
+
+func failsOpen(w webhook) bool {
+	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
+}
+
+// narrowed tells whether a webhook asks for a label: then it intercepts what somebody has
+// labelled for it, and not what a cluster consists of.
+func narrowed(w webhook) bool {
+	if w.ObjectSelector == nil {
+		return false
+	}
+	return len(w.ObjectSelector.MatchLabels) > 0 || slices.ContainsFunc(w.ObjectSelector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+		return r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpExists
+	})
+}
+
+// selectsItself tells whether a webhook asks for labels that pods of its own operator bear.
+func (s *subject) selectsItself(w webhook) bool {
+	selector, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
+	return err == nil && slices.ContainsFunc(s.deployments(), func(d deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) })
+}
+
+// coreResources are those of a rule without which a cluster stands still.
+func coreResources(rule admissionregistrationv1.RuleWithOperations) []string {
+	core := map[string][]string{
+		"":                    {"pods", "namespaces", "nodes", "services", "endpoints", "secrets", "configmaps", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "pods/binding", "bindings"},
+		"apps":                {"deployments", "replicasets", "daemonsets", "statefulsets"},
+		"batch":               {"jobs", "cronjobs"},
+		"coordination.k8s.io": {"leases"},
+		"discovery.k8s.io":    {"endpointslices"},
+	}
+	var found []string
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			if slices.Contains(core[group], resource) || strings.HasPrefix(resource, "*") && core[group] != nil {
+				found = append(found, strings.Trim(resource+"."+group, "."))
+			}
+		}
+	}
+	return found
+}
+
+// systemResources are those that kube-system has objects of.
+func systemResources(reach install.Reach) []string {
+	return slices.DeleteFunc(slices.Clone(reach.Namespaced), func(resource string) bool {
+		name, group, _ := strings.Cut(resource, ".")
+		name, _, _ = strings.Cut(name, "/")
+		return len(coreResources(admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, Resources: []string{name}}})) == 0
+	})
+}
+
+func groupNames(names []string) string {
+	var shown []string
+	for _, name := range names {
+		if name == "" {
+			name = "the core group"
+		}
+		shown = append(shown, name)
+	}
+	return strings.Join(shown, ", ")
+}

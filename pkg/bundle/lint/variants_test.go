@@ -1,0 +1,273 @@
+package lint
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+)
+
+// files are the objects of a bundle, by file, for a test to break.
+type files map[string]map[string]any
+
+func (f files) of(kind string) map[string]any {
+	for _, object := range f {
+		if object["kind"] == kind {
+			return object
+		}
+	}
+	return nil
+}
+
+func (f files) remove(kind string) {
+	for name, object := range f {
+		if object["kind"] == kind {
+			delete(f, name)
+		}
+	}
+}
+
+// at is what a path of fields and indices leads to in the ClusterServiceVersion.
+func (f files) at(path ...any) any {
+	var value any = f.of("ClusterServiceVersion")
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			value = value.(map[string]any)[step]
+		case int:
+			value = value.([]any)[step]
+		}
+	}
+	return value
+}
+
+func (f files) webhook() map[string]any {
+	return f.at("spec", "webhookdefinitions", 0).(map[string]any)
+}
+
+func (f files) rule() map[string]any { return f.webhook()["rules"].([]any)[0].(map[string]any) }
+
+// deployment is that of the first webhook.
+func (f files) deployment() map[string]any {
+	for _, d := range f.at("spec", "install", "spec", "deployments").([]any) {
+		if d.(map[string]any)["name"] == f.webhook()["deploymentName"] {
+			return d.(map[string]any)
+		}
+	}
+	panic("the example's webhook has no Deployment")
+}
+
+func (f files) pod() map[string]any {
+	pod, _, _ := unstructured.NestedFieldNoCopy(f.deployment(), "spec", "template", "spec")
+	return pod.(map[string]any)
+}
+
+func (f files) container() map[string]any { return f.pod()["containers"].([]any)[0].(map[string]any) }
+
+// another appends a copy of the first webhook.
+func (f files) another(change func(map[string]any)) {
+	copied := (&unstructured.Unstructured{Object: f.webhook()}).DeepCopy().Object
+	change(copied)
+	spec := f.at("spec").(map[string]any)
+	spec["webhookdefinitions"] = append(spec["webhookdefinitions"].([]any), copied)
+}
+
+func (f files) modes(supported ...string) {
+	var modes []any
+	for _, mode := range []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"} {
+		modes = append(modes, map[string]any{"type": mode, "supported": slices.Contains(supported, mode)})
+	}
+	f.at("spec").(map[string]any)["installModes"] = modes
+}
+
+func list(values ...any) []any { return values }
+
+type breakage struct {
+	name string
+	// on is the type of webhook that can be broken so; empty is any.
+	on   string
+	do   func(files)
+	want []string
+}
+
+const admission, conversion = "Admission", "Conversion"
+
+// breakages are what goes wrong with bundles. Each is done to every example that it can
+// be done to, and has to be found in each.
+var breakages = []breakage{
+	{"a field misspelt", "", func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
+	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
+	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
+	{"a mandatory field left out", "", func(f files) { delete(f.webhook(), "sideEffects") }, []string{"csv-schema"}},
+	{"a port out of range", "", func(f files) { f.webhook()["containerPort"] = 70000 }, []string{"csv-schema"}},
+	{"a port changed", "", func(f files) { f.webhook()["targetPort"] = 1234 }, []string{"undeclared-port"}},
+	{"a named port changed", "", func(f files) { f.webhook()["targetPort"] = "nobody" }, []string{"unnamed-port"}},
+	{"a Deployment renamed", "", func(f files) { f.deployment()["name"] = "renamed" }, []string{"unknown-deployment"}},
+	{"a webhook twice", "", func(f files) { f.another(func(map[string]any) {}) }, []string{"repeated-webhook-name"}},
+	{"two targets of one port", admission, func(f files) {
+		f.another(func(w map[string]any) { w["generateName"], w["targetPort"] = "another.example.com", 8443 })
+	}, []string{"ports-in-conflict"}},
+	{"a short name", admission, func(f files) { f.webhook()["generateName"] = "webhook" }, []string{"webhook-name"}},
+	{"a rule for all groups", admission, func(f files) { f.rule()["apiGroups"] = list("*") }, []string{"forbidden-rule"}},
+	{"a rule for OLM's group", admission, func(f files) { f.rule()["apiGroups"] = list("operators.coreos.com") }, []string{"forbidden-rule"}},
+	{"a rule for all resources", admission, func(f files) { f.rule()["resources"] = list("*") }, []string{"wildcard-rule"}},
+	{"a rule without operations", admission, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},
+	{"an operation that there is not", admission, func(f files) { f.rule()["operations"] = list("PATCH") }, []string{"rule-incomplete"}},
+	{"no rules", admission, func(f files) { delete(f.webhook(), "rules") }, []string{"no-rules"}},
+	{"side effects", admission, func(f files) { f.webhook()["sideEffects"] = "Some" }, []string{"side-effects"}},
+	{"a version of reviews that nobody speaks", "", func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},
+	{"an old version of reviews", "", func(f files) { f.webhook()["admissionReviewVersions"] = list("v1beta1") }, []string{"review-version-old"}},
+	{"a timeout beyond the bounds", admission, func(f files) { f.webhook()["timeoutSeconds"] = 31 }, []string{"timeout-range"}},
+	{"a long timeout", admission, func(f files) { f.webhook()["timeoutSeconds"] = 30 }, []string{"long-timeout"}},
+	{"a relative path", "", func(f files) { f.webhook()["webhookPath"] = "validate" }, []string{"webhook-path"}},
+	{"a policy in lower case", admission, func(f files) { f.webhook()["failurePolicy"] = "fail" }, []string{"webhook-value"}},
+	{"a selector that is none", admission, func(f files) {
+		f.webhook()["objectSelector"] = map[string]any{"matchExpressions": list(map[string]any{"key": "a", "operator": "In"})}
+	}, []string{"object-selector"}},
+	{"the pods of all namespaces", admission, func(f files) {
+		f.modes("AllNamespaces")
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["resources"], f.rule()["scope"] = list("pods"), "*"
+		f.rule()["apiGroups"], f.rule()["operations"] = list(""), list("*")
+		delete(f.webhook(), "objectSelector")
+	}, []string{"fail-on-core", "kube-system-covered", "self-deadlock"}},
+	{"cluster-scoped objects of one namespace", admission, func(f files) {
+		f.modes("OwnNamespace")
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes"), "*"
+	}, []string{"scope-escapes"}},
+	{"a conversion for one namespace", conversion, func(f files) { f.modes("AllNamespaces", "OwnNamespace") }, []string{"conversion-refused"}},
+	{"a conversion of nothing", conversion, func(f files) { delete(f.webhook(), "conversionCRDs") }, []string{"conversion-refused", "conversion-undeclared"}},
+	{"a conversion of what is not owned", conversion, func(f files) { f.webhook()["conversionCRDs"] = list("others.example.com") }, []string{"conversion-refused", "conversion-crd"}},
+	{"a conversion of what is not there", conversion, func(f files) { f.remove("CustomResourceDefinition") }, []string{"conversion-crd", "olm-bundle"}},
+	{"a conversion of one version", conversion, func(f files) {
+		spec := f.of("CustomResourceDefinition")["spec"].(map[string]any)
+		spec["versions"] = spec["versions"].([]any)[:1]
+	}, []string{"conversion-of-one-version"}},
+	{"a definition without schema", conversion, func(f files) {
+		version := f.of("CustomResourceDefinition")["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
+		delete(version, "schema")
+	}, []string{"crd-invalid"}},
+	{"a definition of old", conversion, func(f files) { f.of("CustomResourceDefinition")["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, []string{"crd-v1beta1"}},
+	{"a selector of other pods", "", func(f files) {
+		f.deployment()["spec"].(map[string]any)["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
+	}, []string{"selector-mismatch"}},
+	{"an account that nobody creates", "", func(f files) { f.pod()["serviceAccountName"] = "nobody" }, []string{"missing-service-account"}},
+	{"a Secret of another tool", "", func(f files) {
+		f.pod()["volumes"] = list(map[string]any{"name": "tls", "secret": map[string]any{"secretName": "issued"}})
+		f.container()["volumeMounts"] = list(map[string]any{"name": "tls", "mountPath": "/tls"})
+	}, []string{"missing-secret"}},
+	{"a variable from a Secret", "", func(f files) {
+		f.container()["env"] = list(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "issued", "key": "a"}}})
+	}, []string{"missing-secret"}},
+	{"one replica", admission, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.deployment()["spec"].(map[string]any)["replicas"] = 1
+	}, []string{"one-replica"}},
+	{"no budget", admission, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.remove("PodDisruptionBudget")
+	}, []string{"no-disruption-budget"}},
+	{"no readiness probe", admission, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		for _, c := range f.pod()["containers"].([]any) {
+			delete(c.(map[string]any), "readinessProbe")
+		}
+	}, []string{"no-readiness-probe"}},
+	{"no requests", "", func(f files) { delete(f.container(), "resources") }, []string{"olm-good-practices"}},
+	{"an unknown category", "", func(f files) { f.at("metadata", "annotations").(map[string]any)["categories"] = "Odds and Ends" }, []string{"olm-categories"}},
+	{"an unknown capability", "", func(f files) { f.at("metadata", "annotations").(map[string]any)["capabilities"] = "All of Them" }, []string{"olm-capabilities"}},
+	{"a name that is none", "", func(f files) { f.at("metadata").(map[string]any)["name"] = "A Name" }, []string{"olm-csv"}},
+	{"a budget of nothing", admission, func(f files) {
+		f.of("PodDisruptionBudget")["spec"].(map[string]any)["maxUnavailable"] = 0
+	}, []string{"olm-object"}},
+	{"a budget of old", admission, func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, []string{"olm-removed-apis"}},
+}
+
+func TestBrokenExamplesAreFound(t *testing.T) {
+	broken := map[string]int{}
+	for _, dir := range examples(t) {
+		for _, c := range breakages {
+			f := readFiles(t, dir)
+			if f.at("spec", "webhookdefinitions") == nil || !strings.Contains(f.webhook()["type"].(string), c.on) {
+				continue
+			}
+			broken[c.name]++
+			t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)+"/"+c.name, func(t *testing.T) {
+				c.do(f)
+				found := codes(Run(inspect(t, f)))
+				for _, want := range c.want {
+					if !slices.Contains(found, want) {
+						t.Errorf("%s is not found, but %v", want, found)
+					}
+				}
+			})
+		}
+	}
+	for _, c := range breakages {
+		if broken[c.name] == 0 {
+			t.Errorf("%s was done to no example", c.name)
+		}
+	}
+}
+
+// TestEveryCheckFindsSomething: a check that no breakage trips says nothing.
+func TestEveryCheckFindsSomething(t *testing.T) {
+	elsewhere := []string{
+		// Broken by the text of a file, in the tests of pkg/bundle.
+		"not-a-bundle", "too-big", "broken-file", "not-an-object", "no-csv", "several-csvs", "repeated-field", "several-objects", "stray-file",
+		"unused-waiver",   // below
+		"olm-operatorhub", // what the waivers of the examples are for
+	}
+	for _, c := range Checks() {
+		tripped := slices.ContainsFunc(breakages, func(b breakage) bool { return slices.Contains(b.want, c.Code) })
+		if !tripped && !slices.Contains(elsewhere, c.Code) {
+			t.Errorf("no breakage trips %s", c.Code)
+		}
+	}
+}
+
+func readFiles(t *testing.T, dir string) files {
+	t.Helper()
+	all := files{}
+	names, err := filepath.Glob(dir + "/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := yaml.Unmarshal(text, &object); err != nil {
+			t.Fatal(err)
+		}
+		relative, err := filepath.Rel(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.ToSlash(relative)] = object
+	}
+	return all
+}
+
+func inspect(t *testing.T, f files) *bundle.Bundle {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for name, object := range f {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys[name] = &fstest.MapFile{Data: text, Mode: fs.ModePerm}
+	}
+	return bundle.InspectFS(fsys, "test")
+}

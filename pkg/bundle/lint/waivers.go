@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Waiver is a finding that somebody has looked at and takes as it is.
+type Waiver struct {
+	Code string `json:"code"`
+	// Path limits the waiver to the fields that begin with it; empty is all of them.
+	Path string `json:"path,omitempty"`
+	// File limits the waiver to a file of the bundle.
+	File string `json:"file,omitempty"`
+	// What limits the waiver to the findings that say so, somewhere in their text: a check
+	// of OLM's library finds many things.
+	What string `json:"what,omitempty"`
+	// Reason is shown beside every finding that is waived.
+	Reason string `json:"reason"`
+}
+
+var waiverChecks = []Check{{
+	Code: "unused-waiver", Level: Warning, Basis: Policy,
+	Explain: `The waiver matches no finding: what it was for has been mended, or has moved to another field or file. Remove it, so that the mistake is found
+when it comes back.`,
+	find: func(*subject) []mistake { return nil }, // it is about the other findings: see waive
+}}
+
+// ReadWaivers reads a file of waivers. A file that does not exist holds none.
+func ReadWaivers(file string) ([]Waiver, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var content struct {
+		Waivers []Waiver `json:"waivers"`
+	}
+	if err := yaml.UnmarshalStrict(text, &content); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for i, w := range content.Waivers {
+		if _, known := Find(w.Code); !known {
+			return nil, fmt.Errorf("%s: waivers[%d].code is %q, which is no code of a finding: bundle explain lists them", file, i, w.Code)
+		}
+		if strings.TrimSpace(w.Reason) == "" {
+			return nil, fmt.Errorf("%s: waivers[%d] has no reason: say why %s is no mistake here", file, i, w.Code)
+		}
+	}
+	return content.Waivers, nil
+}
+
+// waive marks the findings that are waived, and adds one for each waiver that nothing matched.
+func waive(findings []Finding, waivers []Waiver) []Finding {
+	for i, w := range waivers {
+		used := false
+		for j := range findings {
+			if f := &findings[j]; w.covers(*f) {
+				f.Waived, used = w.Reason, true
+			}
+		}
+		if !used {
+			findings = append(findings, Finding{
+				Level: Warning, Code: "unused-waiver", Basis: Policy, Path: fmt.Sprintf("waivers[%d]", i),
+				What: fmt.Sprintf("the waiver of %s matches no finding", w.Code), WayOut: "remove it",
+			})
+		}
+	}
+	return findings
+}
+
+func (w Waiver) covers(f Finding) bool {
+	return w.Code == f.Code && strings.HasPrefix(f.Path, w.Path) && (w.File == "" || w.File == f.File) && strings.Contains(f.What, w.What)
+}

@@ -1,0 +1,140 @@
+package show
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+)
+
+func read(t *testing.T, example string) *bundle.Bundle {
+	t.Helper()
+	b, err := bundle.Read("../../../examples/" + example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestText(t *testing.T) {
+	var got bytes.Buffer
+	Of(read(t, "crdconversion/bundle-v2"), nil).Print(&got)
+	const want = `crdconversion.v2.0.0, Caches 2.0.0 (../../../examples/crdconversion/bundle-v2)
+can watch: AllNamespaces
+replaces: crdconversion.v1.0.0
+
+Webhooks
+  TYPE         INTERCEPTS                                WHERE               ON FAILURE   TIMEOUT   NAME
+  Conversion   converts caches.crdconversion.example.com   wherever they are   Fail                   caches.crdconversion.example.com
+
+Rollout
+`
+	// Only the beginning: what follows is of the same making, and the example's own affair.
+	if diff := cmp.Diff(fields(want), fields(got.String())[:len(fields(want))]); diff != "" {
+		t.Errorf("(-want +got)\n%s\n%s", diff, got.String())
+	}
+	for _, part := range []string{"1. crdconversion-webhook, ", "└─ serves, then goes live: caches.crdconversion.example.com", "  ↓\n", "v2 (stored)"} {
+		if !strings.Contains(got.String(), part) {
+			t.Errorf("%q is not in\n%s", part, got.String())
+		}
+	}
+}
+
+// fields leaves out how wide the columns are.
+func fields(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return lines
+}
+
+func TestWhatIsInterceptedWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		example string
+		watch   []string
+		want    Webhook
+	}{
+		"Namespaces themselves": {"projectpolicy/bundle", nil, Webhook{
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
+			Where: "every Namespace, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"cluster-scoped objects": {"volumelabels/bundle-one-process", nil, Webhook{
+			Type: "Mutating", Name: "persistentvolumes.volumelabels.example.com", Deployment: "volumelabels", Intercepts: []string{"CREATE persistentvolumes"},
+			Where: "in the whole cluster", OnFailure: "Ignore", TimeoutSeconds: 5,
+		}},
+		"pods of namespaces still unknown": {"poddefaults/bundle", nil, Webhook{
+			Type: "Mutating", Name: "pods.poddefault.admission.kubeflow.org", Deployment: "poddefaults-webhook", Intercepts: []string{"CREATE pods"},
+			Where: "in the watched namespaces, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"pods of two namespaces": {"poddefaults/bundle", []string{"a", "b"}, Webhook{
+			Type: "Mutating", Name: "pods.poddefault.admission.kubeflow.org", Deployment: "poddefaults-webhook", Intercepts: []string{"CREATE pods"},
+			Where: "in a, b, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]Webhook{c.want}, Of(read(t, c.example), c.watch).Webhooks); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	s := Summary{Name: "shop", Rollout: []Step{
+		{Deployment: "first", Webhooks: []string{"a.example.com", "b.example.com"}}, {Deployment: "second"}, {Deployment: "third"},
+	}}
+	for name, c := range map[string]struct {
+		write func(io.Writer)
+		want  string
+	}{
+		"mermaid": {s.Mermaid, `flowchart TD
+  d0["first"]
+  w0_0(["a.example.com"])
+  d0 --> w0_0
+  w0_1(["b.example.com"])
+  d0 --> w0_1
+  d1["second"]
+  w0_0 --> d1
+  w0_1 --> d1
+  d2["third"]
+  d1 --> d2
+`},
+		"dot": {s.Dot, `digraph "shop" {
+  d0 [label="first", shape=box];
+  w0_0 [label="a.example.com", shape=ellipse];
+  d0 -> w0_0;
+  w0_1 [label="b.example.com", shape=ellipse];
+  d0 -> w0_1;
+  d1 [label="second", shape=box];
+  w0_0 -> d1;
+  w0_1 -> d1;
+  d2 [label="third", shape=box];
+  d1 -> d2;
+}
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			c.write(&got)
+			if diff := cmp.Diff(c.want, got.String()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	s := Of(read(t, "volumelabels/bundle-one-process"), nil)
+	want := []Permission{
+		{"volumelabels-controller", "cluster", "get,list,watch,patch", "persistentvolumes"},
+		{"volumelabels-controller", "watched namespaces", "create,get,update", "leases.coordination.k8s.io"},
+	}
+	if diff := cmp.Diff(want, s.Permissions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
