@@ -76,6 +76,7 @@ type Controller struct {
 
 	writes   writes   // what caches have yet to show
 	contests contests // repairs that another client undid
+	turns    turns    // of the versions of one operator
 }
 
 // New wires the informers to the queue; Run starts them.

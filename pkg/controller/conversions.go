@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +17,9 @@ import (
 )
 
 // convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
-// to convert, and those that its Services convert already.
-func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*apiextensionsv1.CustomResourceDefinition {
+// to convert, and those that its Services, or its owners' of older versions, convert
+// already.
+func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) map[string]*apiextensionsv1.CustomResourceDefinition {
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
@@ -26,10 +28,9 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion) m
 			}
 		}
 	}
-	owner := ownerID(csv.Namespace, csv.Name)
 	for _, crd := range c.caches.crds.by(byConverter, csv.Namespace) {
 		_, name := install.ConvertedBy(crd)
-		for _, service := range c.caches.services.ofOwner(owner) {
+		for _, service := range c.caches.services.ofOwners(owners) {
 			if service.Name == name {
 				found[crd.Name] = crd
 			}
@@ -38,9 +39,9 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion) m
 	return found
 }
 
-// otherConverters are the Services of other ClusterServiceVersions that convert any
-// of the definitions, as namespace/name.
-func (c *Controller) otherConverters(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
+// otherConverters are the Services of other ClusterServiceVersions than these that
+// convert any of the definitions, as namespace/name.
+func (c *Controller) otherConverters(own []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	others := map[string]bool{}
 	for _, crd := range crds {
 		namespace, name := install.ConvertedBy(crd)
@@ -49,7 +50,7 @@ func (c *Controller) otherConverters(csv *operatorsv1alpha1.ClusterServiceVersio
 			continue
 		}
 		for _, owner := range ownersOf(service) {
-			if owner != ownerID(csv.Namespace, csv.Name) && len(c.caches.csvs.ofOwner(owner)) > 0 {
+			if !slices.Contains(own, owner) && len(c.caches.csvs.ofOwner(owner)) > 0 {
 				others[namespace+"/"+name] = true
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -29,13 +30,24 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if !c.manages(csv) {
 		return time.Time{}, nil
 	}
-	if !c.writes.shown(k, c.caches, c.now()) {
+	relatives := c.lineage(csv)
+	if !relatives.Alone() {
+		defer c.turns.take(k.namespace)()
+		if csv = c.caches.csvs.get(k.namespace, k.name); csv == nil {
+			return time.Time{}, nil // its going wakes nobody: the relatives are looked at for it
+		}
+		relatives = c.lineage(csv)
+	}
+	if !c.shown(k, relatives) {
 		return time.Time{}, errNotYet
 	}
 	if c.leaving(csv) {
-		return c.finalize(ctx, k, csv)
+		return c.finalize(ctx, k, csv, relatives)
 	}
-	s := c.observe(csv)
+	if newer := c.successor(relatives); newer != nil {
+		return c.lookAtReplaced(ctx, k, csv, relatives, newer.Name)
+	}
+	s := c.observe(csv, relatives)
 	if marked, err := c.mark(ctx, k, s); marked || err != nil {
 		return time.Time{}, err
 	}
@@ -44,6 +56,17 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return plan.NextLook, c.report(ctx, k, s, plan)
+}
+
+// shown tells whether the caches show what was written for a ClusterServiceVersion, and
+// for the other versions of its operator.
+func (c *Controller) shown(k key, l lineage.Lineage) bool {
+	for _, relative := range slices.Concat(l.Older, l.Newer) {
+		if !c.writes.shown(key{csvKind, relative.Namespace, relative.Name}, c.caches, c.now()) {
+			return false
+		}
+	}
+	return c.writes.shown(k, c.caches, c.now())
 }
 
 // manages tells which ClusterServiceVersions are looked after: neither copies nor

@@ -18,10 +18,11 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Policy:   c.Rollout,
 		Failure:  s.failure,
 		Verdict:  s.verdict,
+		Upgrade:  s.upgrade,
 		Observed: s.observed,
 		Previous: s.status,
 	}
-	if in.Failure != nil || !in.Verdict.Passes() {
+	if in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits() {
 		return rollout.Next(in, now), nil
 	}
 	c.nameServices(s)

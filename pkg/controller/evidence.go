@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -25,7 +27,7 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 	if facts.Secret, err = c.liveSecret(ctx, s, facts.Blank.Name); err != nil {
 		return err
 	}
-	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(s.csv)).String()}
+	owned := metav1.ListOptions{LabelSelector: install.OwnedByAny(append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...)).String()}
 	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, owned)
 	if err != nil {
 		return err

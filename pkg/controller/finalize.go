@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -25,19 +27,21 @@ import (
 //
 // What to remove is asked of the API server, not of the caches: one that does not
 // show yet what was just created would leave it behind for ever.
-func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion) (time.Time, error) {
+//
+// A version that replaces another and goes before that one does gives it back what it
+// took over.
+func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
 	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
 		return time.Time{}, nil
 	}
-	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
-	admission := c.Kube.AdmissionregistrationV1()
-	if err := admission.ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+	var heir *operatorsv1alpha1.ClusterServiceVersion
+	if csv.DeletionTimestamp != nil {
+		heir = relatives.Heir()
+	}
+	if err := c.unregister(ctx, csv, heir); err != nil {
 		return time.Time{}, err
 	}
-	if err := admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
-		return time.Time{}, err
-	}
-	if ended, err := c.endConversions(ctx, k, csv); !ended {
+	if ended, err := c.endConversions(ctx, k, csv, relatives); !ended {
 		return c.now().Add(countPause), err
 	}
 	c.log.WithFields(k.fields()).Info("webhooks are unregistered")
@@ -47,14 +51,37 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	return time.Time{}, c.release(ctx, csv)
 }
 
+// unregister takes all registrations of a ClusterServiceVersion out of service but for
+// those that the heir wants.
+func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion) error {
+	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
+	admission := c.Kube.AdmissionregistrationV1()
+	if heir != nil {
+		if err := c.bequeath(ctx, csv, heir, owned); err != nil {
+			return err
+		}
+	}
+	if err := admission.ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+		return err
+	}
+	return admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned)
+}
+
 // countPause is how often to look whether the objects that hold up an uninstallation
 // are gone: the manager does not watch them.
 const countPause = 15 * time.Second
 
 // endConversions takes the CustomResourceDefinitions back to no conversion. Where
 // objects would lose fields, the finalizer stays, and with it what converts them.
-func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion) (ended bool, err error) {
-	crds := c.convertible(csv)
+//
+// Those that another version of the operator converts, or will, are not ended.
+func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (ended bool, err error) {
+	crds := c.convertible(csv, []string{ownerID(csv.Namespace, csv.Name)})
+	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
+		if relative.DeletionTimestamp == nil {
+			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool { return converts(relative, name) })
+		}
+	}
 	services := map[string]bool{}
 	for _, s := range c.caches.services.ofOwner(ownerID(csv.Namespace, csv.Name)) {
 		services[s.Name] = true

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -30,6 +32,7 @@ type snapshot struct {
 	verdict  install.Verdict
 	observed rollout.Observed
 	rollout  *managerv1alpha1.WebhookRollout
+	upgrade  rollout.Upgrade
 
 	services map[string]string                    // names of the Services, by Deployment
 	secrets  map[string]*corev1.Secret            // by name
@@ -39,8 +42,8 @@ type snapshot struct {
 }
 
 // observe reads the caches; nothing else.
-func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snapshot {
-	owner := ownerID(csv.Namespace, csv.Name)
+func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) *snapshot {
+	owners := ownerIDs(csv, relatives.Older)
 	s := &snapshot{
 		csv:     csv,
 		config:  c.config(csv),
@@ -49,15 +52,15 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 		minted:  map[string]certs.Generation{},
 		taken:   map[string]bool{},
 		observed: rollout.Observed{
-			Deployments:  byName(c.caches.deployments.ofOwner(owner)),
-			Services:     byName(c.caches.services.ofOwner(owner)),
+			Deployments:  byName(c.caches.deployments.ofOwners(owners)),
+			Services:     byName(c.caches.services.ofOwners(owners)),
 			Slices:       map[string][]*discoveryv1.EndpointSlice{},
 			Pods:         map[string][]*corev1.Pod{},
-			Roles:        byName(c.caches.roles.ofOwner(owner)),
-			RoleBindings: byName(c.caches.roleBindings.ofOwner(owner)),
-			Validating:   c.caches.validating.ofOwner(owner),
-			Mutating:     c.caches.mutating.ofOwner(owner),
-			CRDs:         c.convertible(csv),
+			Roles:        byName(c.caches.roles.ofOwners(owners)),
+			RoleBindings: byName(c.caches.roleBindings.ofOwners(owners)),
+			Validating:   c.caches.validating.ofOwners(owners),
+			Mutating:     c.caches.mutating.ofOwners(owners),
+			CRDs:         c.convertible(csv, owners),
 			Populated:    map[string]bool{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
@@ -66,7 +69,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 	}
 	s.verdict = install.Check(install.Facts{
 		CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace)),
-		CRDs: s.observed.CRDs, Converters: c.otherConverters(csv, s.observed.CRDs),
+		CRDs: s.observed.CRDs, Converters: c.otherConverters(owners, s.observed.CRDs),
 	})
 	if s.rollout != nil {
 		s.status = s.rollout.Status
@@ -76,11 +79,12 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion) *snap
 		s.failure = s.scope.Supported(csv)
 		s.observed.Uncovered = s.scope.Unlabelled(c.caches.namespaces.all())
 	}
-	for _, slice := range c.caches.slices.ofOwner(owner) {
+	for _, slice := range c.caches.slices.ofOwners(owners) {
 		service := slice.Labels[discoveryv1.LabelServiceName]
 		s.observed.Slices[service] = append(s.observed.Slices[service], slice)
 	}
-	c.observePods(s, owner)
+	c.observePods(s, owners)
+	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
 	return s
 }
 
@@ -90,8 +94,8 @@ func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) instal
 }
 
 // observePods gives each Deployment the pods that its selector matches.
-func (c *Controller) observePods(s *snapshot, owner string) {
-	pods := c.caches.pods.ofOwner(owner)
+func (c *Controller) observePods(s *snapshot, owners []string) {
+	pods := c.caches.pods.ofOwners(owners)
 	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
@@ -110,8 +114,7 @@ func (c *Controller) observePods(s *snapshot, owner string) {
 func (c *Controller) nameServices(s *snapshot) {
 	s.services = map[string]string{}
 	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		alternate := s.observed.Services[install.AlternateServiceName(s.csv, spec.Name)] != nil
-		name := install.ServiceName(s.csv, spec.Name, s.taken[spec.Name], alternate)
+		name := s.serviceName(spec.Name)
 		s.services[spec.Name] = name
 		secret := names.Secret(name)
 		if _, learned := s.secrets[secret]; !learned {
@@ -120,6 +123,17 @@ func (c *Controller) nameServices(s *snapshot) {
 			}
 		}
 	}
+}
+
+// serviceName is the Service of a Deployment: the one that there is under another name
+// than the usual, if only of a replaced version, or else the usual.
+func (s *snapshot) serviceName(deployment string) string {
+	for _, csv := range append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...) {
+		if s.observed.Services[install.AlternateServiceName(csv, deployment)] != nil {
+			return install.ServiceName(csv, deployment, false, true)
+		}
+	}
+	return install.ServiceName(s.csv, deployment, s.taken[deployment], false)
 }
 
 // learn adds to the snapshot what the API server answered: an object that is there
@@ -154,7 +168,7 @@ func (s *snapshot) learnService(o *corev1.Service) {
 func (s *snapshot) mayClaim(o rollout.Object) string {
 	owners := o.GetOwnerReferences()
 	for _, owner := range owners {
-		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && owner.Name == s.csv.Name {
+		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && (owner.Name == s.csv.Name || s.replaces(owner.Name)) {
 			return ""
 		}
 	}
@@ -167,6 +181,10 @@ func (s *snapshot) mayClaim(o rollout.Object) string {
 		return fmt.Sprintf("%s is not the manager's", rollout.KeyOf(o))
 	}
 	return ""
+}
+
+func (s *snapshot) replaces(csv string) bool {
+	return slices.ContainsFunc(s.upgrade.From, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == csv })
 }
 
 func byName[T rollout.Object](objects []T) map[string]T {

@@ -15,6 +15,16 @@ import (
 // namespace and its name as a label value.
 func ownerID(namespace, csv string) string { return namespace + "/" + names.LabelValue(csv) }
 
+// ownerIDs are those of a ClusterServiceVersion and of the versions that it takes over
+// from.
+func ownerIDs(csv *operatorsv1alpha1.ClusterServiceVersion, older []*operatorsv1alpha1.ClusterServiceVersion) []string {
+	ids := []string{ownerID(csv.Namespace, csv.Name)}
+	for _, c := range older {
+		ids = append(ids, ownerID(c.Namespace, c.Name))
+	}
+	return ids
+}
+
 // ownersOf are the ClusterServiceVersions that an object belongs to, by its owner
 // references, its owner labels, or, for what Kubernetes derives from derived
 // objects, the labels that those pass on.

@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -18,6 +19,8 @@ const (
 	// byCRD indexes ClusterServiceVersions by the CustomResourceDefinitions that they
 	// convert.
 	byCRD = "crd"
+	// byReplaced indexes ClusterServiceVersions by the versions that they replace.
+	byReplaced = "replaced"
 	// byConverter indexes CustomResourceDefinitions by the namespace of the Service that
 	// converts them.
 	byConverter = "converter"
@@ -33,6 +36,15 @@ var indexers = cache.Indexers{
 			}
 		}
 		return crds, nil
+	},
+	byReplaced: func(o any) ([]string, error) {
+		var replaced []string
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+			for _, name := range lineage.Replaced(csv) {
+				replaced = append(replaced, csv.Namespace+"/"+name)
+			}
+		}
+		return replaced, nil
 	},
 	byConverter: func(o any) ([]string, error) {
 		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
@@ -80,6 +92,25 @@ func (s store[T]) in(namespace string) []T { return s.by(cache.NamespaceIndex, n
 
 // ofOwner is everything that says it belongs to the ClusterServiceVersion.
 func (s store[T]) ofOwner(owner string) []T { return s.by(byOwner, owner) }
+
+// ofOwners is everything that says it belongs to any of the ClusterServiceVersions,
+// each object once.
+func (s store[T]) ofOwners(owners []string) []T {
+	if len(owners) == 1 {
+		return s.ofOwner(owners[0])
+	}
+	var all []T
+	seen := map[string]bool{}
+	for _, owner := range owners {
+		for _, o := range s.ofOwner(owner) {
+			if k := o.GetNamespace() + "/" + o.GetName(); !seen[k] {
+				seen[k] = true
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
 
 // all is everything.
 func (s store[T]) all() []T {

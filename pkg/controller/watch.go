@@ -22,7 +22,7 @@ func (c *Controller) watch() error {
 		informer cache.SharedIndexInformer
 		changed  func(before, after rollout.Object)
 	}{
-		{c.caches.csvs.informer, c.ownersChanged},
+		{c.caches.csvs.informer, c.versionChanged},
 		{c.caches.rollouts.informer, c.ownersChanged},
 		{c.caches.deployments.informer, c.ownersChanged},
 		{c.caches.pods.informer, c.ownersChanged},

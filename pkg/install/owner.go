@@ -1,7 +1,11 @@
 package install
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -20,6 +24,22 @@ func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string
 	}
 }
 
+// OwnedByAny selects what is derived from any of some ClusterServiceVersions of one
+// namespace.
+func OwnedByAny(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selector {
+	shared := OwnerLabels(csvs[0])
+	delete(shared, vocabulary.LabelOwner)
+	var owners []string
+	for _, csv := range csvs {
+		owners = append(owners, names.LabelValue(csv.Name))
+	}
+	requirement, err := labels.NewRequirement(vocabulary.LabelOwner, selection.In, owners)
+	if err != nil {
+		panic(err) // label values are made to fit
+	}
+	return labels.SelectorFromSet(shared).Add(*requirement)
+}
+
 // ownerReference lets garbage collection remove a namespaced object after its
 // ClusterServiceVersion. It does not block the deletion of the owner: the
 // finalizer takes the webhooks out first, nothing else needs to wait.
@@ -36,18 +56,39 @@ func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerRe
 }
 
 // Own makes an object the ClusterServiceVersion's, in place of one of the same name
-// that was deleted. It tells whether the object was not that already.
+// that was deleted. A version of the operator that is still there stays an owner
+// beside it: the object must survive whichever of the two goes first. Own tells whether
+// the object was not that already.
 func Own(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	if OwnedBy(object, csv) {
+		return false
+	}
 	var owners []metav1.OwnerReference
 	for _, owner := range object.GetOwnerReferences() {
-		if owner.UID == csv.UID {
-			return false
-		}
 		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind || owner.Name != csv.Name {
 			owners = append(owners, owner)
 		}
 	}
 	object.SetOwnerReferences(append(owners, ownerReference(csv)))
+	object.SetLabels(merged(object.GetLabels(), OwnerLabels(csv)))
+	return true
+}
+
+// OwnedBy tells whether an object is the ClusterServiceVersion's by its owner reference
+// and its labels: while a version replaces another, the labels tell which of the two
+// has the object in hand.
+func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return Labelled(object, csv) && slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == csv.UID })
+}
+
+// Labelled tells whether an object bears the labels of the ClusterServiceVersion.
+func Labelled(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	labels := object.GetLabels()
+	for label, value := range OwnerLabels(csv) {
+		if labels[label] != value {
+			return false
+		}
+	}
 	return true
 }
 

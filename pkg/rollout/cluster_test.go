@@ -204,3 +204,15 @@ func (c *cluster) refuse(key, message string) {
 	}
 	c.Observed.Refused[key] = message
 }
+
+// validatingNamed is the live registration of the webhook of that generateName.
+func (c *cluster) validatingNamed(generateName string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	c.t.Helper()
+	for _, v := range c.Observed.Validating {
+		if v.GenerateName == generateName+"-" {
+			return v
+		}
+	}
+	c.t.Fatalf("webhook %s is not registered", generateName)
+	return nil
+}

@@ -38,12 +38,21 @@ func (p *planner) convert(d install.Deployment, w install.Webhook, backend progr
 	return p.reachability(d, w, "", since, backend)
 }
 
-// unconverted are the conversions that are not registered with this webhook.
+// unconverted are the conversions that are not registered with this webhook. One that is
+// as an older version has it stays so until this one serves it.
 func (p *planner) unconverted(w install.Webhook) []install.Conversion {
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
-		return live != nil && converted(live, c)
+		return live != nil && converted(live, c) && (len(p.Upgrade.From) == 0 || calledAlike(live, c))
 	})
+}
+
+// calledAlike tells whether a definition calls its webhook as a conversion wants it,
+// whatever it trusts.
+func calledAlike(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+	is, wanted := live.Spec.Conversion.Webhook, c.Spec.Webhook
+	return equality.Semantic.DeepEqual(is.ClientConfig.Service, wanted.ClientConfig.Service) &&
+		slices.Equal(is.ConversionReviewVersions, wanted.ConversionReviewVersions)
 }
 
 // converted tells whether a definition names the Service of a conversion.
@@ -94,13 +103,7 @@ func crdKey(name string) string {
 // unconvertStale ends the conversions that the ClusterServiceVersion does not
 // declare any more.
 func (p *planner) unconvertStale() {
-	var stale []*apiextensionsv1.CustomResourceDefinition
-	for _, crd := range p.Observed.CRDs {
-		if !p.converts(crd.Name) {
-			stale = append(stale, crd)
-		}
-	}
-	ended := EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Populated, false)
+	ended := p.endedConversions()
 	for _, step := range ended.Steps {
 		p.take(step)
 	}

@@ -17,6 +17,10 @@ import (
 func (p *planner) hold() {
 	why := p.Verdict.Mistakes()
 	first(&why, p.Verdict.Unmet())
+	first(&why, p.Upgrade.NotUpgradeable)
+	first(&why, p.Upgrade.NotReady)
+	first(&why, p.forbidden)
+	first(&why, "it takes over when the version that it replaces is ready for it")
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}

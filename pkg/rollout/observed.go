@@ -67,6 +67,7 @@ type Input struct {
 	Policy  Policy
 	Failure *scope.Failure // why there is no scope to install into; nil when there is
 	Verdict install.Verdict
+	Upgrade Upgrade
 	Desired install.Desired
 	// Certificates are the facts about the serving certificates, by Deployment.
 	Certificates map[string]managerv1alpha1.CertificateStatus

@@ -39,6 +39,14 @@ var (
 		"install timeout"}
 	phaseUnhealthy = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy,
 		""}
+	phaseNotUpgradeable = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+		"operator is not upgradeable: "}
+	phaseReplacing = Phase{operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced,
+		"being replaced by csv: "}
+	phaseFailingForward = Phase{operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced,
+		"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "}
+	phaseReplaced = Phase{operatorsv1alpha1.CSVPhaseDeleting, operatorsv1alpha1.CSVReasonReplaced,
+		"has been replaced by a newer ClusterServiceVersion that has successfully installed."}
 )
 
 func (p Phase) because(cause string) Phase {
@@ -56,6 +64,11 @@ type facts struct {
 	timedOut  string // what has not been complete for longer than the timeout
 	unhealthy string // what broke after it was complete
 	reinstall bool   // a Deployment that exists is being changed
+
+	notUpgradeable string // what the operator says that does not want to be replaced
+	notReady       string // why a replaced version cannot be replaced yet
+	replacedBy     string // the version that replaces this one
+	failForward    bool   // a failed version may be replaced
 }
 
 // transitions walks from the phase that the ClusterServiceVersion is in as far as
@@ -75,13 +88,22 @@ func transitions(from Phase, f facts) []Phase {
 
 // next is the phase after the given one.
 func next(from Phase, f facts) Phase {
+	if f.replacedBy != "" {
+		if to, replaced := replacing(from, f); replaced {
+			return to
+		}
+	}
 	switch {
 	case f.failure != nil:
 		return *f.failure
-	case from.Phase == "" || isStable(from):
+	case from.Phase == "" || isStable(from) || isBeingReplaced(from):
 		return phaseUnknown
+	case f.notUpgradeable != "":
+		return phaseNotUpgradeable.because(f.notUpgradeable)
 	case f.unmet != "":
 		return phaseUnmet.because(": " + f.unmet)
+	case f.notReady != "":
+		return phaseUnknown.because(": " + f.notReady)
 	}
 	switch from.Phase {
 	case operatorsv1alpha1.CSVPhasePending:
@@ -95,6 +117,26 @@ func next(from Phase, f facts) Phase {
 	default:
 		return afterFailed(from, f)
 	}
+}
+
+// replacing is the phase of a version that a newer one may replace.
+func replacing(from Phase, f facts) (to Phase, replaced bool) {
+	switch {
+	case isBeingReplaced(from):
+		return from, true
+	case from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
+		return phaseReplacing.because(f.replacedBy), true
+	case from.Phase == operatorsv1alpha1.CSVPhaseFailed && f.failForward:
+		return phaseFailingForward.because(f.replacedBy), true
+	default:
+		return from, false
+	}
+}
+
+// isBeingReplaced tells the phases of a version that a newer one replaces. When that one
+// goes, the installation begins anew.
+func isBeingReplaced(p Phase) bool {
+	return p.Phase == operatorsv1alpha1.CSVPhaseReplacing || p.Phase == operatorsv1alpha1.CSVPhaseDeleting
 }
 
 // isStable tells the failures that only a change of the ClusterServiceVersion or
@@ -171,6 +213,7 @@ func (p *planner) extended() bool {
 // facts gathers what the decision came to.
 func (p *planner) facts() facts {
 	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall || p.extended()}
+	p.upgradeFacts(&f)
 	switch {
 	case p.Failure != nil:
 		f.failure = &Phase{operatorsv1alpha1.CSVPhaseFailed, p.Failure.Reason, p.Failure.Message}

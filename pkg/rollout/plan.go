@@ -3,6 +3,8 @@ package rollout
 import (
 	"time"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -28,7 +30,8 @@ type Plan struct {
 // the ClusterServiceVersion, nothing is written: what is live stays as it is.
 func Next(in Input, now time.Time) Plan {
 	p := planner{Input: in, now: now}
-	if in.Failure == nil && in.Verdict.Passes() {
+	p.unregistered = p.lastUnregistered()
+	if in.Failure == nil && in.Verdict.Passes() && p.mayBegin() {
 		p.install()
 	} else {
 		p.hold()
@@ -46,6 +49,9 @@ type planner struct {
 	relaxed     string // why the order of the Deployments was given up; empty when it was not
 	reinstall   bool   // a Deployment that exists is being changed
 	inUse       string // conversions that are not declared any more and cannot end yet
+	forbidden   string // why this version must not take over from an older one
+
+	unregistered time.Time // when the upgrade last took a webhook out of service
 }
 
 // deploymentView is what a Deployment came to.
@@ -70,6 +76,10 @@ func (w webhookView) live() bool { return !w.registered.IsZero() }
 // install walks the Deployments in their order. Each one's webhooks go live before
 // the next Deployment starts, unless it takes too long.
 func (p *planner) install() {
+	if len(p.Upgrade.From) > 0 {
+		p.unregisterStale()
+		p.unconvertStale()
+	}
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {
@@ -82,8 +92,10 @@ func (p *planner) install() {
 			blocker = view.name
 		}
 	}
-	p.unregisterStale()
-	p.unconvertStale()
+	if len(p.Upgrade.From) == 0 {
+		p.unregisterStale()
+		p.unconvertStale()
+	}
 	for _, pod := range p.Nudges {
 		p.take(Step{Verb: Nudge, Object: pod, Live: pod})
 	}
@@ -92,6 +104,9 @@ func (p *planner) install() {
 // rollOut writes what one Deployment and its webhooks need, and looks how far they are.
 func (p *planner) rollOut(d install.Deployment) deploymentView {
 	name := d.Object.Name
+	if p.clear(d) && p.startsAnew(p.Observed.Deployments[name]) {
+		return p.keepUntilCleared(d)
+	}
 	if d.Service != nil {
 		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
@@ -119,26 +134,39 @@ func (p *planner) progressOf(d install.Deployment) progress {
 }
 
 // postpone leaves a Deployment that does not exist yet to a later pass. One that
-// exists is looked after all the same.
+// exists is looked after all the same, unless it is still as an older version has it.
 func (p *planner) postpone(d install.Deployment, blocker string) {
-	if p.Observed.Deployments[d.Object.Name] != nil {
+	if !p.startsAnew(p.Observed.Deployments[d.Object.Name]) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
 	}
-	message := "starts after deployment " + blocker + " and its webhooks"
-	view := deploymentView{name: d.Object.Name, progress: progress{
-		state: managerv1alpha1.DeploymentPending, reason: "EarlierDeployment", message: message,
-	}}
+	p.deployments = append(p.deployments, p.notYet(d, "EarlierDeployment", "starts after deployment "+blocker+" and its webhooks"))
+}
+
+// keepUntilCleared leaves a Deployment as an older version has it until no API server
+// calls a webhook any more that it would not serve.
+func (p *planner) keepUntilCleared(d install.Deployment) deploymentView {
+	return p.notYet(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
+}
+
+// notYet is a Deployment that this version has not started. Webhooks that an older one
+// registered stay in service, and are looked after.
+func (p *planner) notYet(d install.Deployment, reason, message string) deploymentView {
+	view := deploymentView{name: d.Object.Name, progress: progress{state: managerv1alpha1.DeploymentPending, reason: reason, message: message}}
 	for _, w := range d.Webhooks {
-		view.webhooks = append(view.webhooks, waiting(w, "EarlierDeployment", message))
+		if w.Description.Type != operatorsv1alpha1.ConversionWebhook && p.registered(w) == nil {
+			view.webhooks = append(view.webhooks, waiting(w, reason, message))
+			continue
+		}
+		view.webhooks = append(view.webhooks, p.register(d, w, view.progress))
 	}
-	p.deployments = append(p.deployments, view)
+	return view
 }
 
 // want puts the write that makes an object as desired into the plan, if there is
 // one to do.
 func (p *planner) want(desired, live Object) bool {
-	step, ok := stepTo(desired, live, p.Observed, p.now)
+	step, ok := stepTo(p.sharing(desired, live), live, p.Observed, p.now)
 	return ok && p.take(step)
 }
 

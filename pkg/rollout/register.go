@@ -31,8 +31,11 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 		}
 		return waiting(w, "Registering", "the registration is being written")
 	}
+	if view, decided := p.inherit(d, w, live, backend); decided {
+		return view
+	}
 	p.keep(desired, live)
-	return p.reachability(d, w, live.GetName(), live.GetCreationTimestamp().Time, backend)
+	return p.reachability(d, w, live.GetName(), p.handedOver(w, live.GetCreationTimestamp().Time), backend)
 }
 
 // keep repairs a live registration. One that bears a later generation of trust than

@@ -43,7 +43,7 @@ func (p *planner) registered(w install.Webhook) Object {
 func (p *planner) unregisterStale() {
 	for _, live := range p.Observed.registrations() {
 		if !p.declares(live) {
-			p.take(Step{Verb: Delete, Object: live.object, Live: live.object})
+			p.unregister(live)
 		}
 	}
 }

@@ -42,6 +42,7 @@ func (p *planner) report() {
 
 	facts := p.facts()
 	p.plan.Phases = transitions(Phase{p.CSV.Status.Phase, p.CSV.Status.Reason, p.CSV.Status.Message}, facts)
+	p.reportUpgrade(&status)
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)
 	p.setContested(&status)
@@ -106,8 +107,12 @@ func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts
 	switch {
 	case f.failure != nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(f.failure.Reason), f.failure.Message
+	case f.notUpgradeable != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phaseNotUpgradeable.Reason), f.notUpgradeable
 	case f.unmet != "":
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phaseUnmet.Reason), f.unmet
+	case f.notReady != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "WaitsForReplaced", f.notReady
 	}
 	p.setCondition(status, ready)
 }

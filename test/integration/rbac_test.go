@@ -46,7 +46,12 @@ func TestPermissions(t *testing.T) {
 		c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[:1]
 	})
 	e.eventually("the webhook that is not declared any more is gone", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
-	e.uninstall("operator.v1")
+	next := bundle()
+	next.Name, next.Spec.Replaces = "operator.v2", "operator.v1"
+	e.install(next)
+	e.eventually("the replaced version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.collect()
+	e.uninstall("operator.v2")
 	e.leavesNothing()
 
 	used := sets.New[permission]()

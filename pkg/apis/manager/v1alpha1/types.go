@@ -59,6 +59,11 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Provider CertificateProvider `json:"provider,omitempty"`
 
+	// upgrade says how far this version has taken over from those that it replaces.
+	// Absent when there is none.
+	// +optional
+	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
+
 	// conditions are Ready, OrderRelaxed, Contested and ConversionInUse.
 	// +optional
 	// +listType=map
@@ -71,6 +76,18 @@ type WebhookRolloutStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Deployments []DeploymentStatus `json:"deployments,omitempty"`
+}
+
+// UpgradeStatus is how one version of an operator replaces others.
+type UpgradeStatus struct {
+	// from are the replaced versions that are still there, the nearest first.
+	// +listType=atomic
+	From []string `json:"from"`
+
+	// lastUnregistered is when a webhook was last taken out of service, because the new
+	// version does not have it or serves it in another way.
+	// +optional
+	LastUnregistered *metav1.Time `json:"lastUnregistered,omitempty"`
 }
 
 // Condition types of a WebhookRollout.

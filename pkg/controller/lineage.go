@@ -1,0 +1,202 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// lineage finds the other versions of an operator.
+func (c *Controller) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
+	return lineage.Of(csv, lineage.Namespace{
+		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+			return c.caches.csvs.get(csv.Namespace, name)
+		},
+		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
+			return c.caches.csvs.by(byReplaced, csv.Namespace+"/"+name)
+		},
+	})
+}
+
+// begun tells whether a version has taken over from those that it replaces. Its phase
+// says so, and so does anything that it has in hand, whatever becomes of its phase.
+func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	owner := ownerID(csv.Namespace, csv.Name)
+	return lineage.Began(csv) ||
+		labelled(c.caches.deployments.ofOwner(owner), csv) || labelled(c.caches.services.ofOwner(owner), csv) ||
+		labelled(c.caches.validating.ofOwner(owner), csv) || labelled(c.caches.mutating.ofOwner(owner), csv)
+}
+
+func labelled[T rollout.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(objects, func(o T) bool { return install.Labelled(o, csv) })
+}
+
+// successor is the version that has taken over from a ClusterServiceVersion; nil while
+// none has. One on its way out counts until it is gone.
+func (c *Controller) successor(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
+	for _, newer := range slices.Backward(l.Newer) {
+		if c.begun(newer) {
+			return newer
+		}
+	}
+	return nil
+}
+
+// upgrade is what the decision about a ClusterServiceVersion has to know of the others.
+func (c *Controller) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
+	u := rollout.Upgrade{
+		From:        l.Older,
+		Began:       c.begun(csv),
+		NotReady:    lineage.NotReady(csv, l),
+		Unannounced: !lineage.Announced(csv, l),
+	}
+	for _, newer := range l.Newer {
+		if newer.DeletionTimestamp == nil {
+			u.ReplacedBy = newer.Name
+			break
+		}
+	}
+	u.FailForward = group != nil && group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	return u
+}
+
+// lookAtReplaced is the pass over a version that a newer one has taken over from: it
+// waits for that one's success, and goes. The eldest goes first, so that no version is
+// cut off from those behind it.
+func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (time.Time, error) {
+	c.metrics.forget(k)
+	if current := c.caches.rollouts.get(csv.Namespace, csv.Name); current != nil {
+		if err := c.updateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
+			return time.Time{}, err
+		}
+	}
+	phase := rollout.LeavingPhase(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded())
+	if phase != nil {
+		held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}}
+		return time.Time{}, c.reportCSV(ctx, k, held, []rollout.Phase{*phase}, managerv1alpha1.WebhookRolloutStatus{})
+	}
+	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
+		return time.Time{}, nil
+	}
+	c.log.WithFields(k.fields()).Infof("replaced by %s", newer)
+	err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(csv.UID))})
+	if apierrors.IsNotFound(err) {
+		return time.Time{}, nil
+	}
+	return time.Time{}, err
+}
+
+// bequeath gives the registrations that an older version has declared just as they are
+// to it: the version that took them over is on its way out, and they are not.
+func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, owned metav1.ListOptions) error {
+	admission := c.Kube.AdmissionregistrationV1()
+	validating, err := admission.ValidatingWebhookConfigurations().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	for i := range validating.Items {
+		if err := giveTo(ctx, admission.ValidatingWebhookConfigurations(), csv, heir, &validating.Items[i], operatorsv1alpha1.ValidatingAdmissionWebhook); err != nil {
+			return err
+		}
+	}
+	mutating, err := admission.MutatingWebhookConfigurations().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	for i := range mutating.Items {
+		if err := giveTo(ctx, admission.MutatingWebhookConfigurations(), csv, heir, &mutating.Items[i], operatorsv1alpha1.MutatingAdmissionWebhook); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func giveTo[T rollout.Object](ctx context.Context, client resource[T], csv, heir *operatorsv1alpha1.ClusterServiceVersion, live T, kind operatorsv1alpha1.WebhookAdmissionType) error {
+	generateName := live.GetLabels()[vocabulary.LabelWebhookGenerateName]
+	for identity, change := range install.Changes(csv, heir) {
+		if change != install.Same || identity.Type != kind || names.LabelValue(identity.GenerateName) != generateName {
+			continue
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": install.OwnerLabels(heir),
+		}})
+		if err != nil {
+			return err
+		}
+		_, err = client.Patch(ctx, live.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+		return err
+	}
+	return nil
+}
+
+func converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) bool {
+	return slices.ContainsFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
+		return slices.Contains(d.ConversionCRDs, crd)
+	})
+}
+
+// versionChanged looks at the other versions of an operator, to which it matters what
+// becomes of one: in its spec, its phase, or when it comes or goes.
+func (c *Controller) versionChanged(before, after rollout.Object) {
+	c.ownersChanged(before, after)
+	var was, is *operatorsv1alpha1.ClusterServiceVersion
+	if before != nil {
+		was = before.(*operatorsv1alpha1.ClusterServiceVersion)
+	}
+	if after != nil {
+		is = after.(*operatorsv1alpha1.ClusterServiceVersion)
+	}
+	if was != nil && is != nil && was.Status.Phase == is.Status.Phase && was.DeletionTimestamp.IsZero() == is.DeletionTimestamp.IsZero() &&
+		equality.Semantic.DeepEqual(lineage.Replaced(was), lineage.Replaced(is)) {
+		return
+	}
+	for _, csv := range []*operatorsv1alpha1.ClusterServiceVersion{was, is} {
+		if csv == nil {
+			continue
+		}
+		l := c.lineage(csv)
+		for _, relative := range slices.Concat(l.Older, l.Newer) {
+			c.queue.Add(key{csvKind, relative.Namespace, relative.Name})
+		}
+	}
+}
+
+// turns lets the versions of one operator be looked at one after the other, so that two
+// of them never write at once. Those of one Namespace share a turn; versions that stand
+// alone take none.
+type turns struct {
+	mutex sync.Mutex
+	of    map[string]*sync.Mutex // by namespace
+}
+
+func (t *turns) take(namespace string) (done func()) {
+	t.mutex.Lock()
+	if t.of == nil {
+		t.of = map[string]*sync.Mutex{}
+	}
+	turn := t.of[namespace]
+	if turn == nil {
+		turn = &sync.Mutex{}
+		t.of[namespace] = turn
+	}
+	t.mutex.Unlock()
+	turn.Lock()
+	return turn.Unlock
+}

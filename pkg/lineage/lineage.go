@@ -1,0 +1,107 @@
+// Package lineage tells which ClusterServiceVersions are versions of one operator,
+// and which of them has it in hand.
+//
+// It is pure: ClusterServiceVersions in, an answer out.
+package lineage
+
+import (
+	"slices"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Namespace is how to find the ClusterServiceVersions of one namespace.
+type Namespace struct {
+	// Named is the one of that name; nil when there is none.
+	Named func(name string) *operatorsv1alpha1.ClusterServiceVersion
+	// Replacing are those that replace the one of that name (see Replaced).
+	Replacing func(name string) []*operatorsv1alpha1.ClusterServiceVersion
+}
+
+// Lineage is what a ClusterServiceVersion has for relatives. A version on its way out is
+// one until it is gone.
+type Lineage struct {
+	// Older are the versions that it replaces, directly or through others, the nearest
+	// first.
+	Older []*operatorsv1alpha1.ClusterServiceVersion
+	// Newer are the versions that replace it, likewise.
+	Newer []*operatorsv1alpha1.ClusterServiceVersion
+}
+
+// Of finds the relatives of a ClusterServiceVersion.
+func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
+	older := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+		var found []*operatorsv1alpha1.ClusterServiceVersion
+		for _, name := range Replaced(c) {
+			if named := in.Named(name); named != nil {
+				found = append(found, named)
+			}
+		}
+		return found
+	}
+	newer := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+		return in.Replacing(c.Name)
+	}
+	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}
+}
+
+// Replaced are the names of the versions that a ClusterServiceVersion takes the place
+// of: the one that it replaces, and those that it skips. A catalog that skips a version
+// writes its name into spec.replaces; whoever applies a bundle by hand does not.
+func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	names := append([]string{csv.Spec.Replaces}, csv.Spec.Skips...)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" || name == csv.Name })
+}
+
+// follow walks from a ClusterServiceVersion as far as it gets, and never in a circle.
+func follow(from *operatorsv1alpha1.ClusterServiceVersion, next func(*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+	seen := map[string]bool{from.Name: true}
+	var all []*operatorsv1alpha1.ClusterServiceVersion
+	for queue := next(from); len(queue) > 0; queue = queue[1:] {
+		if c := queue[0]; !seen[c.Name] && !c.IsCopied() {
+			seen[c.Name] = true
+			all = append(all, c)
+			queue = append(queue, next(c)...)
+		}
+	}
+	return all
+}
+
+// Began tells, by its own word, whether a ClusterServiceVersion has begun to install
+// itself: from then on the versions that it replaces keep their hands off.
+func Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.Contains(begunPhases, csv.Status.Phase) || slices.Contains(begunReasons, csv.Status.Reason)
+}
+
+var (
+	begunPhases = []operatorsv1alpha1.ClusterServiceVersionPhase{
+		operatorsv1alpha1.CSVPhaseInstallReady, operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVPhaseSucceeded,
+		operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVPhaseDeleting,
+	}
+	begunReasons = []operatorsv1alpha1.ConditionReason{
+		operatorsv1alpha1.CSVReasonNeedsReinstall, operatorsv1alpha1.CSVReasonComponentFailed,
+		operatorsv1alpha1.CSVReasonInstallCheckFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy,
+	}
+)
+
+// Superseded tells whether a version that is newer than some ClusterServiceVersion has
+// been installed: then there is nothing to go back to it for.
+func (l Lineage) Superseded() bool {
+	return slices.ContainsFunc(l.Newer, func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return c.DeletionTimestamp == nil && c.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
+	})
+}
+
+// Heir is the version that gets back what a ClusterServiceVersion took over, when that is
+// deleted before the older one is; nil when there is none.
+func (l Lineage) Heir() *operatorsv1alpha1.ClusterServiceVersion {
+	for _, c := range l.Older {
+		if c.DeletionTimestamp == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// Alone tells whether there is no other version.
+func (l Lineage) Alone() bool { return len(l.Older) == 0 && len(l.Newer) == 0 }

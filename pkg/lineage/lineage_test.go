@@ -1,0 +1,208 @@
+package lineage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+)
+
+// version is a ClusterServiceVersion, in a line such as "v3 replaces v2 skips v1 Failed".
+func version(line string) *operatorsv1alpha1.ClusterServiceVersion {
+	words := strings.Fields(line)
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: words[0]}}
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "replaces":
+			i++
+			csv.Spec.Replaces = words[i]
+		case "skips":
+			i++
+			csv.Spec.Skips = append(csv.Spec.Skips, words[i])
+		case "copied":
+			csv.Labels = map[string]string{operatorsv1alpha1.CopiedLabelKey: "elsewhere"}
+		case "leaving":
+			csv.DeletionTimestamp = new(metav1.Now())
+		default:
+			phase, reason, _ := strings.Cut(words[i], "/")
+			csv.Status.Phase, csv.Status.Reason = operatorsv1alpha1.ClusterServiceVersionPhase(phase), operatorsv1alpha1.ConditionReason(reason)
+		}
+	}
+	return csv
+}
+
+// of finds the relatives of the first of some versions.
+func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
+	var all []*operatorsv1alpha1.ClusterServiceVersion
+	for _, line := range lines {
+		all = append(all, version(line))
+	}
+	return all[0], Of(all[0], Namespace{
+		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+			i := slices.IndexFunc(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == name })
+			if i < 0 {
+				return nil
+			}
+			return all[i]
+		},
+		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
+			var found []*operatorsv1alpha1.ClusterServiceVersion
+			for _, c := range all {
+				if slices.Contains(Replaced(c), name) {
+					found = append(found, c)
+				}
+			}
+			return found
+		},
+	})
+}
+
+func namesOf(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
+	var names []string
+	for _, c := range csvs {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestOf(t *testing.T) {
+	tests := map[string]struct {
+		versions     []string
+		older, newer string
+	}{
+		"alone":                        {[]string{"v1", "w1"}, "", ""},
+		"replaces nobody who is there": {[]string{"v2 replaces v1"}, "", ""},
+		"the newest of three":          {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v2 v1", ""},
+		"the middle one":               {[]string{"v2 replaces v1", "v1", "v3 replaces v2"}, "v1", "v3"},
+		"the eldest":                   {[]string{"v1", "v2 replaces v1", "v3 replaces v2"}, "", "v2 v3"},
+		"skips one":                    {[]string{"v3 replaces v2 skips v1", "v1"}, "v1", ""},
+		"is skipped":                   {[]string{"v1", "v3 replaces v2 skips v1"}, "", "v3"},
+		"replaces itself":              {[]string{"v1 replaces v1"}, "", ""},
+		"two that replace each other":  {[]string{"v1 replaces v2", "v2 replaces v1"}, "v2", "v2"},
+		"a copy is no version":         {[]string{"v2 replaces v1", "v1 copied"}, "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, l := of(test.versions...)
+			if older, newer := namesOf(l.Older), namesOf(l.Newer); older != test.older || newer != test.newer {
+				t.Errorf("older are %q and newer %q, want %q and %q", older, newer, test.older, test.newer)
+			}
+			if alone := test.older == "" && test.newer == ""; l.Alone() != alone {
+				t.Errorf("Alone is %v", l.Alone())
+			}
+		})
+	}
+}
+
+// A version takes over from those that are installed and know that they are replaced.
+func TestTakeover(t *testing.T) {
+	tests := map[string]struct {
+		older     string
+		notReady  string // beginning of
+		announced bool
+	}{
+		"installed":                {"v1 Succeeded", "", false},
+		"knows":                    {"v1 Replacing", "", true},
+		"going":                    {"v1 Deleting", "", true},
+		"leaving":                  {"v1 Installing leaving", "", true},
+		"installing":               {"v1 Installing", "v1, which it replaces, is not installed yet", false},
+		"pending":                  {"v1 Pending", "v1, which it replaces, is not installed yet", false},
+		"not looked at":            {"v1", "v1, which it replaces, is not installed yet", false},
+		"failed":                   {"v1 Failed/InstallCheckFailed", "v1, which it replaces, has failed (InstallCheckFailed): mend or delete that one, or set spec.upgradeStrategy.name", false},
+		"not the one it replaces":  {"v0 Failed", "", true},
+		"skipped, and not ready":   {"v0.9 Installing", "v0.9, which it replaces, is not installed yet", false},
+		"skipped, and knows of it": {"v0.9 Replacing", "", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			csv, l := of("v2 replaces v1 skips v0.9", test.older)
+			if got := NotReady(csv, l); !strings.HasPrefix(got, test.notReady) || got != "" && test.notReady == "" {
+				t.Errorf("not ready: %q, want %q", got, test.notReady)
+			}
+			if Announced(csv, l) != test.announced {
+				t.Errorf("announced: %v", Announced(csv, l))
+			}
+		})
+	}
+}
+
+func TestBegan(t *testing.T) {
+	for line, began := range map[string]bool{
+		"v2": false, "v2 Pending/RequirementsUnknown": false, "v2 Pending/RequirementsNotMet": false,
+		"v2 Failed/InvalidWebhookDescription": false, "v2 Pending/OperatorConditionNotUpgradeable": false,
+		"v2 InstallReady": true, "v2 Installing": true, "v2 Succeeded": true, "v2 Replacing": true, "v2 Pending/NeedsReinstall": true,
+		"v2 Failed/InstallComponentFailed": true, "v2 Failed/InstallCheckFailed": true, "v2 Failed/ComponentUnhealthy": true,
+	} {
+		if Began(version(line)) != began {
+			t.Errorf("%s began: %v, want %v", line, !began, began)
+		}
+	}
+}
+
+func TestSuperseded(t *testing.T) {
+	tests := map[string]struct {
+		versions []string
+		want     bool
+	}{
+		"not yet":                     {[]string{"v1", "v2 replaces v1 Installing"}, false},
+		"by the next":                 {[]string{"v1", "v2 replaces v1 Succeeded"}, true},
+		"by the one after a failure":  {[]string{"v1", "v2 replaces v1 Replacing", "v3 replaces v2 Succeeded"}, true},
+		"by one that is on its way":   {[]string{"v1", "v2 replaces v1 Succeeded leaving"}, false},
+		"by an older one never":       {[]string{"v2 replaces v1", "v1 Succeeded"}, false},
+		"nobody replaces it any more": {[]string{"v1"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, l := of(test.versions...); l.Superseded() != test.want {
+				t.Errorf("superseded: %v", !test.want)
+			}
+		})
+	}
+}
+
+func TestHeir(t *testing.T) {
+	for want, versions := range map[string][]string{
+		"":   {"v2 replaces v1", "v1 leaving"},
+		"v1": {"v2 replaces v1", "v1"},
+		"v2": {"v3 replaces v2", "v2 replaces v1", "v1"},
+	} {
+		_, l := of(versions...)
+		got := ""
+		if heir := l.Heir(); heir != nil {
+			got = heir.Name
+		}
+		if got != want {
+			t.Errorf("heir of %v is %q, want %q", versions, got, want)
+		}
+	}
+}
+
+// The administrator's word counts more than the operator's.
+func TestNotUpgradeable(t *testing.T) {
+	condition := func(status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: operatorsv2.Upgradeable, Status: status, Message: "migrating"}}
+	}
+	tests := map[string]struct {
+		condition *operatorsv2.OperatorCondition
+		want      string
+	}{
+		"no OperatorCondition": {nil, ""},
+		"says nothing":         {&operatorsv2.OperatorCondition{}, ""},
+		"says yes":             {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("True")}}, ""},
+		"says no":              {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("False")}}, "The operator is not upgradeable: migrating"},
+		"does not know":        {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("Unknown")}}, "The operator is not upgradeable: migrating"},
+		"no, overridden":       {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("False"), Overrides: condition("True")}}, ""},
+		"yes, overridden":      {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("True"), Overrides: condition("False")}}, "The operator is not upgradeable: migrating"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := NotUpgradeable(test.condition); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package lineage
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+)
+
+// NotReady says which of the versions that a ClusterServiceVersion replaces cannot be
+// replaced yet, and why; empty when all can. As under OLM v0, a version that was never
+// installed is not replaced, unless the group's upgradeStrategy lets failed ones be.
+func NotReady(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage) string {
+	for _, older := range l.Older {
+		if older.DeletionTimestamp != nil || !replaces(csv, older) {
+			continue
+		}
+		switch phase := older.Status.Phase; phase {
+		case operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVPhaseDeleting, operatorsv1alpha1.CSVPhaseSucceeded:
+		case operatorsv1alpha1.CSVPhaseFailed:
+			return fmt.Sprintf("%s, which it replaces, has failed (%s): mend or delete that one, or set spec.upgradeStrategy.name of the OperatorGroup to TechPreviewUnsafeFailForward",
+				older.Name, older.Status.Reason)
+		default:
+			return fmt.Sprintf("%s, which it replaces, is not installed yet", older.Name)
+		}
+	}
+	return ""
+}
+
+// Announced tells whether all versions that a ClusterServiceVersion replaces have
+// announced that they are being replaced.
+func Announced(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage) bool {
+	for _, older := range l.Older {
+		phase := older.Status.Phase
+		if older.DeletionTimestamp == nil && replaces(csv, older) && phase != operatorsv1alpha1.CSVPhaseReplacing && phase != operatorsv1alpha1.CSVPhaseDeleting {
+			return false
+		}
+	}
+	return true
+}
+
+func replaces(newer, older *operatorsv1alpha1.ClusterServiceVersion) bool {
+	for _, name := range Replaced(newer) {
+		if name == older.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// NotUpgradeable says why an operator does not want to be upgraded now; empty when it
+// does not mind. What the administrator overrides counts more than what it says.
+func NotUpgradeable(condition *operatorsv2.OperatorCondition) string {
+	if condition == nil {
+		return ""
+	}
+	for _, conditions := range [][]metav1.Condition{condition.Spec.Overrides, condition.Spec.Conditions} {
+		if c := meta.FindStatusCondition(conditions, operatorsv2.Upgradeable); c != nil {
+			if c.Status == metav1.ConditionTrue {
+				return ""
+			}
+			return "The operator is not upgradeable: " + c.Message
+		}
+	}
+	return ""
+}

@@ -1,0 +1,283 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Upgrade is how a ClusterServiceVersion stands to other versions of its operator. It is
+// empty for one that stands alone.
+type Upgrade struct {
+	// From are the versions that it replaces and that are still there, the nearest first.
+	From []*operatorsv1alpha1.ClusterServiceVersion
+	// Began is set once it has taken over from them: then there is no going back but by its
+	// own deletion.
+	Began bool
+	// NotUpgradeable is what the operator says that does not want to be replaced now.
+	NotUpgradeable string
+	// NotReady is why a version cannot be replaced yet.
+	NotReady string
+	// Unannounced is set while a replaced version has yet to learn of its being replaced.
+	Unannounced bool
+	// ReplacedBy is the name of the version that replaces this one.
+	ReplacedBy string
+	// FailForward lets a version be replaced that has failed.
+	FailForward bool
+}
+
+// Waits tells whether it is too early to look at what the new version wants.
+func (u Upgrade) Waits() bool {
+	return !u.Began && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.Unannounced)
+}
+
+// mayBegin tells whether the version may take over from those that it replaces, and
+// notes what speaks against it.
+func (p *planner) mayBegin() bool {
+	if len(p.Upgrade.From) == 0 || p.Upgrade.Began {
+		return true
+	}
+	if p.Upgrade.Waits() {
+		return false
+	}
+	p.forbidden = p.reselected()
+	if p.forbidden == "" {
+		ended := p.endedConversions()
+		p.plan.Count, p.inUse, p.forbidden = ended.Count, ended.InUse, ended.InUse
+	}
+	return p.forbidden == "" && len(p.plan.Count) == 0
+}
+
+// reselected says which Deployment the new version cannot take over: the selector of
+// one cannot be changed, and to change that of its Service alone would cut it off.
+func (p *planner) reselected() string {
+	for _, d := range p.Desired.Deployments {
+		live := p.Observed.Deployments[d.Object.Name]
+		if live != nil && !equality.Semantic.DeepEqual(live.Spec.Selector, d.Object.Spec.Selector) {
+			return fmt.Sprintf("deployment %s exists with another selector, which cannot be changed: give the Deployment of %s another name, or the same selector", d.Object.Name, p.CSV.Name)
+		}
+	}
+	return ""
+}
+
+// theirs is the older version that has a live object in hand; nil when none has.
+func (p *planner) theirs(live Object) *operatorsv1alpha1.ClusterServiceVersion {
+	for _, older := range p.Upgrade.From {
+		if install.Labelled(live, older) {
+			return older
+		}
+	}
+	return nil
+}
+
+// changeOf is what the upgrade means for a live registration of an older version, and
+// the Deployment that serves it now.
+func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration) (install.Change, string) {
+	generateName := live.object.GetLabels()[vocabulary.LabelWebhookGenerateName]
+	for _, d := range older.Spec.WebhookDefinitions {
+		if d.Type == live.kind && names.LabelValue(d.GenerateName) == generateName {
+			return install.Changes(older, p.CSV)[install.IdentityOf(d)], d.DeploymentName
+		}
+	}
+	return install.Gone, ""
+}
+
+// clear takes out of service, before a Deployment is rolled out, what is called in
+// another way afterwards. It tells whether the Deployment has to wait until every API
+// server has learned of it.
+func (p *planner) clear(d install.Deployment) bool {
+	for _, live := range p.Observed.registrations() {
+		older := p.theirs(live.object)
+		if older == nil {
+			continue
+		}
+		change, servedBy := p.changeOf(older, live)
+		if change == install.Changed && (servedBy == d.Object.Name || serves(d, live)) {
+			p.unregister(live)
+		}
+	}
+	return p.unsettled()
+}
+
+func serves(d install.Deployment, live registration) bool {
+	return slices.ContainsFunc(d.Webhooks, func(w install.Webhook) bool {
+		return w.Description.Type == live.kind && registrationOf(w).GetName() == live.object.GetName()
+	})
+}
+
+func (p *planner) unregister(live registration) {
+	if p.take(Step{Verb: Delete, Object: live.object, Live: live.object}) {
+		p.unregistered = p.now
+	}
+}
+
+// unsettled tells whether a webhook was taken out of service so lately that some API
+// server may still call it.
+func (p *planner) unsettled() bool {
+	if p.Policy.Gate == GateAvailable || p.unregistered.IsZero() {
+		return false
+	}
+	settled := p.unregistered.Add(p.Policy.Settle + time.Second)
+	p.lookAgain(settled)
+	return p.now.Before(settled)
+}
+
+// lastUnregistered is when the upgrade last took a webhook out of service.
+func (p *planner) lastUnregistered() time.Time {
+	if u := p.Previous.Upgrade; u != nil && u.LastUnregistered != nil && len(p.Upgrade.From) > 0 {
+		return u.LastUnregistered.Time
+	}
+	return time.Time{}
+}
+
+// inherit decides about a webhook that an older version registered and that is still so.
+func (p *planner) inherit(d install.Deployment, w install.Webhook, live Object, backend progress) (view webhookView, decided bool) {
+	older := p.theirs(live)
+	if older == nil {
+		return webhookView{}, false
+	}
+	change, servedBy := p.changeOf(older, registration{w.Description.Type, live})
+	switch change {
+	case install.Moved:
+		if reason, message := p.obstacle(d, w, backend); reason != "" {
+			message = fmt.Sprintf("deployment %s of %s serves it until deployment %s does: %s", servedBy, older.Name, d.Object.Name, message)
+			return waiting(w, reason, message), true
+		}
+		p.keep(registrationOf(w), live)
+		return waiting(w, "Registering", "the registration is being switched"), true
+	case install.Changed:
+		return waiting(w, "DeploymentNotAvailable", fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", older.Name, d.Object.Name)), true
+	default:
+		return webhookView{}, false
+	}
+}
+
+// handedOver is when a registration came to be as it is: one that was switched in place
+// is older than that.
+func (p *planner) handedOver(w install.Webhook, created time.Time) time.Time {
+	if len(p.Upgrade.From) == 0 {
+		return created
+	}
+	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
+	if before == nil || before.Since == nil || !isRegistered(*before) {
+		return p.now
+	}
+	return later(created, before.Since.Time)
+}
+
+// sharing is a desired object with the owners of it that are still there: whichever
+// version is deleted first, the object has to stay for the other.
+func (p *planner) sharing(desired, live Object) Object {
+	if live == nil || len(desired.GetOwnerReferences()) == 0 {
+		return desired
+	}
+	owners := slices.Clone(desired.GetOwnerReferences())
+	for _, owner := range live.GetOwnerReferences() {
+		if slices.ContainsFunc(p.Upgrade.From, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID }) {
+			owners = append(owners, owner)
+		}
+	}
+	if len(owners) == len(desired.GetOwnerReferences()) {
+		return desired
+	}
+	shared := desired.DeepCopyObject().(Object)
+	shared.SetOwnerReferences(owners)
+	return shared
+}
+
+// startsAnew tells whether a Deployment has yet to be started by this version.
+func (p *planner) startsAnew(live *appsv1.Deployment) bool {
+	return live == nil || p.theirs(live) != nil
+}
+
+// endedConversions are those that older versions began and this one does not go on
+// with.
+func (p *planner) endedConversions() End {
+	var stale []*apiextensionsv1.CustomResourceDefinition
+	for _, crd := range p.Observed.CRDs {
+		if !p.converts(crd.Name) {
+			stale = append(stale, crd)
+		}
+	}
+	return EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Populated, p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+}
+
+// reportUpgrade says how far the takeover is.
+func (p *planner) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
+	if len(p.Upgrade.From) == 0 {
+		return
+	}
+	status.Upgrade = &managerv1alpha1.UpgradeStatus{}
+	for _, older := range p.Upgrade.From {
+		status.Upgrade.From = append(status.Upgrade.From, older.Name)
+	}
+	if !p.unregistered.IsZero() {
+		at := metav1.NewTime(p.unregistered)
+		status.Upgrade.LastUnregistered = &at
+	}
+}
+
+// Replaced is what a WebhookRollout says of a version whose webhooks a newer one has in
+// hand.
+func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
+	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider}
+	ready := metav1.Condition{
+		Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(operatorsv1alpha1.CSVReasonBeingReplaced),
+		Message: newer + " has taken over its webhooks", ObservedGeneration: csv.Generation, LastTransitionTime: metav1.NewTime(now),
+	}
+	if before := meta.FindStatusCondition(previous.Conditions, ready.Type); before != nil {
+		status.Conditions = append(status.Conditions, *before)
+	}
+	meta.SetStatusCondition(&status.Conditions, ready)
+	return status
+}
+
+// LeavingPhase is the phase of a version that a newer one has taken over from, after the
+// phase that it is in.
+func LeavingPhase(from operatorsv1alpha1.ClusterServiceVersionPhase, newer string, mayGo bool) *Phase {
+	switch {
+	case from == operatorsv1alpha1.CSVPhaseDeleting:
+		return nil
+	case mayGo:
+		return &phaseReplaced
+	case from != operatorsv1alpha1.CSVPhaseReplacing:
+		replacing := phaseReplacing.because(newer)
+		return &replacing
+	default:
+		return nil
+	}
+}
+
+// upgradeFacts are what the phase depends on of what the other versions say.
+func (p *planner) upgradeFacts(f *facts) {
+	f.replacedBy, f.failForward = p.Upgrade.ReplacedBy, p.Upgrade.FailForward
+	if p.Upgrade.Began || len(p.Upgrade.From) == 0 {
+		return
+	}
+	f.notUpgradeable = p.Upgrade.NotUpgradeable
+	f.notReady = p.Upgrade.NotReady
+	if f.notReady == "" && p.Upgrade.Unannounced {
+		var older []string
+		for _, c := range p.Upgrade.From {
+			older = append(older, c.Name)
+		}
+		f.notReady = "waits for " + strings.Join(older, ", ") + " to be ready for replacement"
+	}
+	if p.forbidden != "" {
+		f.unmet = p.forbidden
+	}
+}

@@ -1,0 +1,212 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+)
+
+// replacedBy is the cluster in which shop.v2 is to replace the installed shop.v1.
+func (c *cluster) replacedBy(webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
+	c.t.Helper()
+	older := c.CSV
+	older.Status.Phase = operatorsv1alpha1.CSVPhaseReplacing
+	next := clusterWith(c.t, webhooks...)
+	next.CSV.Name, next.CSV.UID = "shop.v2", "uid-of-shop-v2"
+	next.Observed, next.now, next.uids = c.Observed, c.now, c.uids
+	next.Upgrade = Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{older}}
+	return next
+}
+
+// goesOn is a pass some time later, in which what could get available has.
+func (c *cluster) goesOn(deployments ...string) Plan {
+	c.t.Helper()
+	c.wait(2 * time.Second)
+	for _, d := range deployments {
+		c.becomeAvailable(d)
+	}
+	c.Upgrade.Began = c.Upgrade.Began || lineage.Began(c.CSV)
+	return c.pass()
+}
+
+func named(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = generateName }
+}
+
+func onPath(path string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = &path }
+}
+
+// live are the registrations that there are, with who has them in hand and what they
+// call.
+func (c *cluster) live() []string {
+	var lines []string
+	for _, r := range c.Observed.registrations() {
+		lines = append(lines, strings.Join([]string{r.object.GetLabels()["olm.webhook-description-generate-name"], r.object.GetLabels()["olm.owner"], serviceOf(r.object).Name}, " "))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Every fate that a webhook can have in an upgrade, from the first write to the end.
+func TestUpgrade(t *testing.T) {
+	c := installed(t,
+		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com")),
+		webhookOf("server", named("gone.example.com")), webhookOf("before", named("moved.example.com")),
+	).replacedBy(
+		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com"), onPath("/v2")),
+		webhookOf("server", named("new.example.com")), webhookOf("after", named("moved.example.com")),
+	)
+	uid := c.validatingNamed("same.example.com").UID
+
+	steps := stepsOf(c.goesOn())
+	if i := slices.IndexFunc(steps, func(s string) bool { return strings.HasPrefix(s, "update Deployment shop/server") }); i >= 0 {
+		t.Errorf("the Deployment is rolled out before the webhooks are known to be gone: %q", steps)
+	}
+	expect(t, c.live(), "moved.example.com shop.v1 before-service", "same.example.com shop.v2 server-service")
+
+	steps = stepsOf(c.goesOn())
+	if i := slices.IndexFunc(steps, func(s string) bool { return strings.HasPrefix(s, "update Deployment shop/server") }); i < 0 {
+		t.Fatalf("the Deployment is not rolled out: %q", steps)
+	}
+	c.becomeUnavailable("server")
+	c.goesOn()
+	expect(t, c.live(), "moved.example.com shop.v1 before-service", "same.example.com shop.v2 server-service")
+
+	c.goesOn("server")
+	c.goesOn()
+	expect(t, c.live(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v1 before-service",
+		"new.example.com shop.v2 server-service", "same.example.com shop.v2 server-service")
+
+	for range 4 {
+		c.goesOn("after")
+	}
+	expect(t, c.live(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v2 after-service",
+		"new.example.com shop.v2 server-service", "same.example.com shop.v2 server-service")
+	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+		t.Errorf("the new version is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+	if c.validatingNamed("same.example.com").UID != uid {
+		t.Error("the unchanged webhook was registered anew")
+	}
+	if owners := c.Observed.Services["server-service"].OwnerReferences; len(owners) != 2 {
+		t.Errorf("while both versions are there both own the Service: %v", owners)
+	}
+}
+
+// An upgrade that fails ends in a defined state: what was in service and is called as
+// before stays so.
+func TestUpgradeThatFails(t *testing.T) {
+	same, changed := webhookOf("server", named("hook.example.com")), webhookOf("server", named("hook.example.com"), onPath("/v2"))
+	tests := map[string]struct {
+		after operatorsv1alpha1.WebhookDescription
+		live  []string
+	}{
+		"same":    {same, []string{"hook.example.com shop.v2 server-service"}},
+		"changed": {changed, nil},
+		"gone":    {webhookOf("server", named("other.example.com")), nil},
+		"moved":   {webhookOf("other", named("hook.example.com")), []string{"hook.example.com shop.v1 server-service"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, same).replacedBy(test.after)
+			c.goesOn()
+			c.goesOn()
+			for deployment := range c.Observed.Deployments {
+				if c.spec(deployment) != nil {
+					c.becomeUnavailable(deployment)
+				}
+			}
+			for range 8 {
+				c.wait(time.Minute)
+				c.goesOn()
+			}
+			if c.CSV.Status.Reason != operatorsv1alpha1.CSVReasonInstallCheckFailed {
+				t.Errorf("the upgrade is %s (%s): %s", c.CSV.Status.Phase, c.CSV.Status.Reason, c.CSV.Status.Message)
+			}
+			expect(t, c.live(), test.live...)
+		})
+	}
+}
+
+// A version that may not take over writes nothing, and says what it waits for.
+func TestUpgradeWaits(t *testing.T) {
+	hook := webhookOf("server")
+	tests := map[string]struct {
+		change func(*cluster)
+		phase  string
+	}{
+		"for the other to know of it": {func(c *cluster) { c.Upgrade.Unannounced = true },
+			"Pending RequirementsUnknown: requirements not yet checked: waits for shop.v1 to be ready for replacement"},
+		"for one that has failed": {func(c *cluster) { c.Upgrade.NotReady = "shop.v1 has failed" },
+			"Pending RequirementsUnknown: requirements not yet checked: shop.v1 has failed"},
+		"for the operator": {func(c *cluster) { c.Upgrade.NotUpgradeable = "The operator is not upgradeable: busy" },
+			"Pending OperatorConditionNotUpgradeable: operator is not upgradeable: The operator is not upgradeable: busy"},
+		"for another selector": {func(c *cluster) {
+			c.spec("server").Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}}
+			c.spec("server").Spec.Template.Labels["app"] = "other"
+		}, "Pending RequirementsNotMet: one or more requirements couldn't be found: deployment server exists with another selector, which cannot be changed: give the Deployment of shop.v2 another name, or the same selector"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, hook).replacedBy(hook)
+			test.change(c)
+			plan := c.pass()
+			if steps := stepsOf(plan); len(steps) > 0 {
+				t.Errorf("it writes: %q", steps)
+			}
+			phases := phasesOf(plan)
+			if got := phases[len(phases)-1]; got != test.phase {
+				t.Errorf("it is %q, want %q", got, test.phase)
+			}
+			expect(t, c.live(), "v.server.example.com shop.v1 server-service")
+		})
+	}
+}
+
+// A version that is replaced says so, once it is installed.
+func TestReplacing(t *testing.T) {
+	tests := map[string]struct {
+		from        operatorsv1alpha1.ClusterServiceVersionPhase
+		reason      operatorsv1alpha1.ConditionReason
+		replacedBy  string
+		failForward bool
+		want        string // the last transition; empty for none
+	}{
+		"succeeded":               {"Succeeded", "InstallSucceeded", "shop.v2", false, "Replacing BeingReplaced: being replaced by csv: shop.v2"},
+		"replacing":               {"Replacing", "BeingReplaced", "shop.v2", false, ""},
+		"failed":                  {"Failed", "ComponentUnhealthy", "shop.v2", false, ""},
+		"failed, failing forward": {"Failed", "ComponentUnhealthy", "shop.v2", true, "Replacing BeingReplaced: Fail Forward is enabled, allowing Failed csv to be replaced by csv: shop.v2"},
+		"the other has gone":      {"Replacing", "BeingReplaced", "", false, "Installing InstallWaiting: installing: waiting for deployment d"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := facts{replacedBy: test.replacedBy, failForward: test.failForward, waits: "deployment d", unhealthy: "deployment d"}
+			message := ""
+			if test.from == "Failed" {
+				message = "deployment d"
+			}
+			got := ""
+			for _, p := range transitions(Phase{test.from, test.reason, message}, f) {
+				got = string(p.Phase) + " " + string(p.Reason) + ": " + p.Message
+			}
+			if got != test.want {
+				t.Errorf("the last transition is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("registered are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
+	}
+}

@@ -1,0 +1,244 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// versions are an operator's v1 and v2, with a webhook for each fate in an upgrade:
+// same, changed, gone, moved and new.
+func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
+	v1, v2 = csv("operator.v1", "server", "before"), csv("operator.v2", "server", "after")
+	v2.Spec.Replaces = "operator.v1"
+	v1.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{
+		webhook("same.example.com", "server"), webhook("changed.example.com", "server"), webhook("gone.example.com", "server"), webhook("moved.example.com", "before"),
+	}
+	v2.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{
+		webhook("same.example.com", "server"), webhook("changed.example.com", "server"), webhook("new.example.com", "server"), webhook("moved.example.com", "after"),
+	}
+	v2.Spec.WebhookDefinitions[1].WebhookPath = new("/v2")
+	return v1, v2
+}
+
+// An unchanged webhook keeps its registration and its certificate; the old version goes
+// when the new one has succeeded, through OLM's phases, and leaves nothing.
+func TestUpgrade(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	v1, v2 := versions()
+	e.install(v1)
+	same, secret := e.registration("same.example.com"), e.certificate()
+
+	e.create(v2)
+	e.succeeds("operator.v2")
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.collect()
+	e.eventually("nothing is the old version's", func() (bool, any) {
+		left := e.ownedBy("operator.v1")
+		return len(left) == 0, left
+	})
+	expect(t, e.webhooks(), "changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
+		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate")
+	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
+		t.Errorf("the unchanged webhook is registered anew: %s instead of %s", now.Name, same.Name)
+	}
+	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
+		t.Error("the certificate was rotated")
+	}
+}
+
+// While the new version is on its way, what does not change stays in service, and what
+// is called in another way is out of it before the Deployment is rolled out. When the
+// new version is deleted instead of mended, the old one is as it was.
+func TestUpgradeThatFails(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments("server", "after")
+	e.manage()
+	v1, v2 := versions()
+	e.create(v1)
+	e.eventually("the first Deployment is there", func() (bool, any) { return e.deployment("server") != nil, nil })
+	e.setAvailable("server", true)
+	e.succeeds("operator.v1")
+	before, same := e.webhooks(), e.registration("same.example.com")
+
+	e.create(v2)
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced)
+	e.eventually("the Deployment is rolled out", func() (bool, any) { return e.deployment("server").Labels["olm.owner"] == "operator.v2", nil })
+	e.setAvailable("server", false)
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	expect(t, e.webhooks(), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
+
+	e.uninstall("operator.v2")
+	e.eventually("the Deployment is the old version's", func() (bool, any) { return e.deployment("server").Labels["olm.owner"] == "operator.v1", nil })
+	e.setAvailable("server", true)
+	e.succeeds("operator.v1")
+	expect(t, e.webhooks(), before...)
+	if now := e.registration("same.example.com"); now.UID != same.UID {
+		t.Error("the unchanged webhook was registered anew")
+	}
+	e.collect()
+	e.eventually("nothing is the new version's", func() (bool, any) {
+		left := e.ownedBy("operator.v2")
+		return len(left) == 0, left
+	})
+}
+
+// What a version waits for that replaces another.
+func TestUpgradeWaits(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(e *env, v1, v2 *operatorsv1alpha1.ClusterServiceVersion)
+		reason  operatorsv1alpha1.ConditionReason
+		message string
+		release func(e *env)
+	}{
+		"for a version that has failed": {
+			func(_ *env, v1, _ *operatorsv1alpha1.ClusterServiceVersion) {
+				v1.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"*"}
+			},
+			operatorsv1alpha1.CSVReasonRequirementsUnknown, "has failed (InvalidWebhookDescription)",
+			func(e *env) {
+				e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
+					g.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+				})
+			},
+		},
+		"for a version that is not installed": {
+			func(_ *env, v1, _ *operatorsv1alpha1.ClusterServiceVersion) {
+				v1.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name = "unavailable"
+				v1.Spec.WebhookDefinitions = nil
+			},
+			operatorsv1alpha1.CSVReasonRequirementsUnknown, "operator.v1, which it replaces, is not installed yet",
+			func(e *env) { e.setAvailable("unavailable", true) },
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments("unavailable")
+			e.manage()
+			v1, v2 := versions()
+			test.prepare(e, v1, v2)
+			e.create(v1)
+			e.create(v2)
+			if message := e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, test.reason); !strings.Contains(message, test.message) {
+				t.Errorf("the message %q does not say %q", message, test.message)
+			}
+			if owned := e.ownedBy("operator.v2"); len(owned) > 0 {
+				t.Errorf("it has taken over %v", owned)
+			}
+			test.release(e)
+			e.succeeds("operator.v2")
+			e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+		})
+	}
+}
+
+// A version that is itself replaced before it was installed does not stand in the way
+// for ever; one that is skipped goes as if it were replaced.
+func TestUpgradeChains(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	v1, v2 := versions()
+	_, v3 := versions()
+	v3.Name, v3.Spec.Replaces, v3.Spec.Skips = "operator.v3", "operator.v2", []string{"operator.v0"}
+	v0 := csv("operator.v0", "zero")
+	e.install(v0)
+	e.install(v1)
+	e.create(v2)
+	e.create(v3)
+	e.succeeds("operator.v3")
+	for _, old := range []string{"operator.v0", "operator.v1", "operator.v2"} {
+		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), e.registered() })
+	}
+	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
+		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
+}
+
+func (e *env) isGone(csv string) bool {
+	e.Helper()
+	_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		e.Fatal(err)
+	}
+	return err != nil
+}
+
+// webhooks are the validating registrations: the webhook, whose it is, and what it calls.
+func (e *env) webhooks() []string {
+	e.Helper()
+	var lines []string
+	for name, c := range e.registered() {
+		service := c.Webhooks[0].ClientConfig.Service
+		lines = append(lines, strings.Join([]string{name, c.Labels["olm.owner"], service.Name, *service.Path}, " "))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// ownedBy are the objects that a ClusterServiceVersion has in hand, by their labels.
+func (e *env) ownedBy(csv string) []string {
+	e.Helper()
+	var owned []string
+	for _, o := range e.owned(derived) {
+		if o.GetLabels()["olm.owner"] == csv && o.GetKind() != "WebhookRollout" {
+			owned = append(owned, o.GetKind()+" "+o.GetName())
+		}
+	}
+	return owned
+}
+
+// certificate is the Secret that the Deployment "server" serves from.
+func (e *env) certificate() *corev1.Secret {
+	e.Helper()
+	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+	e.must(err)
+	return secret
+}
+
+// collect plays the garbage collector, once: what has no owner left goes, and owners
+// that are gone are forgotten.
+func (e *env) collect() {
+	e.Helper()
+	list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	for _, o := range e.owned(derived) {
+		owners := o.GetOwnerReferences()
+		solid := slices.DeleteFunc(slices.Clone(owners), func(owner metav1.OwnerReference) bool {
+			return !slices.ContainsFunc(list.Items, func(c operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID })
+		})
+		switch {
+		case len(solid) == len(owners):
+		case len(solid) == 0:
+			e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+		default:
+			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": solid}})
+			e.must(err)
+			_, err = e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+			e.must(err)
+		}
+	}
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("there are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
+	}
+}
