@@ -73,6 +73,7 @@ type Controller struct {
 	log     *logrus.Entry
 	metrics *Metrics
 	now     func() time.Time
+	self    string // the user name of the manager; empty where the API server does not tell
 
 	writes   writes   // what caches have yet to show
 	contests contests // repairs that another client undid
@@ -99,6 +100,10 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 // Fill starts the caches and waits until they are filled. They stay current until
 // the context ends: a standby fills them too, so that it can take over at once.
 func (c *Controller) Fill(ctx context.Context) error {
+	var err error
+	if c.self, err = whoAmI(ctx, c.Kube); err != nil {
+		return err
+	}
 	c.caches.start(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.synced()...) {
 		return errors.New("told to stop before the caches were filled")

@@ -33,7 +33,7 @@ type Verdict struct {
 // Check judges a ClusterServiceVersion.
 func Check(f Facts) Verdict {
 	return Verdict{
-		Violations:   slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV)),
+		Violations:   slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(requiredAccounts(f), distinctDeployments(f.CSV), requiredBackends(f.CSV), convertibleCRDs(f)),
 	}
 }

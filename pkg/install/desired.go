@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -26,6 +27,9 @@ type Input struct {
 	// Manager is the user name of the manager itself: its writes must get past the
 	// webhooks that it registers.
 	Manager string
+
+	// Definitions are those of custom resources that webhooks intercept, as far as they exist.
+	Definitions []*apiextensionsv1.CustomResourceDefinition
 
 	// Services are the names of the Services, by Deployment (see ServiceName).
 	Services map[string]string
@@ -88,6 +92,8 @@ type Webhook struct {
 	Port       int32
 	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
+	// Interception is what it sees of people's requests.
+	Interception Interception
 	// Conversions are those of a conversion webhook.
 	Conversions []Conversion
 }

@@ -45,7 +45,7 @@ func deploymentOf(name string, changes ...func(*appsv1.DeploymentSpec)) operator
 
 // servedBy is a validating webhook of a Deployment.
 func servedBy(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
-	d := webhookOf("v.shop.example.com", validating, ruleOf([]string{"apps"}, []string{"deployments"}))
+	d := webhookOf("v.shop.example.com", validating, ruleOf([]string{"shop.example.com"}, []string{"orders"}))
 	d.DeploymentName = deployment
 	d.AdmissionReviewVersions = []string{"v1"}
 	for _, change := range changes {

@@ -51,7 +51,8 @@ var protectedGroups = []string{operatorsv1alpha1.GroupName, managerv1alpha1.Grou
 // Violation is a mistake in spec.webhookdefinitions that fails the whole
 // ClusterServiceVersion with the reason InvalidWebhookDescription.
 type Violation struct {
-	// Webhook is the index of the description in spec.webhookdefinitions.
+	// Webhook is the index of the description in spec.webhookdefinitions; -1 for a mistake
+	// that is about none in particular.
 	Webhook int
 	// GenerateName is the description's.
 	GenerateName string

@@ -28,7 +28,7 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 			Name: "system-leases", What: "the leases of the control plane and of the manager",
 			subjects: namespacedSubjects("coordination.k8s.io", "leases"), namespaces: system, who: machinery,
 		}, {
-			Name: "system-pods", What: "the pods of " + strings.Join(system, " and "),
+			Name: "system-workloads", What: "the workloads of " + strings.Join(system, " and "),
 			subjects: systemWorkloads, namespaces: system, who: systemIdentities,
 		}, {
 			Name: "manager-writes", What: "the manager's writes to Namespaces and CustomResourceDefinitions",
@@ -37,12 +37,11 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 	}
 }
 
-// systemWorkloads are the requests by which the cluster runs its own network, names and
-// storage, without which no pod starts.
+// systemWorkloads are the requests that the cluster's own network, names and storage come
+// back by, without which no other pod starts.
 var systemWorkloads = slices.Concat(
 	podSubjects,
-	namespacedSubjects("apps", "deployments", "status", "scale"), namespacedSubjects("apps", "replicasets", "status", "scale"),
-	namespacedSubjects("apps", "daemonsets", "status"), namespacedSubjects("apps", "statefulsets", "status"), namespacedSubjects("apps", "controllerrevisions"),
+	namespacedSubjects("apps", "replicasets"), namespacedSubjects("apps", "controllerrevisions"),
 	namespacedSubjects("", "endpoints"), namespacedSubjects("discovery.k8s.io", "endpointslices"),
 	namespacedSubjects("", "configmaps"), namespacedSubjects("", "serviceaccounts"), []subject{creation("serviceaccounts", "token")},
 	namespacedSubjects("", "resourcequotas", "status"),

@@ -16,7 +16,7 @@ import (
 // default that the API server would set written out, so that whatever else the
 // live object shows was put there by somebody else.
 func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
-	w := Webhook{Description: d, Port: port}
+	w := Webhook{Description: d, Port: port, Interception: InterceptionOf(in, d)}
 	switch d.Type {
 	case operatorsv1alpha1.ValidatingAdmissionWebhook:
 		w.Validating = &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -33,6 +33,7 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 				SideEffects:             d.SideEffects,
 				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
 				AdmissionReviewVersions: d.AdmissionReviewVersions,
+				MatchConditions:         matchConditions(in, d),
 			}},
 		}
 	case operatorsv1alpha1.MutatingAdmissionWebhook:
@@ -50,6 +51,7 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 				SideEffects:             d.SideEffects,
 				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
 				AdmissionReviewVersions: d.AdmissionReviewVersions,
+				MatchConditions:         matchConditions(in, d),
 				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy),
 			}},
 		}

@@ -26,7 +26,7 @@ func TestConfigurationsOfABareDescription(t *testing.T) {
 		Service:  &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(443))},
 		CABundle: []byte("ca of manager"),
 	}
-	rules := []admissionregistrationv1.RuleWithOperations{ruleOf([]string{"apps"}, []string{"deployments"})}
+	rules := []admissionregistrationv1.RuleWithOperations{ruleOf([]string{"shop.example.com"}, []string{"orders"})}
 	rules[0].Scope = new(admissionregistrationv1.AllScopes)
 	wantValidating := []admissionregistrationv1.ValidatingWebhook{{
 		Name: "v.example.com", ClientConfig: client, Rules: rules,

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,15 @@ func TestEvents(t *testing.T) {
 		}
 		return s
 	}
+	// seeing is a status whose webhook waits and sees some requests.
+	seeing := func(intercepts string, beyondScope, exempt []string) managerv1alpha1.WebhookRolloutStatus {
+		s := status(waiting)
+		w := &s.Deployments[0].Webhooks[0]
+		w.Intercepts, w.BeyondScope, w.Exempt = intercepts, beyondScope, exempt
+		return s
+	}
+	seesPods := Event{false, "WebhookIntercepts", "webhook v.example.com intercepts CREATE of pods"}
+	const cannotComeBack = "webhook v.example.com could not come back once nobody answers it: requests of the cluster's own components about "
 	for name, test := range map[string]struct {
 		before, after managerv1alpha1.WebhookRolloutStatus
 		want          []Event
@@ -49,7 +59,17 @@ func TestEvents(t *testing.T) {
 		"the order stays relaxed":    {status(waiting, "OrderRelaxed"), status(waiting, "OrderRelaxed"), nil},
 		"somebody contests":          {status(registered), status(registered, "Contested"), []Event{{true, "Contested", "because"}}},
 		"nobody contests any more":   {status(registered, "Contested"), status(registered), nil},
-		"it is ready":                {status(registered), status(registered, "Ready"), nil},
+		"it sees requests":           {status(""), seeing("CREATE of pods", nil, nil), []Event{seesPods}},
+		"it saw them before":         {seeing("CREATE of pods", nil, nil), seeing("CREATE of pods", nil, nil), nil},
+		"it sees others":             {seeing("CREATE of nodes", nil, nil), seeing("CREATE of pods", nil, nil), []Event{seesPods}},
+		"it sees too much": {status(waiting), seeing("CREATE of nodes", []string{"nodes"}, nil), []Event{
+			{true, "WebhookIntercepts", "webhook v.example.com intercepts CREATE of nodes; nodes live in no namespace: the OperatorGroup does not limit who is intercepted"},
+		}},
+		"it could stop itself": {status(waiting), seeing("CREATE of pods", nil, []string{"its own pods"}), []Event{
+			seesPods, {false, "SelfDeadlockPrevented", cannotComeBack + "its own pods pass it by"},
+		}},
+		"it could before": {seeing("", nil, []string{"its own pods"}), seeing("", nil, []string{"its own pods"}), nil},
+		"it is ready":     {status(registered), status(registered, "Ready"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Events(test.before, test.after)
@@ -60,5 +80,14 @@ func TestEvents(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An event holds a thousand characters; a rule may name more.
+func TestLongEventsAreCut(t *testing.T) {
+	w := managerv1alpha1.WebhookStatus{GenerateName: "v.example.com", Intercepts: strings.Repeat("CREATE of pods; ", 100)}
+	message := interceptionEvents(nil, w)[0].Message
+	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout says it all)") {
+		t.Errorf("%d characters end in %q", len(message), message[len(message)-40:])
 	}
 }

@@ -79,7 +79,7 @@ func webhookOf(deployment string, changes ...func(*operatorsv1alpha1.WebhookDesc
 		SideEffects: &sideEffects, AdmissionReviewVersions: []string{"v1"},
 		Rules: []admissionregistrationv1.RuleWithOperations{{
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"shop.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"orders"}},
 		}},
 	}
 	for _, change := range changes {

@@ -117,7 +117,7 @@ func TestHeldWithoutBackends(t *testing.T) {
 	if w := plan.Status.Deployments[0].Webhooks[0]; w.State != managerv1alpha1.WebhookUnreachable || w.Reason != "NoReadyEndpoints" {
 		t.Errorf("the webhook is %s (%s): %s", w.State, w.Reason, w.Message)
 	}
-	if events := Events(managerv1alpha1.WebhookRolloutStatus{}, plan.Status); len(events) != 1 || events[0].Reason != "WebhookUnreachable" {
+	if events := Events(managerv1alpha1.WebhookRolloutStatus{}, plan.Status); len(events) != 2 || events[1].Reason != "WebhookUnreachable" {
 		t.Errorf("events %+v", events)
 	}
 }

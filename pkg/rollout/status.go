@@ -65,13 +65,24 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 	}
 	for _, w := range d.webhooks {
 		since := metav1.NewTime(sinceOf(p.Previous, w.Webhook, w.state, p.now))
+		seen := p.interception(w.Webhook)
 		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
+			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
 			Configuration: w.configuration, CRDs: w.Description.ConversionCRDs,
 			State: w.state, Reason: w.reason, Message: w.message, Since: &since,
 		})
 	}
 	return reported
+}
+
+// interception is what a webhook sees of people's requests. Of one that is held nothing is
+// rendered: what was said of it stays.
+func (p *planner) interception(w install.Webhook) install.Interception {
+	if before := webhookIn(p.Previous, install.IdentityOf(w.Description)); w.Interception.Text == "" && before != nil {
+		return install.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
+	}
+	return w.Interception
 }
 
 // sinceOf is when a webhook was first seen in a state.

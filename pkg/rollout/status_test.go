@@ -23,7 +23,7 @@ func TestStatus(t *testing.T) {
 		at := metav1.NewTime(since)
 		return []managerv1alpha1.WebhookStatus{{
 			Type: "ValidatingAdmissionWebhook", GenerateName: "v." + deployment + ".example.com", Configuration: c.validating(deployment).Name,
-			State: state, Reason: reason, Message: message, Since: &at,
+			Intercepts: "CREATE of orders.shop.example.com everywhere", State: state, Reason: reason, Message: message, Since: &at,
 		}}
 	}
 	firstSince := plan.Status.Deployments[0].Webhooks[0].Since.Time

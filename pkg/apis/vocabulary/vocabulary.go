@@ -95,6 +95,10 @@ const AnnotationReplicas = "olm-webhook-manager.io/replicas"
 // webhooks on uninstall even where objects may lose fields by it.
 const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-removal"
 
+// AnnotationMatchConditions, on a ClusterServiceVersion, are matchConditions of its author's:
+// the generateName of each webhook with a list of name and expression, in YAML or JSON.
+const AnnotationMatchConditions = "olm-webhook-manager.io/match-conditions"
+
 // OwnAnnotationPrefix begins the annotations that are instructions to the manager.
 // They are never copied to derived objects.
 const OwnAnnotationPrefix = "olm-webhook-manager.io/"

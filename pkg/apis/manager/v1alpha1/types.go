@@ -257,6 +257,23 @@ type WebhookStatus struct {
 	// +listType=set
 	CRDs []string `json:"crds,omitempty"`
 
+	// intercepts says which requests the API server asks the webhook about.
+	// +optional
+	Intercepts string `json:"intercepts,omitempty"`
+
+	// beyondScope are resources that it intercepts in the whole cluster although its
+	// OperatorGroup covers some namespaces only: their objects live in none.
+	// +optional
+	// +listType=atomic
+	BeyondScope []string `json:"beyondScope,omitempty"`
+
+	// exempt are the requests that it would intercept and that pass it by, because it
+	// could not come back without them once nobody answers it: those of the cluster's own
+	// components, never those of people.
+	// +optional
+	// +listType=atomic
+	Exempt []string `json:"exempt,omitempty"`
+
 	// state says whether API requests reach the webhook.
 	State WebhookState `json:"state"`
 

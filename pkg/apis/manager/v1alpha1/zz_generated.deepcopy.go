@@ -204,6 +204,16 @@ func (in *WebhookStatus) DeepCopyInto(out *WebhookStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.BeyondScope != nil {
+		in, out := &in.BeyondScope, &out.BeyondScope
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.Exempt != nil {
+		in, out := &in.Exempt, &out.Exempt
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Since != nil {
 		in, out := &in.Since, &out.Since
 		*out = (*in).DeepCopy()

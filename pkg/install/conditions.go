@@ -1,0 +1,75 @@
+package install
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// matchConditions are those that keep a webhook from stopping itself, and then those
+// that its author wrote: a WebhookDescription has no field for them.
+func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.MatchCondition {
+	var conditions []admissionregistrationv1.MatchCondition
+	for _, l := range SelfDeadlocks(in, d) {
+		conditions = append(conditions, l.Condition())
+	}
+	authored, err := authoredConditions(in.CSV)
+	if err != nil {
+		return conditions // such a ClusterServiceVersion is not installed
+	}
+	return append(conditions, authored[d.GenerateName]...)
+}
+
+// authoredConditions are the author's matchConditions, by the generateName of their webhook.
+func authoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
+	var conditions map[string][]admissionregistrationv1.MatchCondition
+	if text := csv.Annotations[vocabulary.AnnotationMatchConditions]; text != "" {
+		if err := yaml.UnmarshalStrict([]byte(text), &conditions); err != nil {
+			return nil, err
+		}
+	}
+	return conditions, nil
+}
+
+// conditionViolations are mistakes in the author's matchConditions. What an expression
+// says, the API server judges when the webhook is registered.
+func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
+	authored, err := authoredConditions(csv)
+	if err != nil {
+		return []Violation{{Webhook: -1, Message: fmt.Sprintf(
+			"annotation %s cannot be read: %v; write the generateName of each webhook with a list of name and expression", vocabulary.AnnotationMatchConditions, err)}}
+	}
+	var violations []Violation
+	for _, generateName := range slices.Sorted(maps.Keys(authored)) {
+		at := slices.IndexFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
+			return d.GenerateName == generateName && d.Type != operatorsv1alpha1.ConversionWebhook
+		})
+		violate := func(format string, args ...any) {
+			violations = append(violations, Violation{at, generateName, "annotation " + vocabulary.AnnotationMatchConditions + ": " + fmt.Sprintf(format, args...)})
+		}
+		if at < 0 {
+			violate("%q is the generateName of no validating or mutating webhook of spec.webhookdefinitions; correct or remove it", generateName)
+		}
+		seen := map[string]bool{}
+		for i, c := range authored[generateName] {
+			switch {
+			case c.Name == "" || c.Expression == "":
+				violate("condition [%d] of %q needs a name and an expression", i, generateName)
+			case strings.HasPrefix(c.Name, vocabulary.OwnAnnotationPrefix):
+				violate("condition %q of %q begins like the manager's own; give it another name", c.Name, generateName)
+			case seen[c.Name]:
+				violate("there are two conditions %q of %q; give each its own name", c.Name, generateName)
+			}
+			seen[c.Name] = true
+		}
+	}
+	return violations
+}

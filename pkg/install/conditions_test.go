@@ -1,0 +1,67 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// conditioned is what Render is asked for a webhook on pods whose author wrote conditions.
+func conditioned(annotation string) Input {
+	in := guarded(servedBy("manager", aboutRequests(admissionregistrationv1.Create, "", "pods")))
+	in.CSV.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": annotation}
+	return in
+}
+
+func TestMatchConditions(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotation string
+		want       []string
+	}{
+		"none of the author's": {"", []string{"olm-webhook-manager.io/own-pods", "olm-webhook-manager.io/system-workloads"}},
+		"one, in YAML": {"v.shop.example.com:\n- name: not-mine\n  expression: request.userInfo.username != 'me'\n",
+			[]string{"olm-webhook-manager.io/own-pods", "olm-webhook-manager.io/system-workloads", "not-mine"}},
+		"two, in JSON": {`{"v.shop.example.com": [{"name": "a", "expression": "true"}, {"name": "b", "expression": "true"}]}`,
+			[]string{"olm-webhook-manager.io/own-pods", "olm-webhook-manager.io/system-workloads", "a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := conditioned(test.annotation)
+			var got []string
+			for _, c := range rendered(t, in).Webhooks[0].Validating.Webhooks[0].MatchConditions {
+				got = append(got, c.Name)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			if violations := conditionViolations(in.CSV); len(violations) > 0 {
+				t.Errorf("violations %+v", violations)
+			}
+		})
+	}
+}
+
+func TestConditionViolations(t *testing.T) {
+	for name, test := range map[string]struct{ annotation, want string }{
+		"not a map":        {`[]`, "cannot be read"},
+		"unknown field":    {`{"v.shop.example.com": [{"name": "a", "expr": "true"}]}`, "cannot be read"},
+		"another webhook":  {`{"other": [{"name": "a", "expression": "true"}]}`, `"other" is the generateName of no validating or mutating webhook`},
+		"no name":          {`{"v.shop.example.com": [{"expression": "true"}]}`, "needs a name and an expression"},
+		"no expression":    {`{"v.shop.example.com": [{"name": "a"}]}`, "needs a name and an expression"},
+		"a name of ours":   {`{"v.shop.example.com": [{"name": "olm-webhook-manager.io/own-pods", "expression": "true"}]}`, "begins like the manager's own"},
+		"a name twice":     {`{"v.shop.example.com": [{"name": "a", "expression": "true"}, {"name": "a", "expression": "false"}]}`, `two conditions "a"`},
+		"a name in others": {`{"v.shop.example.com": [], "": []}`, `"" is the generateName of no`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := conditioned(test.annotation)
+			violations := conditionViolations(in.CSV)
+			if len(violations) != 1 || !strings.Contains(violations[0].Message, test.want) || !strings.Contains(violations[0].Message, "olm-webhook-manager.io/match-conditions") {
+				t.Errorf("violations %+v, want one with %q", violations, test.want)
+			}
+			if Check(Facts{CSV: in.CSV}).Passes() {
+				t.Error("it passes the check")
+			}
+		})
+	}
+}

@@ -1,0 +1,253 @@
+package integration
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+const (
+	controllers = "system:serviceaccount:kube-system:"
+	notAnswered = "failed calling webhook"
+)
+
+// attempt is a request that somebody makes while a webhook that intercepts it, with
+// failurePolicy Fail, has nobody to answer.
+type attempt struct {
+	user   string
+	groups []string
+	do     func(context.Context, kubernetes.Interface) error
+	passes bool
+}
+
+// On the real API server, what brings the operator's own pods back passes its dead
+// webhook by. What a tenant does is refused, whatever labels and owners it copies.
+func TestSelfDeadlock(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(interceptor())
+	m.emits("WebhookIntercepts")
+	m.emits("SelfDeadlockPrevented")
+	if exempt := e.webhookStatus("operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
+		t.Errorf("the WebhookRollout says that %q pass it by", exempt)
+	}
+
+	standing := e.ownPod("server-6d4cf56db6")
+	standing.Name = "server-6d4cf56db6-x7k2p"
+	e.as(attempt{user: controllers + "replicaset-controller", passes: true, do: creating(standing)})
+	e.attempts(standing)
+
+	// The manager can still mend what the webhook needs.
+	m.looksAfter(func() { e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) })
+	e.eventually("the Service is back", func() (bool, any) {
+		_, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+		return err == nil, err
+	})
+}
+
+func (e *env) attempts(standing *corev1.Pod) {
+	const tenant, kubelet = "tenant", "system:node:one"
+	nodes := []string{"system:nodes"}
+	ours, elsewhere := e.ownPod("server-6d4cf56db6"), e.ownPod("other-6d4cf56db6")
+	unowned := e.ownPod("server-6d4cf56db6")
+	unowned.OwnerReferences = nil
+	dry := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+	for name, a := range map[string]attempt{
+		"its pod, by the replicaset controller":            {controllers + "replicaset-controller", nil, creating(ours), true},
+		"its pod, by a controller manager of one identity": {"system:kube-controller-manager", nil, creating(ours), true},
+		"its pod is placed":                                {"system:kube-scheduler", nil, binding(standing), true},
+		"its pod's status":                                 {kubelet, nodes, patching(standing, "status"), true},
+		"its pod is taken away":                            {kubelet, nodes, deleting(standing, dry), true},
+		"its ReplicaSet":                                   {controllers + "deployment-controller", nil, replicaSet(e.namespace, "server"), true},
+		"its EndpointSlice":                                {controllers + "endpointslice-controller", nil, slice(e.namespace, "server-service"), true},
+		"its lease":                                        {"system:serviceaccount:" + e.namespace + ":default", nil, lease(e.namespace), true},
+
+		"its pod with labels and owner, by a tenant":        {tenant, nil, creating(ours), false},
+		"its pod with labels only, by the controller":       {controllers + "replicaset-controller", nil, creating(unowned), false},
+		"a pod of another ReplicaSet":                       {controllers + "replicaset-controller", nil, creating(elsewhere), false},
+		"its pod is placed by a tenant":                     {tenant, nil, binding(standing), false},
+		"its pod's status, by a tenant":                     {tenant, nil, patching(standing, "status"), false},
+		"its pod, changed by a tenant":                      {tenant, nil, patching(standing), false},
+		"its pod, deleted by a tenant":                      {tenant, nil, deleting(standing, dry), false},
+		"its pod, evicted by a tenant":                      {tenant, nil, evicting(standing, dry), false},
+		"its ReplicaSet, by a tenant":                       {tenant, nil, replicaSet(e.namespace, "server"), false},
+		"another ReplicaSet":                                {controllers + "deployment-controller", nil, replicaSet(e.namespace, "other"), false},
+		"another EndpointSlice":                             {controllers + "endpointslice-controller", nil, slice(e.namespace, "other"), false},
+		"a lease of another account":                        {"system:serviceaccount:" + e.namespace + ":other", nil, lease(e.namespace), false},
+		"its pod, by a controller's name of this namespace": {"system:serviceaccount:" + e.namespace + ":replicaset-controller", nil, creating(ours), false},
+	} {
+		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
+	}
+}
+
+// as makes an attempt in somebody's name. He may do everything: only webhooks refuse.
+func (e *env) as(a attempt) {
+	e.Helper()
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: a.user, Groups: append([]string{"system:masters", "system:authenticated"}, a.groups...)}
+	client, err := kubernetes.NewForConfig(config)
+	e.must(err)
+	switch err := a.do(e.ctx, client); {
+	case a.passes && err != nil:
+		e.Errorf("refused: %v", err)
+	case !a.passes && (err == nil || !strings.Contains(err.Error(), notAnswered)):
+		e.Errorf("the webhook was not called: %v", err)
+	}
+}
+
+// interceptor is an operator with a webhook on all that its own pods come from.
+func interceptor() *operatorsv1alpha1.ClusterServiceVersion {
+	c := csv("operator.v1", "server")
+	everything := func(group string, resources ...string) admissionregistrationv1.RuleWithOperations {
+		r := rule([]string{group}, resources...)
+		r.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll}
+		return r
+	}
+	w := &c.Spec.WebhookDefinitions[0]
+	w.TimeoutSeconds = new(int32(1))
+	w.Rules = []admissionregistrationv1.RuleWithOperations{
+		everything("", "pods", "pods/status", "pods/binding", "pods/eviction", "services", "secrets"),
+		everything("apps", "deployments", "replicasets"),
+		everything("discovery.k8s.io", "endpointslices"),
+		everything("coordination.k8s.io", "leases"),
+	}
+	return c
+}
+
+// ownPod is a pod as a ReplicaSet of this name controls it.
+func (e *env) ownPod(replicaSet string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: e.namespace, GenerateName: replicaSet + "-", Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, UID: "any", Controller: new(true)}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}},
+	}
+}
+
+type deed = func(context.Context, kubernetes.Interface) error
+
+// creating makes a pod; one without a name only for show.
+func creating(pod *corev1.Pod) deed {
+	var options metav1.CreateOptions
+	if pod.Name == "" {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		_, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, options)
+		return err
+	}
+}
+
+func binding(pod *corev1.Pod) deed {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		return client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "one"},
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	}
+}
+
+func patching(pod *corev1.Pod, subresources ...string) deed {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		_, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, "application/merge-patch+json",
+			[]byte(`{"metadata":{"annotations":{"example.com/seen":"yes"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, subresources...)
+		return err
+	}
+}
+
+func deleting(pod *corev1.Pod, options metav1.DeleteOptions) deed {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		return client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
+	}
+}
+
+func evicting(pod *corev1.Pod, options metav1.DeleteOptions) deed {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		return client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policyv1.Eviction{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, DeleteOptions: &options,
+		})
+	}
+}
+
+func replicaSet(namespace, deployment string) deed {
+	labels := map[string]string{"app": deployment}
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		_, err := client.AppsV1().ReplicaSets(namespace).Create(ctx, &appsv1.ReplicaSet{
+			ObjectMeta: controlled(deployment+"-6d4cf56db6", "apps/v1", "Deployment", deployment),
+			Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}},
+			}},
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+}
+
+func slice(namespace, service string) deed {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		_, err := client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, &discoveryv1.EndpointSlice{
+			ObjectMeta: controlled(service+"-x7k2p", "v1", "Service", service), AddressType: discoveryv1.AddressTypeIPv4,
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+}
+
+func lease(namespace string) deed {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		_, err := client.CoordinationV1().Leases(namespace).Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "operator"}},
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+}
+
+func controlled(name, version, kind, owner string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: version, Kind: kind, Name: owner, UID: "any", Controller: new(true)},
+	}}
+}
+
+// What an author adds holds, and what the API server cannot read is said.
+func TestAuthoredMatchConditions(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+	c := interceptor()
+	c.Annotations = map[string]string{vocabulary.AnnotationMatchConditions: "v.example.com:\n- name: not-a-friend\n  expression: request.userInfo.username != 'friend'\n"}
+	e.install(c)
+	e.as(attempt{user: "friend", passes: true, do: lease(e.namespace)})
+	e.as(attempt{user: "tenant", passes: false, do: lease(e.namespace)})
+
+	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Annotations[vocabulary.AnnotationMatchConditions] = "v.example.com: [{name: a, expression: 'no such thing'}]"
+	})
+	e.eventually("the expression is refused", func() (bool, any) {
+		w := e.webhookStatus(c.Name, "v.example.com")
+		return w.State == "Blocked" && strings.Contains(w.Message, "matchConditions"), w
+	})
+	e.as(attempt{user: "friend", passes: true, do: lease(e.namespace)})
+
+	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Annotations[vocabulary.AnnotationMatchConditions] = "v.example.net: []"
+	})
+	message := e.reaches(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+	if !strings.Contains(message, `"v.example.net" is the generateName of no`) {
+		t.Errorf("the message is %q", message)
+	}
+}
