@@ -43,8 +43,8 @@ func TestSelfDeadlock(t *testing.T) {
 	e.runDeployments()
 	m := e.manage()
 	e.install(interceptor())
-	m.emits("WebhookIntercepts")
-	m.emits("SelfDeadlockPrevented")
+	m.emits("Normal WebhookIntercepts webhook v.example.com intercepts every operation of pods, pods/status, ")
+	m.emits("Normal SelfDeadlockPrevented webhook v.example.com could not come back once nobody answers it: requests of the cluster's own components about its own pods, ")
 	if exempt := e.webhookStatus("operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
 		t.Errorf("the WebhookRollout says that %q pass it by", exempt)
 	}
@@ -55,7 +55,9 @@ func TestSelfDeadlock(t *testing.T) {
 	e.attempts(standing)
 
 	// The manager can still mend what the webhook needs.
-	m.looksAfter(func() { e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) })
+	m.looksAfter(func() {
+		e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
+	})
 	e.eventually("the Service is back", func() (bool, any) {
 		_, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 		return err == nil, err
