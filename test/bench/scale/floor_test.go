@@ -1,0 +1,112 @@
+package scale
+
+import (
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// result is all that the manager has made of one ClusterServiceVersion.
+type result struct {
+	csv           *operatorsv1alpha1.ClusterServiceVersion
+	rollout       *managerv1alpha1.WebhookRollout
+	secret        *corev1.Secret
+	service       *corev1.Service
+	role          *rbacv1.Role
+	binding       *rbacv1.RoleBinding
+	deployment    *appsv1.Deployment
+	configuration *admissionregistrationv1.ValidatingWebhookConfiguration
+}
+
+// floor is how long plain clients take to write the final objects of an installation
+// again, in other Namespaces: nothing that writes them can be quicker by much.
+func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Duration {
+	e.Helper()
+	before := map[string]*result{}
+	for _, csv := range csvs {
+		before[csv.Name] = e.read(csv)
+	}
+	e.clear()
+	return e.timed(func() {
+		e.each(csvs, func(csv *operatorsv1alpha1.ClusterServiceVersion) error { return e.write(before[csv.Name]) })
+	})
+}
+
+func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
+	e.Helper()
+	deployment := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name
+	service := names.Service(deployment)
+	secret := names.Secret(service)
+	var r result
+	var errs [8]error
+	r.csv, errs[0] = e.olm.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
+	r.rollout, errs[1] = e.olm.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
+	r.secret, errs[2] = e.kube.CoreV1().Secrets(csv.Namespace).Get(e.ctx, secret, metav1.GetOptions{})
+	r.service, errs[3] = e.kube.CoreV1().Services(csv.Namespace).Get(e.ctx, service, metav1.GetOptions{})
+	r.role, errs[4] = e.kube.RbacV1().Roles(csv.Namespace).Get(e.ctx, secret, metav1.GetOptions{})
+	r.binding, errs[5] = e.kube.RbacV1().RoleBindings(csv.Namespace).Get(e.ctx, secret, metav1.GetOptions{})
+	r.deployment, errs[6] = e.kube.AppsV1().Deployments(csv.Namespace).Get(e.ctx, deployment, metav1.GetOptions{})
+	configuration := names.WebhookConfiguration("v.example.com", csv.Namespace, csv.Name, string(operatorsv1alpha1.ValidatingAdmissionWebhook))
+	r.configuration, errs[7] = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(e.ctx, configuration, metav1.GetOptions{})
+	for _, err := range errs {
+		e.must(err)
+	}
+	return &r
+}
+
+// write makes the objects as they were. Those of one kind get a name of their own where
+// the API server has not taken the old ones away.
+func (e *env) write(r *result) error {
+	for _, o := range []metav1.Object{r.csv, r.rollout, r.secret, r.service, r.role, r.binding, r.deployment, r.configuration} {
+		o.SetResourceVersion("")
+		o.SetUID("")
+		o.SetManagedFields(nil)
+		o.SetCreationTimestamp(metav1.Time{})
+	}
+	r.service.Spec.ClusterIP, r.service.Spec.ClusterIPs = "", nil
+	r.service.Name, r.role.Name, r.binding.Name = r.service.Name+"-f", r.role.Name+"-f", r.binding.Name+"-f"
+	var create metav1.CreateOptions
+	ns := r.csv.Namespace
+	csv, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(ns).Create(e.ctx, r.csv, create)
+	if err != nil {
+		return err
+	}
+	csv.Status = r.csv.Status
+	if _, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(ns).UpdateStatus(e.ctx, csv, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	rollout, err := e.olm.ManagerV1alpha1().WebhookRollouts(ns).Create(e.ctx, r.rollout, create)
+	if err != nil {
+		return err
+	}
+	rollout.Status = r.rollout.Status
+	if _, err := e.olm.ManagerV1alpha1().WebhookRollouts(ns).UpdateStatus(e.ctx, rollout, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	if _, err := e.kube.CoreV1().Secrets(ns).Create(e.ctx, r.secret, create); err != nil {
+		return err
+	}
+	if _, err := e.kube.CoreV1().Services(ns).Create(e.ctx, r.service, create); err != nil {
+		return err
+	}
+	if _, err := e.kube.RbacV1().Roles(ns).Create(e.ctx, r.role, create); err != nil {
+		return err
+	}
+	if _, err := e.kube.RbacV1().RoleBindings(ns).Create(e.ctx, r.binding, create); err != nil {
+		return err
+	}
+	if _, err := e.kube.AppsV1().Deployments(ns).Create(e.ctx, r.deployment, create); err != nil {
+		return err
+	}
+	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, r.configuration, create)
+	return err
+}

@@ -1,0 +1,120 @@
+package scale
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// managerAgent is how the manager's requests are known in the audit log.
+const managerAgent = "olm-webhook-manager/"
+
+// manager is one that runs as a process of its own.
+type manager struct {
+	*env
+	process      *os.Process
+	address      string
+	passesBefore int
+	stop         func()
+}
+
+// startManager builds the manager as it is shipped and runs it with its defaults, but for
+// the gate: nobody serves here.
+func (e *env) startManager() *manager {
+	e.Helper()
+	program := filepath.Join(e.TempDir(), "manager")
+	if out, err := exec.CommandContext(e.ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "../../../cmd/olm-webhook-manager").CombinedOutput(); err != nil {
+		e.Fatalf("%v: %s", err, out)
+	}
+	m := &manager{env: e, address: freeAddress(e)}
+	log, err := os.Create(filepath.Join(e.TempDir(), "log"))
+	e.must(err)
+	command := exec.CommandContext(e.ctx, program, "run", "--kubeconfig="+cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning", "--listen="+m.address)
+	command.Stdout, command.Stderr = log, log
+	e.must(command.Start())
+	m.process = command.Process
+	m.stop = sync.OnceFunc(func() {
+		e.must(m.process.Signal(syscall.SIGTERM))
+		if err := command.Wait(); err != nil {
+			text, _ := os.ReadFile(log.Name())
+			e.Errorf("%v: %s", err, text)
+		}
+	})
+	e.Cleanup(m.stop)
+	e.eventually("the manager is ready", func() (bool, error) {
+		response, err := http.Get("http://" + m.address + "/readyz")
+		if err != nil {
+			return false, nil
+		}
+		return response.StatusCode == http.StatusOK, response.Body.Close()
+	})
+	return m
+}
+
+func freeAddress(e *env) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	e.must(err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// passes is how often the manager has looked at ClusterServiceVersions.
+func (m *manager) passes() int {
+	m.Helper()
+	response, err := http.Get("http://" + m.address + "/metrics")
+	m.must(err)
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	m.must(err)
+	n := 0
+	for _, metric := range families["olm_webhook_manager_pass_duration_seconds"].GetMetric() {
+		for _, label := range metric.GetLabel() {
+			if label.GetName() == "kind" && label.GetValue() == "ClusterServiceVersion" {
+				n += int(metric.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return n
+}
+
+// requestsSince are all that the manager sent, reads and events included. How they are
+// made up goes to the log.
+func (m *manager) requestsSince(place int64) int {
+	m.Helper()
+	n, kinds := 0, map[string]int{}
+	for _, event := range m.audited(place) {
+		if strings.Contains(event.UserAgent, managerAgent) && event.ObjectRef != nil && event.Verb != "watch" {
+			n++
+			kinds[strings.TrimSuffix(event.Verb+" "+event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")]++
+		}
+	}
+	m.Logf("requests: %v", kinds)
+	return n
+}
+
+// memory is the most that the process has held, in bytes.
+func (m *manager) memory() int {
+	m.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.process.Pid))
+	m.must(err)
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))
+			m.must(err)
+			return kb << 10
+		}
+	}
+	m.Fatalf("no VmHWM in %s", text)
+	return 0
+}

@@ -1,0 +1,59 @@
+package scale
+
+import (
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// repairs deletes the registration of each of some ClusterServiceVersions, then edits it,
+// and measures how long either stands.
+func (e *env) repairs(m *manager, csvs []*operatorsv1alpha1.ClusterServiceVersion) {
+	e.Helper()
+	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	var deleted, edited []time.Duration
+	for _, csv := range csvs[:100] {
+		name := names.WebhookConfiguration("v.example.com", csv.Namespace, csv.Name, string(operatorsv1alpha1.ValidatingAdmissionWebhook))
+		e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{}))
+		deleted = append(deleted, e.until(name, func(_ *admissionregistrationv1.ValidatingWebhookConfiguration) bool { return true }))
+
+		_, err := client.Patch(e.ctx, name, types.JSONPatchType, []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`), metav1.PatchOptions{})
+		e.must(err)
+		edited = append(edited, e.until(name, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
+			return *c.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail
+		}))
+	}
+	e.ReportMetric(milliseconds(p99(deleted)), "deleted-p99-ms")
+	e.ReportMetric(milliseconds(p99(edited)), "edited-p99-ms")
+	e.quiet(m)
+}
+
+func (e *env) until(name string, repaired func(*admissionregistrationv1.ValidatingWebhookConfiguration) bool) time.Duration {
+	e.Helper()
+	return e.timed(func() {
+		for {
+			c, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(e.ctx, name, metav1.GetOptions{})
+			if err == nil && repaired(c) {
+				return
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
+				e.Fatal(err)
+			}
+		}
+	})
+}
+
+func p99(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)*99/100]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

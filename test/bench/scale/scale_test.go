@@ -1,0 +1,111 @@
+package scale
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+var cluster *kube.Cluster
+
+func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+
+// writers is how many clients create the ClusterServiceVersions, and write the floor.
+const writers = 10
+
+// BenchmarkInstall installs many ClusterServiceVersions at once and waits until all are
+// Succeeded. The floor is the same final objects, written by plain clients in the same
+// run. Replicas become available as soon as a Deployment is there, or after a delay.
+func BenchmarkInstall(b *testing.B) {
+	for _, size := range []int{100, 1000} {
+		for _, test := range []struct {
+			name     string
+			replicas int32
+			delay    time.Duration
+		}{{"replicas=0", 0, 0}, {"replicas=1", 1, time.Second}} {
+			b.Run(fmt.Sprintf("csvs=%d/%s", size, test.name), func(b *testing.B) {
+				for b.Loop() {
+					measure(b, size, test.replicas, test.delay)
+				}
+			})
+		}
+	}
+}
+
+func measure(b *testing.B, size int, replicas int32, delay time.Duration) {
+	e := newEnv(b)
+	e.playDeployments(delay)
+	m := e.startManager()
+	csvs := e.csvs(size, replicas)
+
+	since := e.auditEnd()
+	installing := e.timed(func() {
+		e.each(csvs, e.createCSV)
+		e.allSucceed(csvs)
+	})
+	b.ReportMetric(installing.Seconds(), "s")
+	b.ReportMetric(float64(m.requestsSince(since))/float64(size), "requests/CSV")
+
+	e.idles(m, size)
+	e.repairs(m, csvs)
+	b.ReportMetric(float64(m.memory())/(1<<20), "MB")
+	m.stop()
+
+	floor := e.floor(csvs)
+	b.ReportMetric(floor.Seconds(), "floor-s")
+	b.ReportMetric(installing.Seconds()/floor.Seconds(), "x-floor")
+	b.ReportMetric(0, "ns/op")
+	e.clear()
+}
+
+// idles counts what the manager writes when it looks at everything again and nothing has
+// changed.
+func (e *env) idles(m *manager, size int) {
+	e.quiet(m)
+	since := e.auditEnd()
+	e.eachNamespace(e.touchGroup)
+	e.eventually("every ClusterServiceVersion was looked at again", func() (bool, error) {
+		return m.passes() >= m.passesBefore+size, nil
+	})
+	e.quiet(m)
+	e.ReportMetric(float64(len(kube.Writes(e.audited(since), managerAgent))), "idle-writes")
+}
+
+// quiet waits until the manager has looked at nothing for a second.
+func (e *env) quiet(m *manager) {
+	last, at := -1, time.Now()
+	e.eventually("the manager is idle", func() (bool, error) {
+		if n := m.passes(); n != last {
+			last, at = n, time.Now()
+		}
+		return time.Since(at) > time.Second, nil
+	})
+	m.passesBefore = last
+}
+
+func (e *env) eventually(what string, condition func() (bool, error)) {
+	e.Helper()
+	err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, 10*time.Minute, true, conditionOf(condition))
+	if err != nil {
+		e.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (e *env) timed(work func()) time.Duration {
+	started := time.Now()
+	work()
+	return time.Since(started)
+}
+
+func manifests(pattern string) []string {
+	files, err := filepath.Glob("../../../manifests/crds/" + pattern)
+	if err != nil || len(files) == 0 {
+		panic(fmt.Sprintf("no CustomResourceDefinitions: %v", err))
+	}
+	return files
+}
