@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregatorinformers "k8s.io/kube-aggregator/pkg/client/informers/externalversions"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -45,6 +47,13 @@ type caches struct {
 
 	subscriptions store[*operatorsv1alpha1.Subscription]
 
+	// What ServiceAccounts may do, whoever grants it.
+	rules         store[*rbacv1.Role]
+	clusterRules  store[*rbacv1.ClusterRole]
+	grants        store[*rbacv1.RoleBinding]
+	clusterGrants store[*rbacv1.ClusterRoleBinding]
+	apiServices   store[*apiregistrationv1.APIService]
+
 	factories []factory
 }
 
@@ -57,6 +66,7 @@ func newCaches(clients Clients) caches {
 	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelManaged+"=true"))
 	pods := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelPod))
 	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
+	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return caches{
 		csvs:         newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
@@ -77,7 +87,13 @@ func newCaches(clients Clients) caches {
 
 		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
 
-		factories: []factory{all, managed, pods, operators, extensions},
+		rules:         newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), onlyRules),
+		clusterRules:  newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), onlyRules),
+		grants:        newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), onlySubjects),
+		clusterGrants: newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), onlySubjects),
+		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), withoutManagedFields),
+
+		factories: []factory{all, managed, pods, operators, extensions, apis},
 	}
 }
 
@@ -95,6 +111,7 @@ func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
 		c.csvs.synced, c.subscriptions.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
 		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
+		c.rules.synced, c.clusterRules.synced, c.grants.synced, c.clusterGrants.synced, c.apiServices.synced,
 	}
 }
 

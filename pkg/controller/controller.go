@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
@@ -43,6 +44,7 @@ type Clients struct {
 	OLM        clientset.Interface
 	Extensions apiextensions.Interface
 	Metadata   metadata.Interface
+	Aggregator aggregator.Interface
 }
 
 // NewClients are the clients of one configuration.
@@ -60,7 +62,11 @@ func NewClients(config *rest.Config) (Clients, error) {
 		return Clients{}, err
 	}
 	objects, err := metadata.NewForConfig(config)
-	return Clients{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects}, err
+	if err != nil {
+		return Clients{}, err
+	}
+	apis, err := aggregator.NewForConfig(config)
+	return Clients{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects, Aggregator: apis}, err
 }
 
 // Controller is the whole manager: one queue, one worker function, one pass per key.
@@ -78,6 +84,7 @@ type Controller struct {
 	writes   writes   // what caches have yet to show
 	contests contests // repairs that another client undid
 	turns    turns    // of the versions of one operator
+	served   *served  // what the API server says of itself
 }
 
 // New wires the informers to the queue; Run starts them.
@@ -93,6 +100,7 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		log:     log,
 		metrics: metrics,
 		now:     time.Now,
+		served:  newServed(clients.Kube.Discovery()),
 	}
 	return c, c.watch()
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -37,6 +38,18 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, o
 		}
 	}
 	return found
+}
+
+// withRequired adds to some definitions those that a ClusterServiceVersion owns or
+// requires, as far as they exist.
+func (c *Controller) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
+	all := maps.Clone(crds)
+	for _, name := range install.RequiredCRDs(csv) {
+		if crd := c.caches.crds.get("", name); crd != nil {
+			all[name] = crd
+		}
+	}
+	return all
 }
 
 // otherConverters are the Services of other ClusterServiceVersions than these that

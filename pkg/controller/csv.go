@@ -47,7 +47,10 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if newer := c.successor(relatives); newer != nil {
 		return c.lookAtReplaced(ctx, k, csv, relatives, newer.Name)
 	}
-	s := c.observe(csv, relatives)
+	s, err := c.observe(csv, relatives)
+	if err != nil {
+		return time.Time{}, err
+	}
 	if marked, err := c.mark(ctx, k, s); marked || err != nil {
 		return time.Time{}, err
 	}

@@ -41,8 +41,9 @@ type snapshot struct {
 	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
 }
 
-// observe reads the caches; nothing else.
-func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) *snapshot {
+// observe reads the caches, and what the API server says of itself where a
+// ClusterServiceVersion depends on that; nothing else.
+func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
 	owners := ownerIDs(csv, relatives.Older)
 	s := &snapshot{
 		csv:     csv,
@@ -67,10 +68,6 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 		},
 	}
-	s.verdict = install.Check(install.Facts{
-		CSV: csv, ServiceAccounts: byName(c.caches.accounts.in(csv.Namespace)),
-		CRDs: s.observed.CRDs, Converters: c.otherConverters(owners, s.observed.CRDs),
-	})
 	if s.rollout != nil {
 		s.status = s.rollout.Status
 	}
@@ -79,13 +76,28 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		s.failure = s.scope.Supported(csv)
 		s.observed.Uncovered = s.scope.Unlabelled(c.caches.namespaces.all())
 	}
+	facts, err := c.facts(csv, owners, s)
+	if err != nil {
+		return nil, err
+	}
+	s.verdict = install.Check(facts)
 	for _, slice := range c.caches.slices.ofOwners(owners) {
 		service := slice.Labels[discoveryv1.LabelServiceName]
 		s.observed.Slices[service] = append(s.observed.Slices[service], slice)
 	}
 	c.observePods(s, owners)
 	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
-	return s
+	return s, nil
+}
+
+// facts are what a ClusterServiceVersion needs, as far as it is there.
+func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, s *snapshot) (install.Facts, error) {
+	facts := install.Facts{
+		CSV: csv, Targets: s.scope.Namespaces,
+		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces),
+		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(owners, s.observed.CRDs),
+	}
+	return facts, c.apis(&facts)
 }
 
 // config is what the Subscription of a ClusterServiceVersion configures.

@@ -17,10 +17,17 @@ const (
 	// byOwner indexes objects by the ClusterServiceVersion that they say they belong to.
 	byOwner = "owner"
 	// byCRD indexes ClusterServiceVersions by the CustomResourceDefinitions that they
-	// convert.
+	// own, require, or convert.
 	byCRD = "crd"
 	// byReplaced indexes ClusterServiceVersions by the versions that they replace.
 	byReplaced = "replaced"
+	// byAPI indexes ClusterServiceVersions by the APIServices that they depend on.
+	byAPI = "api"
+	// bySubject indexes bindings by whom they give something, and ClusterServiceVersions
+	// by what their ServiceAccounts are to bindings.
+	bySubject = "subject"
+	// byRole indexes bindings by the role that they give.
+	byRole = "role"
 	// byConverter indexes CustomResourceDefinitions by the namespace of the Service that
 	// converts them.
 	byConverter = "converter"
@@ -29,13 +36,10 @@ const (
 var indexers = cache.Indexers{
 	byOwner: func(o any) ([]string, error) { return ownersOf(o.(rollout.Object)), nil },
 	byCRD: func(o any) ([]string, error) {
-		var crds []string
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			for _, d := range csv.Spec.WebhookDefinitions {
-				crds = append(crds, d.ConversionCRDs...)
-			}
+			return install.RequiredCRDs(csv), nil
 		}
-		return crds, nil
+		return nil, nil
 	},
 	byReplaced: func(o any) ([]string, error) {
 		var replaced []string
@@ -46,6 +50,9 @@ var indexers = cache.Indexers{
 		}
 		return replaced, nil
 	},
+	byAPI:     func(o any) ([]string, error) { return apisOf(o), nil },
+	bySubject: func(o any) ([]string, error) { return subjectsOf(o), nil },
+	byRole:    func(o any) ([]string, error) { return roleOf(o), nil },
 	byConverter: func(o any) ([]string, error) {
 		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 			if namespace, _ := install.ConvertedBy(crd); namespace != "" {

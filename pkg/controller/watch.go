@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -38,6 +39,11 @@ func (c *Controller) watch() error {
 		{c.caches.subscriptions.informer, c.subscriptionChanged},
 		{c.caches.namespaces.informer, c.namespaceChanged},
 		{c.caches.accounts.informer, c.accountChanged},
+		{c.caches.rules.informer, c.rulesChanged},
+		{c.caches.clusterRules.informer, c.rulesChanged},
+		{c.caches.grants.informer, c.grantChanged},
+		{c.caches.clusterGrants.informer, c.grantChanged},
+		{c.caches.apiServices.informer, c.apiServiceChanged},
 	} {
 		if _, err := watched.informer.AddEventHandler(handler(watched.changed)); err != nil {
 			return err
@@ -85,12 +91,15 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 	c.queue.Add(key{kind: namespacesKind})
 }
 
-// crdChanged matters to those that convert a CustomResourceDefinition, and to those
-// that mean to.
+// crdChanged matters to those that depend on a CustomResourceDefinition, or on a kind
+// of its group, and to those that convert it.
 func (c *Controller) crdChanged(before, after rollout.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	for _, csv := range c.caches.csvs.by(byCRD, crd.Name) {
 		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	}
+	for _, v := range crd.Spec.Versions {
+		c.apiChanged(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name})
 	}
 	for _, o := range present(before, after) {
 		namespace, service := install.ConvertedBy(o.(*apiextensionsv1.CustomResourceDefinition))
@@ -144,7 +153,9 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 func (c *Controller) accountChanged(before, after rollout.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
-		c.lookAtCSVsOf(account.Namespace)
+		for _, csv := range c.caches.csvs.by(bySubject, install.SubjectsOf(account.Namespace, account.Name)[0]) {
+			c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+		}
 	}
 }
 

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -18,6 +21,16 @@ type Facts struct {
 	ServiceAccounts map[string]*corev1.ServiceAccount
 	// CRDs are those that exist, by name.
 	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
+	// Targets are the namespaces that the OperatorGroup targets; [""] is all.
+	Targets []string
+	// Access is what the ServiceAccounts may do.
+	Access Access
+	// APIServices are those that exist, by name.
+	APIServices map[string]*apiregistrationv1.APIService
+	// APIs are the kinds that the cluster serves.
+	APIs map[schema.GroupVersionKind]bool
+	// Kubernetes is the version of the API server, as it says itself.
+	Kubernetes string
 	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
 	Converters map[string]bool
 }
@@ -28,13 +41,22 @@ type Verdict struct {
 	Violations []Violation
 	// Requirements are the results for status.requirementStatus.
 	Requirements []operatorsv1alpha1.RequirementStatus
+	// Recheck is how soon to look again of one's own accord: no event tells when what is
+	// missing comes. Zero: there is one.
+	Recheck time.Duration
 }
 
 // Check judges a ClusterServiceVersion.
 func Check(f Facts) Verdict {
 	return Verdict{
-		Violations:   slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
-		Requirements: slices.Concat(requiredAccounts(f), distinctDeployments(f.CSV), requiredBackends(f.CSV), convertibleCRDs(f)),
+		Violations: slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
+		Requirements: slices.Concat(
+			requiredKubernetes(f),
+			requiredCRDs(f), convertibleCRDs(f),
+			requiredAPIServices(f), ownedAPIServices(f), nativeAPIs(f),
+			distinctDeployments(f.CSV), requiredBackends(f.CSV),
+			requiredAccounts(f)),
+		Recheck: recheck(f),
 	}
 }
 
@@ -54,59 +76,11 @@ func (v Verdict) Mistakes() string {
 func (v Verdict) Unmet() string {
 	var all []string
 	for _, r := range v.Requirements {
-		if r.Status != operatorsv1alpha1.RequirementStatusReasonPresent {
+		if r.Status != operatorsv1alpha1.RequirementStatusReasonPresent && r.Status != statusDeploymentFound {
 			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
 		}
 	}
 	return strings.Join(all, "; ")
-}
-
-// requiredAccounts are the ServiceAccounts that the permissions speak of. The
-// installer creates them; the manager only looks.
-func requiredAccounts(f Facts) []operatorsv1alpha1.RequirementStatus {
-	strategy := f.CSV.Spec.InstallStrategy.StrategySpec
-	var results []operatorsv1alpha1.RequirementStatus
-	seen := map[string]bool{}
-	for _, permissions := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
-		name := permissions.ServiceAccountName
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
-		results = append(results, requiredAccount(f, name))
-	}
-	return results
-}
-
-func requiredAccount(f Facts, name string) operatorsv1alpha1.RequirementStatus {
-	result := operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: name}
-	account := f.ServiceAccounts[name]
-	switch {
-	case account == nil:
-		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
-		result.Message = fmt.Sprintf("Service account does not exist: create it, with the permissions that spec.install.spec asks for, in namespace %s", f.CSV.Namespace)
-	case ownedByAnotherCSV(account, f.CSV):
-		result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
-		result.Message = "Service account is owned by another ClusterServiceVersion"
-	default:
-		result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
-		result.UUID = string(account.UID)
-	}
-	return result
-}
-
-func ownedByAnotherCSV(account *corev1.ServiceAccount, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	others := 0
-	for _, owner := range account.OwnerReferences {
-		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
-			continue
-		}
-		if owner.Name == csv.Name {
-			return false
-		}
-		others++
-	}
-	return others > 0
 }
 
 // distinctDeployments are those of which there would have to be two of one name. OLM v0

@@ -44,26 +44,26 @@ func TestSubscriptionOf(t *testing.T) {
 		},
 		"two versions before": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v0")},
-			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{version("shop.v2", "shop.v1"), version("shop.v1", "shop.v0")},
+			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{csvVersion("shop.v2", "shop.v1"), csvVersion("shop.v1", "shop.v0")},
 			want:          "shop",
 		},
 		"the nearest version wins": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("a", "shop.v0", ""), subscription("b", "", "shop.v1")},
-			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{version("shop.v1", "shop.v0")},
+			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{csvVersion("shop.v1", "shop.v0")},
 			want:          "b",
 		},
 		"the next version is installed already": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "shop.v3", "")},
-			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{version("shop.v3", "shop.v2")},
+			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{csvVersion("shop.v3", "shop.v2")},
 			want:          "shop",
 		},
 		"versions that replace each other": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("other", "other.v1", "")},
-			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{version("shop.v2", "shop.v1"), version("shop.v1", "shop.v2")},
+			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{csvVersion("shop.v2", "shop.v1"), csvVersion("shop.v1", "shop.v2")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ConfigOf(SubscriptionOf(version("shop.v2", "shop.v1"), test.subscriptions, test.csvs)).Subscription
+			got := ConfigOf(SubscriptionOf(csvVersion("shop.v2", "shop.v1"), test.subscriptions, test.csvs)).Subscription
 			if got != test.want {
 				t.Errorf("the Subscription is %q, want %q", got, test.want)
 			}
@@ -112,7 +112,7 @@ func subscription(name, installed, starting string) *operatorsv1alpha1.Subscript
 	}
 }
 
-func version(name, replaces string) *operatorsv1alpha1.ClusterServiceVersion {
+func csvVersion(name, replaces string) *operatorsv1alpha1.ClusterServiceVersion {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	csv.Spec.Replaces = replaces
 	return csv

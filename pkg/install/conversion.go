@@ -103,7 +103,8 @@ func protectedGroup(crd string) bool {
 	return slices.Contains(protectedGroups, fold(group))
 }
 
-// convertibleCRDs are the CustomResourceDefinitions of the conversion webhooks.
+// convertibleCRDs are the CustomResourceDefinitions that a conversion webhook cannot
+// convert. Whether they are there at all is judged with all others that are owned.
 func convertibleCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, d := range f.CSV.Spec.WebhookDefinitions {
@@ -111,31 +112,27 @@ func convertibleCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 			continue
 		}
 		for _, name := range d.ConversionCRDs {
-			results = append(results, convertibleCRD(f, name))
+			if message := inconvertible(f, f.CRDs[name]); message != "" {
+				results = append(results, operatorsv1alpha1.RequirementStatus{
+					Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: name, UUID: string(f.CRDs[name].UID),
+					Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, Message: message,
+				})
+			}
 		}
 	}
 	return results
 }
 
-func convertibleCRD(f Facts, name string) operatorsv1alpha1.RequirementStatus {
-	result := operatorsv1alpha1.RequirementStatus{
-		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: name,
-		Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-	}
-	crd := f.CRDs[name]
+func inconvertible(f Facts, crd *apiextensionsv1.CustomResourceDefinition) string {
 	if crd == nil {
-		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
-		result.Message = "CRD is not present: apply it before the ClusterServiceVersion, a conversion webhook needs it"
-		return result
+		return ""
 	}
-	result.UUID = string(crd.UID)
 	switch namespace, service := ConvertedBy(crd); {
 	case crd.Spec.PreserveUnknownFields:
-		result.Message = "has spec.preserveUnknownFields true, with which nothing can be converted: set it to false"
+		return "has spec.preserveUnknownFields true, with which nothing can be converted: set it to false"
 	case f.Converters[namespace+"/"+service]:
-		result.Message = fmt.Sprintf("is converted by service %s/%s of another ClusterServiceVersion: delete that one first", namespace, service)
+		return fmt.Sprintf("is converted by service %s/%s of another ClusterServiceVersion: delete that one first", namespace, service)
 	default:
-		result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+		return ""
 	}
-	return result
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -14,7 +13,7 @@ func convertingCSV() *operatorsv1alpha1.ClusterServiceVersion {
 	return &operatorsv1alpha1.ClusterServiceVersion{Spec: operatorsv1alpha1.ClusterServiceVersionSpec{
 		InstallModes: []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}},
 		CustomResourceDefinitions: operatorsv1alpha1.CustomResourceDefinitions{
-			Owned: []operatorsv1alpha1.CRDDescription{{Name: "a.example.com"}, {Name: "b.example.com"}},
+			Owned: []operatorsv1alpha1.CRDDescription{{Name: "a.example.com", Version: "v1"}, {Name: "b.example.com", Version: "v1"}},
 		},
 		WebhookDefinitions: []operatorsv1alpha1.WebhookDescription{
 			{GenerateName: "ca", Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"a.example.com"}},
@@ -62,7 +61,7 @@ func TestConversionViolations(t *testing.T) {
 
 func TestConvertibleCRDs(t *testing.T) {
 	crd := func(preserve bool, service string) *apiextensionsv1.CustomResourceDefinition {
-		c := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "a.example.com"}}
+		c := definition("a.example.com")
 		c.Spec.PreserveUnknownFields = preserve
 		if service != "" {
 			c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
@@ -73,24 +72,27 @@ func TestConvertibleCRDs(t *testing.T) {
 	}
 	tests := map[string]struct {
 		crd  *apiextensionsv1.CustomResourceDefinition
-		want operatorsv1alpha1.StatusReason
+		want string
 	}{
-		"absent":                   {nil, operatorsv1alpha1.RequirementStatusReasonNotPresent},
-		"present":                  {crd(false, ""), operatorsv1alpha1.RequirementStatusReasonPresent},
-		"preserves unknown fields": {crd(true, ""), operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied},
-		"converted by this one":    {crd(false, "ours"), operatorsv1alpha1.RequirementStatusReasonPresent},
-		"converted by another":     {crd(false, "theirs"), operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied},
+		"absent":                   {nil, "CRD is not present"},
+		"present":                  {crd(false, ""), ""},
+		"preserves unknown fields": {crd(true, ""), "set it to false"},
+		"converted by this one":    {crd(false, "ours"), ""},
+		"converted by another":     {crd(false, "theirs"), "is converted by service ns/theirs of another ClusterServiceVersion"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			csv := convertingCSV()
-			csv.Spec.WebhookDefinitions = csv.Spec.WebhookDefinitions[:1]
+			csv.Spec.WebhookDefinitions, csv.Spec.CustomResourceDefinitions.Owned = csv.Spec.WebhookDefinitions[:1], csv.Spec.CustomResourceDefinitions.Owned[:1]
+			csv.Spec.WebhookDefinitions[0].DeploymentName = "manager"
+			csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = deployments(deploymentOf("manager"))
 			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}, Converters: map[string]bool{"ns/theirs": true}}
 			if test.crd != nil {
 				facts.CRDs["a.example.com"] = test.crd
 			}
-			if got := convertibleCRDs(facts)[0]; got.Status != test.want {
-				t.Errorf("got %+v, want %s", got, test.want)
+			got := Check(facts).Unmet()
+			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("unmet is %q, want it to say %q", got, test.want)
 			}
 		})
 	}

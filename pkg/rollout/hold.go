@@ -24,6 +24,9 @@ func (p *planner) hold() {
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}
+	if p.Verdict.Recheck > 0 {
+		p.lookAgain(p.now.Add(p.Verdict.Recheck))
+	}
 	for _, name := range p.deploymentNames() {
 		view := deploymentView{name: name, progress: progressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
 		if p.Observed.Deployments[name] == nil {

@@ -21,6 +21,8 @@ var (
 		"requirements not yet checked"}
 	phaseUnmet = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet,
 		"one or more requirements couldn't be found"}
+	phaseLost = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonRequirementsNotMet,
+		"requirements no longer met"}
 	phaseReinstall = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonNeedsReinstall,
 		"calculated deployment install is bad"}
 	phaseReady = Phase{operatorsv1alpha1.CSVPhaseInstallReady, operatorsv1alpha1.CSVReasonRequirementsMet,
@@ -100,6 +102,8 @@ func next(from Phase, f facts) Phase {
 		return phaseUnknown
 	case f.notUpgradeable != "":
 		return phaseNotUpgradeable.because(f.notUpgradeable)
+	case f.unmet != "" && from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
+		return phaseLost
 	case f.unmet != "":
 		return phaseUnmet.because(": " + f.unmet)
 	case f.notReady != "":
@@ -146,7 +150,7 @@ func isStable(p Phase) bool {
 		return false
 	}
 	switch p.Reason {
-	case operatorsv1alpha1.CSVReasonInstallCheckFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, operatorsv1alpha1.CSVReasonComponentFailed:
+	case operatorsv1alpha1.CSVReasonRequirementsNotMet, operatorsv1alpha1.CSVReasonInstallCheckFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, operatorsv1alpha1.CSVReasonComponentFailed:
 		return false
 	default:
 		return true

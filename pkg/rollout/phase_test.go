@@ -22,6 +22,7 @@ func TestTransitions(t *testing.T) {
 	invalid := &Phase{failed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "webhook rules cannot include all groups"}
 	unknown := "Pending RequirementsUnknown: requirements not yet checked"
 	unmet := "Pending RequirementsNotMet: one or more requirements couldn't be found: ServiceAccount x"
+	lost := "Failed RequirementsNotMet: requirements no longer met"
 	reinstall := "Pending NeedsReinstall: calculated deployment install is bad"
 	ready := "InstallReady AllRequirementsMet: all requirements found, attempting install"
 	install := "Installing InstallSucceeded: waiting for install components to report healthy"
@@ -63,7 +64,7 @@ func TestTransitions(t *testing.T) {
 		"succeeded, the pods are gone":        {phaseSucceeded, facts{waits: "d", unhealthy: "gone"}, []string{unhealthy}},
 		"succeeded, a change":                 {phaseSucceeded, facts{waits: "d", unhealthy: "gone", reinstall: true}, []string{reinstall, ready, install, wait}},
 		"succeeded, a change is refused":      {phaseSucceeded, facts{waits: "d", refused: "no"}, []string{refused}},
-		"succeeded, a requirement is lost":    {phaseSucceeded, facts{unmet: "ServiceAccount x"}, []string{unmet}},
+		"succeeded, a requirement is lost":    {phaseSucceeded, facts{unmet: "ServiceAccount x"}, []string{lost, unmet}},
 		"succeeded, the group is lost":        {phaseSucceeded, facts{failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
 		"unhealthy, and still":                {phaseUnhealthy.because("gone"), facts{waits: "d", unhealthy: "gone"}, nil},
 		"unhealthy, for another cause":        {phaseUnhealthy.because("crash"), facts{waits: "d", unhealthy: "gone"}, []string{unhealthy}},

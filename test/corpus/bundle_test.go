@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +24,7 @@ type bundle struct {
 
 func readBundle(t *testing.T, manifests string) bundle {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(manifests, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(manifests, "*.y*ml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +75,28 @@ func (b bundle) allNamespaces() bool {
 	return false
 }
 
-// accounts are the ServiceAccounts that the bundle's permissions speak of.
-func (b bundle) accounts() map[string]bool {
-	accounts := map[string]bool{}
-	strategy := b.csv.Spec.InstallStrategy.StrategySpec
-	for _, p := range append(strategy.Permissions, strategy.ClusterPermissions...) {
-		accounts[p.ServiceAccountName] = true
+// requiredCRDs are definitions that other operators bring. What they define does not
+// matter here.
+func (b bundle) requiredCRDs() []*unstructured.Unstructured {
+	versions := map[string][]any{}
+	kinds := map[string]string{}
+	for _, d := range b.csv.Spec.CustomResourceDefinitions.Required {
+		if slices.ContainsFunc(b.crds, func(own *unstructured.Unstructured) bool { return own.GetName() == d.Name }) {
+			continue
+		}
+		kinds[d.Name] = d.Kind
+		versions[d.Name] = append(versions[d.Name], map[string]any{
+			"name": d.Version, "served": true, "storage": versions[d.Name] == nil,
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
+		})
 	}
-	return accounts
+	var all []*unstructured.Unstructured
+	for name, kind := range kinds {
+		plural, group, _ := strings.Cut(name, ".")
+		all = append(all, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": name},
+			"spec": map[string]any{"group": group, "scope": "Namespaced", "names": map[string]any{"plural": plural, "kind": kind}, "versions": versions[name]},
+		}})
+	}
+	return all
 }

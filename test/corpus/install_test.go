@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,11 +81,8 @@ func (e *env) install(t *testing.T, namespace string, b bundle) {
 	}
 	_, err = e.OLM.OperatorsV1().OperatorGroups(namespace).Create(ctx, group, metav1.CreateOptions{})
 	must(t, err)
-	for account := range b.accounts() {
-		_, err := e.Kube.CoreV1().ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
-		must(t, err)
-	}
-	for _, crd := range b.crds {
+	must(t, e.permit(ctx, namespace, b))
+	for _, crd := range slices.Concat(b.crds, b.requiredCRDs()) {
 		_, err := e.crds().Create(ctx, crd, metav1.CreateOptions{})
 		must(t, err)
 	}
@@ -139,8 +137,12 @@ func (e *env) uninstall(t *testing.T, namespace string, b bundle) {
 		_, err := e.csvs(namespace).Get(ctx, b.csv.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
 	}))
-	for _, crd := range b.crds {
+	for _, crd := range slices.Concat(b.crds, b.requiredCRDs()) {
 		must(t, e.crds().Delete(ctx, crd.GetName(), metav1.DeleteOptions{}))
+		must(t, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			_, err := e.crds().Get(ctx, crd.GetName(), metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		}))
 	}
 }
 

@@ -12,13 +12,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// InstallGrants wants install/rbac.yaml to grant exactly what a bundle asks for.
+// InstallGrants wants install/rbac.yaml to grant exactly what a bundle asks for, in the
+// whole cluster: those that ask for namespaced permissions are for all namespaces.
 func InstallGrants(t *testing.T, file string) {
 	t.Helper()
 	asked := map[string][]rbacv1.PolicyRule{}
 	strategy := CSV(t, file).Spec.InstallStrategy.StrategySpec
 	for _, p := range strategy.Permissions {
-		asked["Role"] = append(asked["Role"], p.Rules...)
+		asked["ClusterRole"] = append(asked["ClusterRole"], p.Rules...)
 	}
 	for _, p := range strategy.ClusterPermissions {
 		asked["ClusterRole"] = append(asked["ClusterRole"], p.Rules...)

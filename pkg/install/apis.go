@@ -1,0 +1,131 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// The statuses of an owned APIService: whether the ClusterServiceVersion has the
+// Deployment that is to serve it.
+const (
+	statusDeploymentFound    operatorsv1alpha1.StatusReason = "DeploymentFound"
+	statusDeploymentNotFound operatorsv1alpha1.StatusReason = "DeploymentNotFound"
+)
+
+// APIServiceName is the name of the APIService that serves a version of a group.
+func APIServiceName(group, version string) string { return version + "." + group }
+
+// requiredAPIServices are those that other operators serve. OLM v0 says nothing but
+// the status of them.
+func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, d := range f.CSV.Spec.APIServiceDefinitions.Required {
+		result := apiServiceStatus(d)
+		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
+		service := f.APIServices[result.Name]
+		switch {
+		case service == nil:
+			result.Message = "APIService is not present: install the operator that serves it"
+		case !f.APIs[schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}]:
+			result.Message = fmt.Sprintf("APIService is present, but does not serve the kind %s", d.Kind)
+		case !available(service):
+			result.Message = "APIService is present, but not available: " + cmp.Or(availability(service).Message, "not yet")
+		default:
+			result.Status, result.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(service.UID)
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+func available(service *apiregistrationv1.APIService) bool {
+	return availability(service).Status == apiregistrationv1.ConditionTrue
+}
+
+func availability(service *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
+	for _, c := range service.Status.Conditions {
+		if c.Type == apiregistrationv1.Available {
+			return c
+		}
+	}
+	return apiregistrationv1.APIServiceCondition{}
+}
+
+// ownedAPIServices are those that a Deployment of the ClusterServiceVersion serves.
+func ownedAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, d := range f.CSV.Spec.APIServiceDefinitions.Owned {
+		result := apiServiceStatus(d)
+		result.Status = statusDeploymentFound
+		if !slices.ContainsFunc(f.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+			return spec.Name == d.DeploymentName
+		}) {
+			result.Status = statusDeploymentNotFound
+			result.Message = fmt.Sprintf("deploymentName %q is none of the ClusterServiceVersion's: correct it in spec.apiservicedefinitions.owned", d.DeploymentName)
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+func apiServiceStatus(d operatorsv1alpha1.APIServiceDescription) operatorsv1alpha1.RequirementStatus {
+	return operatorsv1alpha1.RequirementStatus{
+		Group: apiregistrationv1.GroupName, Version: "v1", Kind: "APIService", Name: APIServiceName(d.Group, d.Version),
+	}
+}
+
+// nativeAPIs are kinds that the cluster has to serve, whoever serves them.
+func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, api := range f.CSV.Spec.NativeAPIs {
+		result := operatorsv1alpha1.RequirementStatus{
+			Group: api.Group, Version: api.Version, Kind: api.Kind, Name: fmt.Sprintf("%s.%s.%s", api.Kind, api.Version, api.Group),
+			Status: operatorsv1alpha1.RequirementStatusReasonPresent, Message: "Native API exists",
+		}
+		if !f.APIs[gvk(api)] {
+			result.Status, result.Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, "Native API does not exist"
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+// recheck is how soon to ask the API server again what it is and serves. It tells of
+// its version to nobody, and serves a kind some time after the APIService says so.
+func recheck(f Facts) time.Duration {
+	for _, kind := range RequiredAPIs(f.CSV) {
+		if f.APIServices[APIServiceName(kind.Group, kind.Version)] != nil && !f.APIs[kind] {
+			return time.Second
+		}
+	}
+	for _, version := range requiredKubernetes(f) {
+		if version.Status != operatorsv1alpha1.RequirementStatusReasonPresent {
+			return time.Minute
+		}
+	}
+	return 0
+}
+
+// RequiredAPIs are the kinds that a ClusterServiceVersion needs somebody to serve.
+func RequiredAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, d := range csv.Spec.APIServiceDefinitions.Required {
+		kinds = append(kinds, schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind})
+	}
+	for _, api := range csv.Spec.NativeAPIs {
+		kinds = append(kinds, gvk(api))
+	}
+	return kinds
+}
+
+func gvk(api metav1.GroupVersionKind) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: api.Group, Version: api.Version, Kind: api.Kind}
+}

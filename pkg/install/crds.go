@@ -1,0 +1,90 @@
+package install
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// requiredCRDs are the CustomResourceDefinitions that a ClusterServiceVersion owns or
+// requires, in every version that it names. OLM v0 looks at one version of each.
+func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, description := range crdDescriptions(f.CSV) {
+		results = append(results, requiredCRD(f.CRDs[description.Name], description))
+	}
+	return results
+}
+
+func crdDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.CRDDescription {
+	all := slices.Concat(csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required)
+	slices.SortStableFunc(all, func(a, b operatorsv1alpha1.CRDDescription) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
+	})
+	return slices.CompactFunc(all, func(a, b operatorsv1alpha1.CRDDescription) bool { return a.Name == b.Name && a.Version == b.Version })
+}
+
+// RequiredCRDs are the names of all CustomResourceDefinitions that a
+// ClusterServiceVersion depends on: owned, required, or converted.
+func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var names []string
+	for _, description := range crdDescriptions(csv) {
+		names = append(names, description.Name)
+	}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		names = append(names, d.ConversionCRDs...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operatorsv1alpha1.CRDDescription) operatorsv1alpha1.RequirementStatus {
+	result := operatorsv1alpha1.RequirementStatus{
+		Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: wanted.Name,
+		Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
+	}
+	if crd == nil {
+		result.Message = "CRD is not present"
+		return result
+	}
+	versions := servedVersions(crd)
+	if !slices.Contains(versions, wanted.Version) {
+		result.Message = fmt.Sprintf("CRD version not served: the ClusterServiceVersion names %s, served are %s", wanted.Version, strings.Join(versions, ", "))
+		return result
+	}
+	result.UUID = string(crd.UID)
+	for _, needed := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {
+		if condition := conditionOf(crd, needed); condition.Status != apiextensionsv1.ConditionTrue {
+			result.Status = operatorsv1alpha1.RequirementStatusReasonNotAvailable
+			result.Message = fmt.Sprintf("CRD is present but the Established condition is False (not available): %s: %s", needed, cmp.Or(condition.Message, "not yet"))
+			return result
+		}
+	}
+	result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+	result.Message = "CRD is present and Established condition is true"
+	return result
+}
+
+func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var served []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			served = append(served, v.Name)
+		}
+	}
+	return served
+}
+
+func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {
+	for _, c := range crd.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return apiextensionsv1.CustomResourceDefinitionCondition{}
+}

@@ -1,0 +1,40 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// requiredKubernetes compares spec.minKubeVersion with the version of the API server.
+func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
+	least := f.CSV.Spec.MinKubeVersion
+	if least == "" {
+		return nil
+	}
+	result := operatorsv1alpha1.RequirementStatus{
+		Group: operatorsv1alpha1.GroupName, Version: operatorsv1alpha1.GroupVersion,
+		Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name,
+		Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+	}
+	release, _, _ := strings.Cut(f.Kubernetes, "-")
+	served, err := version.ParseSemantic(release)
+	if err != nil {
+		result.Message = fmt.Sprintf("Server version parsing error: the API server says that it is %q", f.Kubernetes)
+		return []operatorsv1alpha1.RequirementStatus{result}
+	}
+	wanted, err := version.ParseSemantic(least)
+	switch {
+	case err != nil:
+		result.Message = fmt.Sprintf("CSV version parsing error: write spec.minKubeVersion as major.minor.patch, not %q", least)
+	case served.LessThan(wanted):
+		result.Message = fmt.Sprintf("CSV version requirement not met: minKubeVersion (%s) > server version (%s)", least, strings.TrimPrefix(release, "v"))
+	default:
+		result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+		result.Message = fmt.Sprintf("CSV minKubeVersion (%s) less than server version (%s)", least, f.Kubernetes)
+	}
+	return []operatorsv1alpha1.RequirementStatus{result}
+}

@@ -1,0 +1,136 @@
+package integration
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// What an operator needs of the API server: each is told while it is missing, and the
+// operator goes on once it is there.
+func TestRequiredAPIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		require func(c *operatorsv1alpha1.ClusterServiceVersion, group string)
+		provide func(e *env, group string)
+		want    func(group string) operatorsv1alpha1.RequirementStatus
+		message string
+	}{
+		"an owned definition": {
+			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
+				c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + group, Version: "v1", Kind: "Pond"}}
+			},
+			func(e *env, group string) { e.define(group, "v1") },
+			missingPonds, "CRD is not present",
+		},
+		"a required definition": {
+			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
+				c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + group, Version: "v1", Kind: "Pond"}}
+			},
+			func(e *env, group string) { e.define(group, "v1") },
+			missingPonds, "CRD is not present",
+		},
+		"a native API": {
+			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
+				c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: group, Version: "v1", Kind: "Pond"}}
+			},
+			func(e *env, group string) { e.define(group, "v1") },
+			func(group string) operatorsv1alpha1.RequirementStatus {
+				return operatorsv1alpha1.RequirementStatus{Group: group, Kind: "Pond", Name: "Pond.v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
+			}, "Native API does not exist",
+		},
+		"an APIService": {
+			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
+				c.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: group, Version: "v1", Kind: "Pond"}}
+			},
+			func(e *env, group string) { e.define(group, "v1") },
+			func(group string) operatorsv1alpha1.RequirementStatus {
+				return operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Kind: "APIService", Name: "v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
+			}, "APIService is not present",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			group := e.namespace + ".example.com"
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			e.manage()
+			c := csv("operator.v1", "server")
+			test.require(c, group)
+			e.create(c)
+			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
+				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
+			}
+			e.requires(test.want(group))
+			test.provide(e, group)
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// A definition that is there in other versions than the one that is asked for.
+func TestRequiredVersionOfADefinition(t *testing.T) {
+	e := newParallelEnv(t)
+	group := e.namespace + ".example.com"
+	e.define(group, "v1")
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + group, Version: "v2", Kind: "Pond"}}
+	e.create(c)
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	if want := "CRD version not served: the ClusterServiceVersion names v2, served are v1"; !strings.Contains(message, want) {
+		t.Errorf("message %q, want %q", message, want)
+	}
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.CustomResourceDefinitions.Owned[0].Version = "v1" })
+	e.succeeds("operator.v1")
+}
+
+func TestMinKubeVersion(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.MinKubeVersion = "99.0.0"
+	e.create(c)
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	if want := "CSV version requirement not met: minKubeVersion (99.0.0) > server version ("; !strings.Contains(message, want) {
+		t.Errorf("message %q, want %q", message, want)
+	}
+	e.requires(operatorsv1alpha1.RequirementStatus{
+		Group: "operators.coreos.com", Kind: "ClusterServiceVersion", Name: "operator.v1", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+	})
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.MinKubeVersion = "1.20.0" })
+	e.succeeds("operator.v1")
+}
+
+func missingPonds(group string) operatorsv1alpha1.RequirementStatus {
+	return operatorsv1alpha1.RequirementStatus{
+		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "ponds." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
+	}
+}
+
+// define has the API server serve ponds of a group.
+func (e *env) define(group, version string) {
+	e.Helper()
+	crds := e.any.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	_, err := crds.Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "ponds." + group},
+		"spec": map[string]any{
+			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "ponds", "kind": "Pond"},
+			"versions": []any{map[string]any{
+				"name": version, "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
+			}},
+		},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(crds.Delete(context.Background(), "ponds."+group, metav1.DeleteOptions{})) })
+}

@@ -1,0 +1,141 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// readPods is what the operators of these tests ask for.
+var readPods = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}}
+
+// asking gives a ClusterServiceVersion's account, "account", a namespaced permission.
+func asking(c *operatorsv1alpha1.ClusterServiceVersion, rules ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion {
+	c.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "account", Rules: rules}}
+	return c
+}
+
+// askingTheCluster gives it a permission in the whole cluster.
+func askingTheCluster(c *operatorsv1alpha1.ClusterServiceVersion, rules ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion {
+	c.Spec.InstallStrategy.StrategySpec.ClusterPermissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "account", Rules: rules}}
+	return c
+}
+
+// The permissions of a bundle are granted by whoever installs it. Until they are, the
+// ClusterServiceVersion waits and says what its account may not do; then it goes on, and
+// when they are taken away it says so.
+func TestPermissionsOfAnOperator(t *testing.T) {
+	for name, test := range map[string]struct {
+		csv     func(*operatorsv1alpha1.ClusterServiceVersion, ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion
+		targets func(own, other string) []string
+		grant   func(e *env, other string) func()
+		message string
+	}{
+		"in its namespace, by a Role": {
+			asking, func(own, _ string) []string { return []string{own} },
+			func(e *env, _ string) func() { return e.bindRole(e.namespace) },
+			"it may not get, list pods in namespace",
+		},
+		"in its namespace, by a ClusterRole for all": {
+			asking, func(own, _ string) []string { return []string{own} },
+			func(e *env, _ string) func() { return e.bindClusterRole() },
+			"it may not get, list pods in namespace",
+		},
+		"in its namespace and the target": {
+			asking, func(_, other string) []string { return []string{other} },
+			func(e *env, other string) func() { e.bindRole(e.namespace); return e.bindRole(other) },
+			"it may not get, list pods in namespace",
+		},
+		"in all namespaces": {
+			asking, func(string, string) []string { return nil },
+			func(e *env, _ string) func() { return e.bindClusterRole() },
+			"bind a ClusterRole to the account with a ClusterRoleBinding",
+		},
+		"in the whole cluster": {
+			askingTheCluster, func(own, _ string) []string { return []string{own} },
+			func(e *env, _ string) func() { return e.bindClusterRole() },
+			"it may not get, list pods in the whole cluster",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			other := e.newNamespace("", nil)
+			e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: test.targets(e.namespace, other)})
+			e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+			e.runDeployments()
+			e.manage()
+			e.create(test.csv(csv("operator.v1", "server"), readPods))
+			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
+				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
+			}
+			e.requires(operatorsv1alpha1.RequirementStatus{
+				Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: e.accountUID(),
+			})
+			revoke := test.grant(e, other)
+			e.succeeds("operator.v1")
+			if got := e.get("operator.v1").Status.RequirementStatus[0].Dependents; len(got) != 1 || got[0].Status != operatorsv1alpha1.DependentStatusReasonSatisfied ||
+				!strings.HasSuffix(got[0].Message, `rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`) {
+				t.Errorf("dependents %+v", got)
+			}
+			revoke()
+			e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+			if e.deployment("server") == nil || len(e.registered()) != 1 {
+				t.Error("what was installed is gone")
+			}
+			if lost := e.conditionBeforeLast("operator.v1"); lost.Phase != operatorsv1alpha1.CSVPhaseFailed || lost.Message != "requirements no longer met" {
+				t.Errorf("the condition before is %+v, want Failed: requirements no longer met", lost)
+			}
+		})
+	}
+}
+
+func (e *env) accountUID() string {
+	e.Helper()
+	account, err := e.kube.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, "account", metav1.GetOptions{})
+	e.must(err)
+	return string(account.UID)
+}
+
+func (e *env) conditionBeforeLast(csv string) operatorsv1alpha1.ClusterServiceVersionCondition {
+	e.Helper()
+	conditions := e.get(csv).Status.Conditions
+	return conditions[len(conditions)-2]
+}
+
+// bindRole lets the account read pods in a namespace; revoke takes that away.
+func (e *env) bindRole(namespace string) (revoke func()) {
+	e.Helper()
+	meta := metav1.ObjectMeta{Name: "reader"}
+	_, err := e.kube.RbacV1().Roles(namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.kube.RbacV1().RoleBindings(namespace).Create(e.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	return func() { e.must(e.kube.RbacV1().RoleBindings(namespace).Delete(e.ctx, meta.Name, metav1.DeleteOptions{})) }
+}
+
+// bindClusterRole lets the account read all pods; revoke takes the rules away.
+func (e *env) bindClusterRole() (revoke func()) {
+	e.Helper()
+	meta := metav1.ObjectMeta{Name: e.namespace + "-reader"}
+	roles, bindings := e.kube.RbacV1().ClusterRoles(), e.kube.RbacV1().ClusterRoleBindings()
+	_, err := bindings.Create(e.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = roles.Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
+	e.must(err)
+	return func() { e.must(roles.Delete(e.ctx, meta.Name, metav1.DeleteOptions{})) }
+}
+
+func (e *env) accountAsSubject() []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: "account"}}
+}
