@@ -19,6 +19,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Failure:  s.failure,
 		Verdict:  s.verdict,
 		Upgrade:  s.upgrade,
+		Config:   s.config,
 		Observed: s.observed,
 		Previous: s.status,
 	}

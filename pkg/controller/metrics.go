@@ -45,6 +45,7 @@ func (m *Metrics) observeWrite(step rollout.Step, err error) {
 func (m *Metrics) observeStatus(k key, status managerv1alpha1.WebhookRolloutStatus) {
 	count := map[managerv1alpha1.WebhookState]int{
 		managerv1alpha1.WebhookWaiting: 0, managerv1alpha1.WebhookRegistered: 0, managerv1alpha1.WebhookUnreachable: 0, managerv1alpha1.WebhookBlocked: 0,
+		managerv1alpha1.WebhookDisabled: 0,
 	}
 	for _, d := range status.Deployments {
 		for _, w := range d.Webhooks {

@@ -39,11 +39,12 @@ func (c Config) Instruction(annotation string) (value string, given bool) {
 }
 
 // Propagated are the annotations of the config that derived objects bear: all but
-// the instructions to the manager, for which no pod should restart.
+// the instructions to the manager, for which no pod should restart, and those that are
+// refused.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
-		return strings.HasPrefix(annotation, vocabulary.OwnAnnotationPrefix)
+		return strings.HasPrefix(annotation, vocabulary.OwnAnnotationPrefix) || c.injects(annotation)
 	})
 	return propagated
 }

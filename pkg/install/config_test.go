@@ -74,7 +74,7 @@ func TestSubscriptionOf(t *testing.T) {
 func TestConfigAnnotations(t *testing.T) {
 	s := subscription("shop", "shop.v1", "")
 	s.Spec.Config = &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
-		"cert-manager.io/inject-ca-from": "shop/cert", "olm-webhook-manager.io/key-type": "rsa",
+		"example.com/team": "shop", "olm-webhook-manager.io/key-type": "rsa",
 	}}
 	config := ConfigOf(s)
 	if value, given := config.Instruction("olm-webhook-manager.io/key-type"); !given || value != "rsa" {
@@ -83,7 +83,7 @@ func TestConfigAnnotations(t *testing.T) {
 	if value, given := config.Instruction("olm-webhook-manager.io/other"); given {
 		t.Errorf("an instruction that nobody gave is %q", value)
 	}
-	if diff := cmp.Diff(map[string]string{"cert-manager.io/inject-ca-from": "shop/cert"}, config.Propagated()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"example.com/team": "shop"}, config.Propagated()); diff != "" {
 		t.Errorf("propagated (-want +got):\n%s", diff)
 	}
 	if len(s.Spec.Config.Annotations) != 2 {

@@ -16,6 +16,8 @@ type Conversion struct {
 	Spec apiextensionsv1.CustomResourceConversion
 	// Generation is the number of the newest certificate generation that it trusts.
 	Generation int64
+	// Annotations are those of the Subscription's config.
+	Annotations map[string]string
 }
 
 // conversions are what a conversion webhook writes, one per CustomResourceDefinition.
@@ -26,7 +28,7 @@ func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) [
 	}
 	var all []Conversion
 	for _, crd := range d.ConversionCRDs {
-		all = append(all, Conversion{CRD: crd, Generation: in.Trust[d.DeploymentName].Generation, Spec: apiextensionsv1.CustomResourceConversion{
+		all = append(all, Conversion{CRD: crd, Generation: in.Trust[d.DeploymentName].Generation, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{
 				ClientConfig: &apiextensionsv1.WebhookClientConfig{

@@ -27,8 +27,9 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	d.Labels = merged(spec.Label, d.Labels)
 	d.Annotations = map[string]string{vocabulary.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
 	keepOneRevision(&d.Spec)
-	writeOutListDefaults(&d.Spec.Template.Spec)
 	annotatePods(&d.Spec.Template, in)
+	configure(d, in.Config)
+	writeOutListDefaults(&d.Spec.Template.Spec)
 	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
 	if secretName != "" {
 		mountCertificate(&d.Spec.Template.Spec, secretName)

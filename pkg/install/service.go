@@ -33,9 +33,11 @@ func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployme
 }
 
 func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports portTable) *corev1.Service {
+	meta := OwnedMeta(in.CSV, in.Services[spec.Name])
+	meta.Annotations = in.Config.Propagated()
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: OwnedMeta(in.CSV, in.Services[spec.Name]),
+		ObjectMeta: meta,
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeClusterIP,
 			Selector: podLabels(spec),

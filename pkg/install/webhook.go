@@ -80,9 +80,9 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 			vocabulary.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
 			vocabulary.LabelWebhookHash:         hashOf(d),
 		}),
-		Annotations: map[string]string{
+		Annotations: merged(in.Config.Propagated(), map[string]string{
 			vocabulary.AnnotationGeneration: strconv.FormatInt(in.Trust[d.DeploymentName].Generation, 10),
-		},
+		}),
 	}
 }
 

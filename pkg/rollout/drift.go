@@ -53,7 +53,7 @@ func DriftOf(desired, live Object, exclusive ...string) Drift {
 		panic(err) // both are of the same kind
 	}
 	wanted := comparison.Modified.Union(comparison.Added)
-	strays := comparison.Removed.Intersection(applied(live))
+	strays := comparison.Removed.Intersection(written(live))
 	comparison.Removed.Iterate(func(p fieldpath.Path) {
 		if slices.ContainsFunc(exclusive, func(prefix string) bool { return strings.HasPrefix(p.String(), prefix) }) {
 			strays.Insert(p.Copy())
@@ -108,14 +108,30 @@ func withoutEmpty(content map[string]any) {
 	}
 }
 
-// applied are the fields that the manager owns by its last apply.
-func applied(live Object) *fieldpath.Set {
+// written are the fields that the manager owns by its last apply, and the annotations
+// that it owns by an update.
+func written(live Object) *fieldpath.Set {
+	ours := fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == vocabulary.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply {
-			return fieldsOf(entry)
+		switch {
+		case entry.Manager != vocabulary.FieldManager || entry.Subresource != "":
+		case entry.Operation == metav1.ManagedFieldsOperationApply:
+			ours = ours.Union(fieldsOf(entry))
+		default:
+			ours = ours.Union(annotationsIn(fieldsOf(entry)))
 		}
 	}
-	return fieldpath.NewSet()
+	return ours
+}
+
+func annotationsIn(fields *fieldpath.Set) *fieldpath.Set {
+	annotations := fieldpath.NewSet()
+	fields.Leaves().Iterate(func(p fieldpath.Path) {
+		if strings.HasPrefix(p.String(), ".metadata.annotations.") {
+			annotations.Insert(p.Copy())
+		}
+	})
+	return annotations
 }
 
 // lastWriter is the manager other than this one that wrote any of the fields last.

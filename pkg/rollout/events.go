@@ -30,7 +30,7 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		}
 		events = append(events, certificateEvent(certificateOf(before, d.Name), d))
 	}
-	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse} {
+	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionConfigRefused} {
 		now := meta.FindStatusCondition(after.Conditions, kind)
 		if now != nil && !meta.IsStatusConditionTrue(before.Conditions, kind) {
 			events = append(events, Event{Warning: true, Reason: now.Reason, Message: now.Message})
@@ -79,10 +79,12 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 		return Event{Reason: "WebhookRegistered", Message: fmt.Sprintf("webhook %s is registered as %s and serves", w.GenerateName, w.Configuration)}
 	case managerv1alpha1.WebhookUnreachable:
 		return Event{Warning: true, Reason: "WebhookUnreachable", Message: fmt.Sprintf("webhook %s stays registered and nobody answers: %s", w.GenerateName, w.Message)}
+	case managerv1alpha1.WebhookDisabled:
+		return Event{Warning: true, Reason: "WebhookDisabled", Message: fmt.Sprintf("webhook %s is switched off: %s", w.GenerateName, w.Message)}
 	case managerv1alpha1.WebhookBlocked:
 		return Event{Warning: true, Reason: "WebhookBlocked", Message: fmt.Sprintf("webhook %s cannot be registered: %s", w.GenerateName, w.Message)}
 	default:
-		if before == nil || before.State == managerv1alpha1.WebhookBlocked {
+		if before == nil || before.State == managerv1alpha1.WebhookBlocked || before.State == managerv1alpha1.WebhookDisabled {
 			return Event{}
 		}
 		return Event{Warning: true, Reason: "WebhookUnregistered", Message: fmt.Sprintf("webhook %s is not registered any more: %s", w.GenerateName, w.Message)}

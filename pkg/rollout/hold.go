@@ -76,6 +76,9 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 		return p.heldConversion(blocked, why)
 	}
 	live := p.heldRegistration(d)
+	if p.Config.Disabled(d) {
+		return p.disable(install.Webhook{Description: d}, live)
+	}
 	if live == nil {
 		return blocked
 	}

@@ -69,6 +69,8 @@ type Input struct {
 	Verdict install.Verdict
 	Upgrade Upgrade
 	Desired install.Desired
+	// Config is what the administrator configures.
+	Config install.Config
 	// Certificates are the facts about the serving certificates, by Deployment.
 	Certificates map[string]managerv1alpha1.CertificateStatus
 	// Secrets are those to write, by Deployment. What is registered, and what is mounted,

@@ -18,7 +18,7 @@ func (v deploymentView) waitsFor() string {
 		return v.progress.message
 	}
 	for _, w := range v.webhooks {
-		if !w.live() {
+		if w.lacks() {
 			return fmt.Sprintf("webhook %s: %s", w.Description.GenerateName, w.message)
 		}
 	}
@@ -51,7 +51,7 @@ func (p *planner) relax(v deploymentView, waits string, behind []install.Deploym
 func (p *planner) waitingSince(v deploymentView) time.Time {
 	since := v.progress.since
 	for _, w := range v.webhooks {
-		if !w.live() {
+		if w.lacks() {
 			since = later(since, sinceOf(p.Previous, w.Webhook, w.state, p.now))
 		}
 	}

@@ -206,7 +206,7 @@ func (p *planner) extended() bool {
 	}
 	for _, d := range p.deployments {
 		for _, w := range d.webhooks {
-			if !w.live() && !p.wasRegistered(w.Webhook) {
+			if w.lacks() && !p.wasRegistered(w.Webhook) {
 				return true
 			}
 		}
@@ -269,7 +269,7 @@ func (v deploymentView) waits(p *planner) string {
 		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.message)
 	}
 	for _, w := range v.webhooks {
-		if !w.live() {
+		if w.lacks() {
 			return fmt.Sprintf("webhook %s to be registered: %s", w.Description.GenerateName, w.message)
 		}
 	}

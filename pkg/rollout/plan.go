@@ -73,6 +73,11 @@ type webhookView struct {
 
 func (w webhookView) live() bool { return !w.registered.IsZero() }
 
+// lacks tells whether a webhook that should be live is not.
+func (w webhookView) lacks() bool {
+	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
+}
+
 // install walks the Deployments in their order. Each one's webhooks go live before
 // the next Deployment starts, unless it takes too long.
 func (p *planner) install() {

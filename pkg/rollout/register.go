@@ -18,6 +18,9 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 		return p.convert(d, w, backend)
 	}
 	desired, live := registrationOf(w), p.registered(w)
+	if p.Config.Disabled(w.Description) {
+		return p.disable(w, live)
+	}
 	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
 		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
 	}

@@ -7,6 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -16,7 +17,7 @@ import (
 func replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
 	whole.SetLabels(merged(live.GetLabels(), desired.GetLabels()))
-	whole.SetAnnotations(merged(live.GetAnnotations(), desired.GetAnnotations()))
+	whole.SetAnnotations(merged(annotationsOfOthers(live), desired.GetAnnotations()))
 	whole.SetOwnerReferences(withOwners(live.GetOwnerReferences(), desired.GetOwnerReferences()))
 	switch desired := desired.(type) {
 	case *appsv1.Deployment:
@@ -27,6 +28,15 @@ func replacement(desired, live Object) Object {
 		whole.(*admissionregistrationv1.MutatingWebhookConfiguration).Webhooks = desired.Webhooks
 	}
 	return whole
+}
+
+// annotationsOfOthers are those of a live object that the manager did not write.
+func annotationsOfOthers(live Object) map[string]string {
+	ours, others := written(live), maps.Clone(live.GetAnnotations())
+	maps.DeleteFunc(others, func(annotation, _ string) bool {
+		return ours.Has(fieldpath.MakePathOrDie("metadata", "annotations", annotation))
+	})
+	return others
 }
 
 // scaled is a desired Deployment with the number of replicas that the live one has,

@@ -31,7 +31,9 @@ func (p *planner) report() {
 			status.CertificatesExpire = c.NotAfter
 		}
 		for _, w := range reported.Webhooks {
-			declared++
+			if w.State != managerv1alpha1.WebhookDisabled {
+				declared++
+			}
 			if w.State == managerv1alpha1.WebhookRegistered {
 				reachable++
 			}
@@ -46,6 +48,7 @@ func (p *planner) report() {
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)
 	p.setContested(&status)
+	p.setConfigRefused(&status)
 	SetConversionInUse(&status, p.inUse, p.CSV.Generation, p.now)
 	if len(p.Observed.Refused) > 0 {
 		p.lookAgain(p.now.Add(refusalPause))
@@ -109,7 +112,7 @@ func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts
 	ready := metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllWebhooksServe", Message: "every declared webhook is registered and reachable"}
 	for _, d := range status.Deployments {
 		for _, w := range d.Webhooks {
-			if w.State != managerv1alpha1.WebhookRegistered && ready.Status == metav1.ConditionTrue {
+			if w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled && ready.Status == metav1.ConditionTrue {
 				ready.Status, ready.Reason = metav1.ConditionFalse, w.Reason
 				ready.Message = strings.TrimSpace(fmt.Sprintf("webhook %s is %s: %s", w.GenerateName, w.State, w.Message))
 			}

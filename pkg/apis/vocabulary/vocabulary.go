@@ -99,6 +99,10 @@ const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-remov
 // the generateName of each webhook with a list of name and expression, in YAML or JSON.
 const AnnotationMatchConditions = "olm-webhook-manager.io/match-conditions"
 
+// AnnotationDisabledWebhooks, in the config of a Subscription, names webhooks of its
+// operator that are to be out of service: their generateNames, separated by commas.
+const AnnotationDisabledWebhooks = "olm-webhook-manager.io/disabled-webhooks"
+
 // OwnAnnotationPrefix begins the annotations that are instructions to the manager.
 // They are never copied to derived objects.
 const OwnAnnotationPrefix = "olm-webhook-manager.io/"

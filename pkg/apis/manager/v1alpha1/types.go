@@ -47,7 +47,7 @@ type WebhookRolloutStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// ready is "live/declared": how many of the declared webhooks are registered
-	// and reachable.
+	// and reachable. Those that are switched off are not counted.
 	// +optional
 	Ready string `json:"ready,omitempty"`
 
@@ -64,7 +64,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// conditions are Ready, OrderRelaxed, Contested and ConversionInUse.
+	// conditions are Ready, OrderRelaxed, Contested, ConversionInUse and ConfigRefused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -103,6 +103,9 @@ const (
 	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
+	// ConditionConfigRefused is True while parts of the Subscription's config are not
+	// followed.
+	ConditionConfigRefused = "ConfigRefused"
 )
 
 // DeploymentState says where a Deployment stands in the rollout.
@@ -224,7 +227,7 @@ type CertificateStatus struct {
 }
 
 // WebhookState says whether API requests reach a webhook.
-// +kubebuilder:validation:Enum=Waiting;Registered;Unreachable;Blocked
+// +kubebuilder:validation:Enum=Waiting;Registered;Unreachable;Blocked;Disabled
 type WebhookState string
 
 // The states of a webhook.
@@ -237,6 +240,8 @@ const (
 	WebhookUnreachable WebhookState = "Unreachable"
 	// WebhookBlocked is not registered and will not be until somebody changes something.
 	WebhookBlocked WebhookState = "Blocked"
+	// WebhookDisabled is taken out of service by the administrator.
+	WebhookDisabled WebhookState = "Disabled"
 )
 
 // WebhookStatus is one entry of spec.webhookdefinitions.

@@ -1,0 +1,68 @@
+package install
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Refusals are the parts of the config that are not followed, because they would take
+// the webhooks' certificates from the manager or make no sense, each with the way out.
+// All other parts are: a slip in a Subscription does not stop the operator.
+func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var refusals []string
+	refuse := func(format string, args ...any) {
+		refusals = append(refusals, fmt.Sprintf("Subscription %s: ", c.Subscription)+fmt.Sprintf(format, args...))
+	}
+	for i, volume := range c.Volumes {
+		if certificateVolumeName(volume.Name) {
+			refuse("spec.config.volumes[%d] has the name %s of the volume with the serving certificate: give it another", i, volume.Name)
+		}
+	}
+	for i, mount := range c.VolumeMounts {
+		if overCertificate(mount) {
+			refuse("spec.config.volumeMounts[%d] hides the serving certificate at %s: mount it elsewhere", i, mount.MountPath)
+		}
+	}
+	for _, annotation := range slices.Sorted(maps.Keys(c.Annotations)) {
+		if c.injects(annotation) {
+			refuse("spec.config.annotations has %s, with which another controller would write the caBundle that the manager writes: remove it, or set %s to none",
+				annotation, annotationProvider)
+		}
+	}
+	for _, name := range c.disabledInVain(csv) {
+		refuse("spec.config.annotations, %s, names %s", vocabulary.AnnotationDisabledWebhooks, name)
+	}
+	return refusals
+}
+
+func certificateVolumeName(name string) bool {
+	return name == vocabulary.VolumeWebhookCert || name == vocabulary.VolumeAPIServiceCert
+}
+
+// overCertificate is true of mounts of the certificate's volumes, or in their places.
+func overCertificate(mount corev1.VolumeMount) bool {
+	place := path.Clean(mount.MountPath)
+	return certificateVolumeName(mount.Name) || place == vocabulary.MountWebhookCert || place == vocabulary.MountAPIServiceCert
+}
+
+// annotationProvider names who issues the certificates; under "none" the manager writes
+// no caBundle, and whoever is asked to may.
+const annotationProvider = vocabulary.OwnAnnotationPrefix + "certificates"
+
+// injects tells the annotations by which another controller is asked to write a
+// caBundle that the manager writes.
+func (c Config) injects(annotation string) bool {
+	if provider, _ := c.Instruction(annotationProvider); provider == "none" {
+		return false
+	}
+	return strings.HasPrefix(annotation, "cert-manager.io/inject-") || strings.HasSuffix(annotation, "openshift.io/inject-cabundle")
+}
