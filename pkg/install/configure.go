@@ -12,7 +12,7 @@ import (
 // each field by the rule that OLM v0 has for it. Containers are all but the init
 // containers. config.selector is not looked at, as with OLM v0.
 func configure(d *appsv1.Deployment, config Config) {
-	config.SubscriptionConfig = *config.SubscriptionConfig.DeepCopy()
+	config.SubscriptionConfig = *config.DeepCopy()
 	pod := &d.Spec.Template
 	d.Annotations = merged(config.Propagated(), d.Annotations)
 	pod.Annotations = merged(config.Propagated(), pod.Annotations)

@@ -89,7 +89,9 @@ func TestRequiredVersionOfADefinition(t *testing.T) {
 	if want := "CRD version not served: the ClusterServiceVersion names v2, served are v1"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.CustomResourceDefinitions.Owned[0].Version = "v1" })
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.CustomResourceDefinitions.Owned[0].Version = "v1"
+	})
 	e.succeeds("operator.v1")
 }
 

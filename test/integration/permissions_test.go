@@ -119,7 +119,9 @@ func (e *env) bindRole(namespace string) (revoke func()) {
 		ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 	}, metav1.CreateOptions{})
 	e.must(err)
-	return func() { e.must(e.kube.RbacV1().RoleBindings(namespace).Delete(e.ctx, meta.Name, metav1.DeleteOptions{})) }
+	return func() {
+		e.must(e.kube.RbacV1().RoleBindings(namespace).Delete(e.ctx, meta.Name, metav1.DeleteOptions{}))
+	}
 }
 
 // bindClusterRole lets the account read all pods; revoke takes the rules away.
