@@ -21,35 +21,35 @@ func TestRequiredCRDs(t *testing.T) {
 	}{
 		"none": {},
 		"owned, present": {
-			owned: named("a.example.com", "v1"), crds: definitions(definition("a.example.com")),
+			owned: describing("a.example.com", "v1"), crds: definitions(definition("a.example.com")),
 			want: []string{"a.example.com " + there},
 		},
 		"owned, absent": {
-			owned: named("a.example.com", "v1"), crds: definitions(definition("b.example.com")),
+			owned: describing("a.example.com", "v1"), crds: definitions(definition("b.example.com")),
 			want: []string{"a.example.com NotPresent: CRD is not present"},
 		},
 		"required, absent": {
-			required: named("a.example.com", "v1"),
+			required: describing("a.example.com", "v1"),
 			want:     []string{"a.example.com NotPresent: CRD is not present"},
 		},
 		"another version": {
-			required: named("a.example.com", "v2"), crds: definitions(definition("a.example.com")),
+			required: describing("a.example.com", "v2"), crds: definitions(definition("a.example.com")),
 			want: []string{"a.example.com NotPresent: CRD version not served: the ClusterServiceVersion names v2, served are v1"},
 		},
 		"a version that is not served any more": {
-			required: named("a.example.com", "v1alpha1"), crds: definitions(definition("a.example.com")),
+			required: describing("a.example.com", "v1alpha1"), crds: definitions(definition("a.example.com")),
 			want: []string{"a.example.com NotPresent: CRD version not served: the ClusterServiceVersion names v1alpha1, served are v1"},
 		},
 		"not established": {
-			owned: named("a.example.com", "v1"), crds: definitions(definition("a.example.com", without(apiextensionsv1.Established))),
+			owned: describing("a.example.com", "v1"), crds: definitions(definition("a.example.com", without(apiextensionsv1.Established))),
 			want: []string{"a.example.com PresentNotAvailable: CRD is present but the Established condition is False (not available): Established: not yet"},
 		},
 		"names not accepted": {
-			owned: named("a.example.com", "v1"), crds: definitions(definition("a.example.com", without(apiextensionsv1.NamesAccepted))),
+			owned: describing("a.example.com", "v1"), crds: definitions(definition("a.example.com", without(apiextensionsv1.NamesAccepted))),
 			want: []string{"a.example.com PresentNotAvailable: CRD is present but the Established condition is False (not available): NamesAccepted: not yet"},
 		},
 		"two versions of one, owned and required, in order": {
-			owned: named("b.example.com", "v1", "a.example.com", "v2"), required: named("a.example.com", "v1", "a.example.com", "v2"),
+			owned: describing("b.example.com", "v1", "a.example.com", "v2"), required: describing("a.example.com", "v1", "a.example.com", "v2"),
 			crds: definitions(definition("a.example.com"), definition("b.example.com")),
 			want: []string{
 				"a.example.com " + there,
@@ -84,14 +84,14 @@ func TestRequiredCRDs(t *testing.T) {
 
 func TestRequiredCRDNames(t *testing.T) {
 	csv := convertingCSV()
-	csv.Spec.CustomResourceDefinitions.Required = named("z.example.com", "v1")
+	csv.Spec.CustomResourceDefinitions.Required = describing("z.example.com", "v1")
 	if got := RequiredCRDs(csv); !slices.Equal(got, []string{"a.example.com", "b.example.com", "z.example.com"}) {
 		t.Errorf("the definitions are %v", got)
 	}
 }
 
-// named are descriptions of names and versions in turn.
-func named(nameVersion ...string) []operatorsv1alpha1.CRDDescription {
+// describing are descriptions of names and versions in turn.
+func describing(nameVersion ...string) []operatorsv1alpha1.CRDDescription {
 	var all []operatorsv1alpha1.CRDDescription
 	for pair := range slices.Chunk(nameVersion, 2) {
 		all = append(all, operatorsv1alpha1.CRDDescription{Name: pair[0], Version: pair[1]})
