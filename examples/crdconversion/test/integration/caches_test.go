@@ -3,43 +3,20 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
 const crdName = "caches.crdconversion.example.com"
-
-// caches is a client for one version.
-func (e *env) caches(version schema.GroupVersion) dynamic.ResourceInterface {
-	return e.dynamic.Resource(version.WithResource(convert.Resource)).Namespace("default")
-}
-
-func (e *env) get(version schema.GroupVersion, name string) *unstructured.Unstructured {
-	e.Helper()
-	object, err := e.caches(version).Get(e.Context(), name, metav1.GetOptions{})
-	e.must(err)
-	return object
-}
-
-func newCache(version schema.GroupVersion, name string, spec map[string]any) *unstructured.Unstructured {
-	c := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	c.SetGroupVersionKind(version.WithKind(convert.Kind))
-	c.SetName(name)
-	return c
-}
 
 // installCRD makes the definition what a bundle says, and leaves nothing of another one.
 func (e *env) installCRD(bundle string) {
@@ -80,24 +57,12 @@ func (e *env) served(versions ...schema.GroupVersion) {
 	e.Helper()
 	e.eventually(func() (bool, any) {
 		for _, version := range versions {
-			// A dry run also goes the way to the version that is stored, and back.
-			probe := newCache(version, "probe", smallest(version))
-			if _, err := e.caches(version).Create(e.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-				return false, err
-			}
-			if _, err := e.caches(version).List(e.Context(), metav1.ListOptions{}); err != nil {
+			if err := e.TryDryRun(e.T, version); err != nil {
 				return false, err
 			}
 		}
 		return true, nil
 	})
-}
-
-func smallest(version schema.GroupVersion) map[string]any {
-	if version == convert.V1 {
-		return map[string]any{"size": "1x1Gi"}
-	}
-	return map[string]any{"replicas": int64(1), "resources": map[string]any{"memory": "1Gi"}}
 }
 
 // patchCRD changes the definition as an administrator does.
@@ -123,10 +88,10 @@ func (e *env) storeIn(version schema.GroupVersion) {
 		now := e.storageVersionHash(version)
 		return now != before, now
 	})
-	all, err := e.caches(version).List(e.Context(), metav1.ListOptions{})
+	all, err := e.In(version).List(e.Context(), metav1.ListOptions{})
 	e.must(err)
 	for _, object := range all.Items {
-		_, err := e.caches(version).Update(e.Context(), &object, metav1.UpdateOptions{})
+		_, err := e.In(version).Update(e.Context(), &object, metav1.UpdateOptions{})
 		e.must(err)
 	}
 	e.patchCRD(map[string]any{"status": map[string]any{"storedVersions": []string{version.Version}}}, "status")
@@ -144,18 +109,6 @@ func (e *env) storageVersionHash(version schema.GroupVersion) string {
 	}
 	e.Fatalf("%s is not among the resources of %s", convert.Resource, version)
 	return ""
-}
-
-// content is all of an object that does not change by itself.
-func content(object *unstructured.Unstructured) map[string]any {
-	content := maps.Clone(object.Object)
-	delete(content, "metadata")
-	content["name"] = object.GetName()
-	if annotations := object.GetAnnotations(); len(annotations) > 0 {
-		content["annotations"] = annotations
-	}
-	content["labels"] = slices.Sorted(maps.Keys(object.GetLabels()))
-	return content
 }
 
 // eventually waits until a condition holds, and fails with what it saw last.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 )
 
 // TestUpgradeAndDowngrade goes from bundle v1 to v2 and back, as the README says, and up
@@ -15,35 +16,35 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	e := newEnv(t)
 	e.installCRD("bundle-v1")
 	e.served(convert.V1)
-	old, err := e.caches(convert.V1).Create(t.Context(),
-		newCache(convert.V1, "old", map[string]any{"size": "3x512Mi", "evict": "lru", "debug": true}), metav1.CreateOptions{})
+	old, err := e.In(convert.V1).Create(t.Context(),
+		caches.New(convert.V1, "old", map[string]any{"size": "3x512Mi", "evict": "lru", "debug": true}), metav1.CreateOptions{})
 	e.must(err)
 
 	e.installCRD("bundle-v2")
 	e.eventually(func() (bool, any) {
 		// Until the webhook is there nothing is converted, and so nothing is lost.
-		got, err := e.caches(convert.V2).Get(t.Context(), "old", metav1.GetOptions{})
+		got, err := e.In(convert.V2).Get(t.Context(), "old", metav1.GetOptions{})
 		return err != nil && got == nil, got
 	})
 	stop := e.startWebhook()
 	e.served(convert.V1, convert.V2)
-	if diff := cmp.Diff(content(old), content(e.get(convert.V1, "old"))); diff != "" {
+	if diff := cmp.Diff(caches.Content(old), caches.Content(e.Get(t, convert.V1, "old"))); diff != "" {
 		t.Errorf("the old Cache after the upgrade (-before +after):\n%s", diff)
 	}
-	fresh, err := e.caches(convert.V2).Create(t.Context(), newCache(convert.V2, "fresh", map[string]any{
+	fresh, err := e.In(convert.V2).Create(t.Context(), caches.New(convert.V2, "fresh", map[string]any{
 		"replicas": int64(2), "resources": map[string]any{"memory": "1Gi"}, "zones": []any{"north-1"},
 	}), metav1.CreateOptions{})
 	e.must(err)
-	oldInV2 := e.get(convert.V2, "old")
+	oldInV2 := e.Get(t, convert.V2, "old")
 
 	e.storeIn(convert.V1)
 	e.installCRD("bundle-v1")
 	stop()
 	e.served(convert.V1)
-	if diff := cmp.Diff(content(old), content(e.get(convert.V1, "old"))); diff != "" {
+	if diff := cmp.Diff(caches.Content(old), caches.Content(e.Get(t, convert.V1, "old"))); diff != "" {
 		t.Errorf("the old Cache after the downgrade (-before +after):\n%s", diff)
 	}
-	if got := e.get(convert.V1, "fresh").Object["spec"]; !cmp.Equal(map[string]any{"size": "2x1Gi"}, got) {
+	if got := e.Get(t, convert.V1, "fresh").Object["spec"]; !cmp.Equal(map[string]any{"size": "2x1Gi"}, got) {
 		t.Errorf("the fresh Cache after the downgrade is %v", got)
 	}
 
@@ -51,10 +52,20 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	e.startWebhook()
 	e.removeCRD()
 	e.served(convert.V1, convert.V2)
-	if diff := cmp.Diff(content(fresh), content(e.get(convert.V2, "fresh"))); diff != "" {
+	if diff := cmp.Diff(caches.Content(fresh), caches.Content(e.Get(t, convert.V2, "fresh"))); diff != "" {
 		t.Errorf("the fresh Cache after the second upgrade (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(content(oldInV2), content(e.get(convert.V2, "old"))); diff != "" {
+	if diff := cmp.Diff(caches.Content(oldInV2), caches.Content(e.Get(t, convert.V2, "old"))); diff != "" {
 		t.Errorf("the old Cache after the second upgrade (-before +after):\n%s", diff)
 	}
+}
+
+// TestRoundTrips writes Caches in either version, and reads and writes them in the other.
+func TestRoundTrips(t *testing.T) {
+	e := newEnv(t)
+	e.installCRD("bundle-v2")
+	e.startWebhook()
+	e.removeCRD()
+	e.served(convert.V1, convert.V2)
+	e.RoundTrips(t, 100)
 }

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
@@ -17,55 +16,49 @@ import (
 
 // TestPodDefaultsAreFollowed changes a PodDefault and removes it.
 func TestPodDefaultsAreFollowed(t *testing.T) {
-	o := startOperator(t)
-	namespace := o.newNamespace(t)
+	n := startOperator(t)
 	d := &v1alpha1.PodDefault{Spec: v1alpha1.PodDefaultSpec{Labels: map[string]string{"team": "shop"}}}
-	d.APIVersion, d.Kind, d.Name, d.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "d", namespace
+	d.APIVersion, d.Kind, d.Name, d.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "d", n.Name
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}
 
-	first := o.createPodDefaults(t, []*v1alpha1.PodDefault{d})
-	if got := o.createWith(t, namespace, pod, first).Labels["team"]; got != "shop" {
+	first := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{d})
+	if got := n.CreateWith(t, pod, first).Labels["team"]; got != "shop" {
 		t.Errorf("team is %q", got)
 	}
 
 	patch := []byte(`{"spec":{"labels":{"team":"bank"}}}`)
-	changed, err := o.podDefaults.Namespace(namespace).Patch(t.Context(), "d", "application/merge-patch+json", patch, metav1.PatchOptions{})
+	changed, err := n.PodDefaults.Patch(t.Context(), "d", "application/merge-patch+json", patch, metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := o.createWith(t, namespace, pod, map[string]string{"d": changed.GetResourceVersion()}).Labels["team"]; got != "bank" {
+	if got := n.CreateWith(t, pod, map[string]string{"d": changed.GetResourceVersion()}).Labels["team"]; got != "bank" {
 		t.Errorf("team is %q after the change", got)
 	}
 
-	if err := o.podDefaults.Namespace(namespace).Delete(t.Context(), "d", metav1.DeleteOptions{}); err != nil {
+	if err := n.PodDefaults.Delete(t.Context(), "d", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := o.createWith(t, namespace, pod, map[string]string{}).Labels; len(got) > 0 {
+	if got := n.CreateWith(t, pod, map[string]string{}).Labels; len(got) > 0 {
 		t.Errorf("labels are %v after the deletion", got)
 	}
 }
 
 // TestBrokenPodDefault has a selector that the schema cannot tell from a good one.
 func TestBrokenPodDefault(t *testing.T) {
-	o := startOperator(t)
-	namespace := o.newNamespace(t)
+	n := startOperator(t)
 	good := &v1alpha1.PodDefault{}
-	good.APIVersion, good.Kind, good.Name, good.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "good", namespace
+	good.APIVersion, good.Kind, good.Name, good.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "good", n.Name
 	broken := good.DeepCopy()
 	broken.Name = "broken"
 	broken.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Like", Values: []string{"shop"}}}
-	versions := o.createPodDefaults(t, []*v1alpha1.PodDefault{broken, good})
+	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{broken, good})
 	delete(versions, "broken")
 
 	var said warnings
 	config := cluster.Config()
 	config.WarningHandler = &said
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.kube = client
-	o.createWith(t, namespace, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
+	n = n.As(t, config)
+	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
 	want := []string{`PodDefault "broken" is not applied to any pod, as it is not valid`}
 	if diff := cmp.Diff(want, said.last()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -73,17 +66,17 @@ func TestBrokenPodDefault(t *testing.T) {
 }
 
 func TestNameThatIsTooLongForAnAnnotation(t *testing.T) {
-	o := startOperator(t)
+	n := startOperator(t)
 	d := &v1alpha1.PodDefault{}
 	d.APIVersion, d.Kind, d.Name = "kubeflow.org/v1alpha1", "PodDefault", strings.Repeat("x", 53)
-	d.Namespace = o.newNamespace(t)
-	_, err := o.tryPodDefault(t, d)
+	d.Namespace = n.Name
+	_, err := n.TryPodDefault(t, d)
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "metadata.name must be no more than 52 characters") {
 		t.Errorf("got %v", err)
 	}
 	d.Name = strings.Repeat("x", 52)
-	versions := o.createPodDefaults(t, []*v1alpha1.PodDefault{d})
-	o.createWith(t, d.Namespace, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
+	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{d})
+	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
 }
 
 // warnings are those of the last answer that had any.

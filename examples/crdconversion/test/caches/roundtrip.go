@@ -1,4 +1,4 @@
-package integration
+package caches
 
 import (
 	"fmt"
@@ -7,52 +7,68 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// TestRoundTrips writes Caches in either version, and reads and writes them in the other:
-// they come back field by field.
-func TestRoundTrips(t *testing.T) {
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
-
+// RoundTrips writes random Caches in either version, and reads and writes them in the
+// other: they come back field by field. They are gone afterwards.
+func (c *Client) RoundTrips(t *testing.T, count int) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 100 {
+	for i := range count {
 		written, other, spec := convert.V1, convert.V2, randomV1(random)
 		if i%2 == 1 {
 			written, other, spec = convert.V2, convert.V1, randomV2(random)
 		}
-		name := fmt.Sprintf("cache-%d", i)
-		created, err := e.caches(written).Create(t.Context(), newCache(written, name, spec), metav1.CreateOptions{})
-		e.must(err)
-		if diff := cmp.Diff(spec, created.Object["spec"]); diff != "" {
-			t.Fatalf("%s %v as it was created (-want +got):\n%s", written, spec, diff)
-		}
-
-		seen := e.get(other, name)
-		if diff := cmp.Diff(content(created), content(e.get(written, name))); diff != "" {
-			t.Errorf("%s read back (-want +got):\n%s", written, diff)
-		}
-		seen.SetLabels(map[string]string{"written-in": other.Version})
-		_, err = e.caches(other).Update(t.Context(), seen, metav1.UpdateOptions{})
-		e.must(err)
-		created.SetLabels(map[string]string{"written-in": other.Version})
-		if diff := cmp.Diff(content(created), content(e.get(written, name))); diff != "" {
-			t.Errorf("%s after %s was written (-want +got):\n%s", written, other, diff)
-		}
+		c.roundTrip(t, New(written, fmt.Sprintf("cache-%d", i), spec), written, other)
 	}
-
-	for _, version := range []schema.GroupVersion{convert.V1, convert.V2} {
-		all, err := e.caches(version).List(t.Context(), metav1.ListOptions{})
-		e.must(err)
-		if len(all.Items) != 100 {
+	for _, version := range Versions {
+		all, err := c.In(version).List(t.Context(), metav1.ListOptions{LabelSelector: writtenIn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all.Items) != count {
 			t.Errorf("%d Caches are listed in %s", len(all.Items), version)
 		}
+	}
+	if err := c.In(convert.V2).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: writtenIn}); err != nil {
+		t.Error(err)
+	}
+}
+
+// writtenIn is a label that shows that the other version was written.
+const writtenIn = "written-in"
+
+func (c *Client) roundTrip(t *testing.T, object *unstructured.Unstructured, written, other schema.GroupVersion) {
+	t.Helper()
+	spec := object.Object["spec"]
+	created, err := c.In(written).Create(t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(spec, created.Object["spec"]); diff != "" {
+		t.Fatalf("%s %v as it was created (-want +got):\n%s", written, spec, diff)
+	}
+	if diff := cmp.Diff(Content(created), Content(c.Get(t, written, object.GetName()))); diff != "" {
+		t.Errorf("%s read back (-want +got):\n%s", written, diff)
+	}
+
+	// The operator may write the status meanwhile.
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		seen := c.Get(t, other, object.GetName())
+		seen.SetLabels(map[string]string{writtenIn: other.Version})
+		_, err := c.In(other).Update(t.Context(), seen, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created.SetLabels(map[string]string{writtenIn: other.Version})
+	if diff := cmp.Diff(Content(created), Content(c.Get(t, written, object.GetName()))); diff != "" {
+		t.Errorf("%s after %s was written (-want +got):\n%s", written, other, diff)
 	}
 }
 

@@ -1,0 +1,79 @@
+// Package operatortest runs an example beside the API server that calls it.
+package operatortest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// Run builds the example two folders up, and runs it until the test ends or the function
+// that it returns is called. It registers itself.
+func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "operator")
+	if output, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	port := freePort(t)
+	var log syncBuffer
+	cmd := exec.Command(program, append([]string{
+		"--kubeconfig=" + cluster.Kubeconfig,
+		"--health-bind-address=",
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", port),
+		"--cert-dir=" + t.TempDir(),
+		"--self-signed-certificate",
+		"--register-webhooks",
+		fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port),
+	}, args...)...)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill() // it may have ended already, which the log explains
+		_ = cmd.Wait()
+	})
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Logf("the operator's log:\n%s", log.String())
+		}
+	})
+	return stop
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// syncBuffer may be written to while it is read.
+type syncBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}

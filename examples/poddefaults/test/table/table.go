@@ -1,0 +1,87 @@
+// Package table has the API server of a cluster in which the operator runs create the
+// pods of the merge table.
+package table
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/mergetest"
+)
+
+// Check goes through all rows in a namespace: what the pod becomes, or each conflict.
+func (n *Namespace) Check(t *testing.T) {
+	cases, err := mergetest.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Row+"/"+c.Name, func(t *testing.T) {
+			applied := n.CreatePodDefaults(t, c.PodDefaults(n.Name))
+			if len(c.Conflicts) > 0 {
+				n.expectDenied(t, &c)
+				return
+			}
+			got := n.CreateWith(t, &c.Pod, applied)
+			if diff := cmp.Diff(n.asStored(t, &c.Want), timeless(got)); diff != "" {
+				t.Errorf("pod (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// CreateWith creates a pod, as soon as the operator knows these PodDefaults and no
+// others, by their names and resourceVersions, and returns it.
+func (n *Namespace) CreateWith(t *testing.T, pod *corev1.Pod, applied map[string]string) (created *corev1.Pod) {
+	t.Helper()
+	eventually(t, func() (bool, any) {
+		var err error
+		if created, err = n.create(t, pod); err != nil {
+			return false, err
+		}
+		return cmp.Equal(applied, appliedTo(created)), created.Annotations
+	})
+	return created
+}
+
+// expectDenied wants a message that has all PodDefaults, every conflict and nothing more.
+func (n *Namespace) expectDenied(t *testing.T, c *mergetest.Case) {
+	t.Helper()
+	var names []string
+	for _, d := range c.PodDefaults(n.Name) {
+		names = append(names, d.Name)
+	}
+	want := fmt.Sprintf("conflict occurred while applying poddefaults: %s on pod: pod err: [%s]; ",
+		strings.Join(names, ","), strings.Join(c.Conflicts, "; "))
+	eventually(t, func() (bool, any) {
+		_, err := n.create(t, &c.Pod)
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), want), err
+	})
+}
+
+// asStored is a pod that no PodDefault is applied to, with the defaults of the API server.
+func (n *Namespace) asStored(t *testing.T, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	pod = pod.DeepCopy()
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, merge.ExcludeAnnotation, "true")
+	stored, err := n.create(t, pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(stored.Annotations, merge.ExcludeAnnotation)
+	return timeless(stored)
+}
+
+// create is a dry run, which goes the whole way but for the last step.
+func (n *Namespace) create(t *testing.T, pod *corev1.Pod) (*corev1.Pod, error) {
+	pod = pod.DeepCopy()
+	pod.Name = "pod"
+	return n.kube.CoreV1().Pods(n.Name).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+}
