@@ -42,11 +42,13 @@ func (c *Cluster) Config() *rest.Config {
 
 // Main runs the tests of a package with a cluster, and ends the process.
 func Main(m *testing.M, cluster **Cluster) {
-	os.Exit(run(m, cluster))
+	os.Exit(Run(m, cluster))
 }
 
-func run(m *testing.M, cluster **Cluster) int {
-	started, err := Start(context.Background())
+// Run does what Main does, and returns the code to end the process with. Flags are for
+// the API server, if it is the package's own.
+func Run(m *testing.M, cluster **Cluster, flags ...string) int {
+	started, err := Start(context.Background(), flags...)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "no API server to test against: %v\n", err)
 		return 1
@@ -62,7 +64,7 @@ func run(m *testing.M, cluster **Cluster) int {
 
 // Start returns when the API server is ready. The first time on a machine it builds the
 // binaries, which takes some minutes, and shows how far it is.
-func Start(ctx context.Context) (*Cluster, error) {
+func Start(ctx context.Context, flags ...string) (*Cluster, error) {
 	if paths := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); paths != "" {
 		return use(paths)
 	}
@@ -70,7 +72,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := startServer(ctx, bin)
+	s, err := startServer(ctx, bin, flags)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type server struct {
 
 // startServer starts one server in this process; there cannot be two, for they
 // would have one address.
-func startServer(ctx context.Context, bin string) (_ *server, err error) {
+func startServer(ctx context.Context, bin string, flags []string) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "kube-apiserver-")
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func startServer(ctx context.Context, bin string) (_ *server, err error) {
 	if s.etcd, err = startProcess(filepath.Join(bin, "etcd"), s.path("etcd.log"), etcdFlags(s.files, address)); err != nil {
 		return nil, err
 	}
-	if s.apiServer, err = startProcess(filepath.Join(bin, "kube-apiserver"), s.path("kube-apiserver.log"), apiServerFlags(s.files, address)); err != nil {
+	if s.apiServer, err = startProcess(filepath.Join(bin, "kube-apiserver"), s.path("kube-apiserver.log"), append(apiServerFlags(s.files, address), flags...)); err != nil {
 		return nil, err
 	}
 	return s, s.waitUntilReady(ctx)

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
@@ -147,4 +148,34 @@ func TestMutating(t *testing.T) {
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ConfigMap deny asked for it") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// An API server that only knows the version before v1, or is told to use no other, is
+// answered in it by a webhook whose author says so.
+func TestV1beta1(t *testing.T) {
+	namespace := newNamespace(t)
+	w := obeying(hosting.Validating[*corev1.ConfigMap], namespace)
+	w.V1beta1 = true
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("judge", w)
+	start(t, b, "--register-webhooks")
+	client, _ := newClient(t)
+	waitUntilCalled(t, client, namespace)
+
+	place := logEnd(t)
+	patch := []byte(`[{"op":"replace","path":"/webhooks/0/admissionReviewVersions","value":["v1beta1"]},
+		{"op":"replace","path":"/webhooks/0/name","value":"old.` + namespace + `.hosting"}]`)
+	_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(
+		t.Context(), namespace+"-judge", types.JSONPatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the API server asks in v1beta1 and is answered", func() bool {
+		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), `webhook "old.`+namespace+`.hosting" denied the request: ConfigMap deny asked for it`)
+	})
+	if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("warn"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitForAnnotation(t, place, "old."+namespace+".hosting/verdict", "with a warning")
 }

@@ -33,7 +33,7 @@ func TestCallers(t *testing.T) {
 	client, _ := newClient(t)
 	entitled := tokenOf(t, client, namespace, "entitled")
 	stranger := tokenOf(t, client, namespace, "stranger")
-	mayPost(t, client, namespace, "entitled", "/judge")
+	allowPost(t, client, namespace, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "entitled"}, "/judge")
 
 	for name, test := range map[string]struct {
 		flags []string
@@ -124,9 +124,18 @@ func TestCallersWithCertificates(t *testing.T) {
 
 func clientCertificate(t *testing.T, user string) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	certificate, err := newClientCertificate(user)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return certificate
+}
+
+// newClientCertificate is its own authority.
+func newClientCertificate(user string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
@@ -136,10 +145,7 @@ func clientCertificate(t *testing.T, user string) tls.Certificate {
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
 func send(t *testing.T, method, url, token string) (code int, body string) {
@@ -179,7 +185,7 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) 
 	return request.Status.Token
 }
 
-func mayPost(t *testing.T, client kubernetes.Interface, namespace, account, path string) {
+func allowPost(t *testing.T, client kubernetes.Interface, namespace string, caller rbacv1.Subject, path string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: namespace + "-post"}
 	rules := []rbacv1.PolicyRule{{NonResourceURLs: []string{path}, Verbs: []string{"post"}}}
@@ -189,7 +195,7 @@ func mayPost(t *testing.T, client kubernetes.Interface, namespace, account, path
 	_, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
+		Subjects:   []rbacv1.Subject{caller},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
