@@ -4,8 +4,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . hack/connect.sh
 
-./hack/image.sh projectpolicy ./examples/projectpolicy
+examples=(poddefaults projectpolicy volumelabels crdconversion)
+for example in "${examples[@]}"; do
+  ./hack/image.sh "$example" "./examples/$example"
+done
 ./hack/image.sh hook ./test/e2e/hook
-./hack/deploy.sh projectpolicy hook
+./hack/deploy.sh "${examples[@]}" hook
 
 go test -count=1 -timeout=20m -v ./test/e2e/...

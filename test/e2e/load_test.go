@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// load calls the webhook's resource every 20 ms with an object that it denies, without
-// storing anything.
+// load calls a webhook again and again, each time without waiting for the last answer.
 type load struct {
 	*env
 	mutex sync.Mutex
@@ -30,26 +29,34 @@ type outcome int
 
 const (
 	denied    outcome = iota // the webhook answered
+	converted                // it answered with an object
 	uncovered                // nobody was asked
 	failed                   // somebody was asked and did not answer
 )
 
 func (o outcome) String() string {
-	return [...]string{"denied", "uncovered", "failed"}[o]
+	return [...]string{"denied", "converted", "uncovered", "failed"}[o]
 }
 
+// startLoad calls the webhook's resource every 20 ms with an object that it denies,
+// without storing anything.
 func (e *env) startLoad() *load {
+	e.Helper()
+	return e.startLoadOf(20*time.Millisecond, func(ctx context.Context) call { return e.call(ctx, true) })
+}
+
+func (e *env) startLoadOf(every time.Duration, do func(context.Context) call) *load {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.ctx)
 	l := &load{env: e}
 	var requests sync.WaitGroup
 	requests.Go(func() {
-		for tick := time.NewTicker(20 * time.Millisecond); ; {
+		for tick := time.NewTicker(every); ; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				requests.Go(func() { l.add(e.call(context.WithoutCancel(ctx), true)) })
+				requests.Go(func() { l.add(do(context.WithoutCancel(ctx))) })
 			}
 		}
 	})
@@ -107,14 +114,14 @@ func (l *load) goesOn(o outcome) {
 	})
 }
 
-// end stops the load. Every call that was not denied is an error unless it is excused.
+// end stops the load. Every call that was not answered is an error unless it is excused.
 func (l *load) end(excused func(call) bool) {
 	l.Helper()
 	l.stop()
 	const shown = 3
 	start, wrong := l.calls[0].sent, 0
 	for _, c := range l.calls {
-		if c.outcome == denied || excused(c) {
+		if c.outcome == denied || c.outcome == converted || excused(c) {
 			continue
 		}
 		if wrong++; wrong <= shown {
@@ -124,7 +131,7 @@ func (l *load) end(excused func(call) bool) {
 	if wrong > shown {
 		l.Errorf("%d more calls like these", wrong-shown)
 	}
-	l.Logf("%d calls: %d uncovered, %d denied, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(failed))
+	l.Logf("%d calls: %d uncovered, %d denied, %d converted, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(converted), l.count(failed))
 }
 
 // uncoveredBefore excuses calls of a time when the webhook need not be live yet.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,6 +52,8 @@ func TestProjectPolicy(t *testing.T) {
 		}
 	}
 
+	e.restartsUnderLoad("projectpolicy-webhook")
+
 	e.deletePods()
 	e.eventually("two other pods serve", func() (bool, any) {
 		pods := e.pods()
@@ -70,6 +73,29 @@ func TestProjectPolicy(t *testing.T) {
 
 	e.must(removeProjectPolicy(e.ctx))
 	older.clusterIs(before)
+}
+
+// restartsUnderLoad replaces a hosting server's pods one after the other while it is
+// called a hundred times a second, failurePolicy Fail: every call is answered.
+func (e *env) restartsUnderLoad(deployment string) {
+	e.Helper()
+	load := e.startLoadOf(10*time.Millisecond, func(ctx context.Context) call {
+		c := call{sent: time.Now(), outcome: denied}
+		shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+		_, c.err = kubeClient.CoreV1().Namespaces().Create(ctx, shop, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		c.answered = time.Now()
+		switch {
+		case c.err == nil:
+			c.outcome = uncovered
+		case !strings.Contains(c.err.Error(), "does not comply with ProjectPolicy"):
+			c.outcome = failed
+		}
+		return c
+	})
+	load.goesOn(denied)
+	e.restart(deployment)
+	load.goesOn(denied)
+	load.end(never)
 }
 
 // isDenied asks for the namespace of the sample that breaks the policy in every way,

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// newExample is the Namespace into which the README of an example installs it. Its context
+// also serves what the test cleans up. After the test the ClusterServiceVersions go first, so that no webhook outlives its server, and
+// then what was installed around them.
+func newExample(t *testing.T, namespace, installed string) *env {
+	t.Helper()
+	e := &env{T: t, ctx: context.WithoutCancel(t.Context()), namespace: namespace, began: metav1.Now()}
+	e.Cleanup(func() {
+		if e.Failed() {
+			e.explain()
+		}
+		e.kubectl("delete", "csv", "--all", "-n", namespace, "--wait", "--ignore-not-found")
+		e.kubectl("delete", "-k", installed, "--ignore-not-found")
+		if left := e.registrations(); len(left) > 0 {
+			e.Errorf("the example is gone and these registrations are still there: %v", left)
+		}
+	})
+	return e
+}
+
+// applyBundle applies the manifests of a bundle and waits for the CSV.
+func (e *env) applyBundle(folder, csv string) {
+	e.Helper()
+	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", folder+"/manifests")
+	e.succeeds(csv)
+}
+
+// restart replaces a Deployment's pods one after the other, and returns when the last of
+// them is gone.
+func (e *env) restart(deployment string) {
+	e.Helper()
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
+	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, deployment, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	e.must(err)
+	e.rolledOut(deployment)
+}
+
+func (e *env) rolledOut(deployment string) {
+	e.Helper()
+	e.eventually(deployment+" is rolled out", func() (bool, any) {
+		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
+		e.must(err)
+		s, wanted, there := d.Status, *d.Spec.Replicas, int32(len(e.podsOf(deployment)))
+		return s.ObservedGeneration == d.Generation && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted && there == wanted, s
+	})
+}
+
+// podsOf are the pods of a Deployment, those that are ending included.
+func (e *env) podsOf(deployment string) []corev1.Pod {
+	e.Helper()
+	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
+	e.must(err)
+	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
+	e.must(err)
+	return pods.Items
+}
+
+// kill takes the pods of a Deployment away at once and leaves them no time. It returns
+// when others work in their place.
+func (e *env) kill(deployment string) {
+	e.Helper()
+	killed := map[types.UID]bool{}
+	for _, pod := range e.podsOf(deployment) {
+		killed[pod.UID] = true
+		if err := kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); !apierrors.IsNotFound(err) {
+			e.must(err)
+		}
+	}
+	e.eventually("other pods are there for "+deployment, func() (bool, any) {
+		for _, pod := range e.podsOf(deployment) {
+			if killed[pod.UID] {
+				return false, pod.Name
+			}
+		}
+		return true, nil
+	})
+	e.rolledOut(deployment)
+}

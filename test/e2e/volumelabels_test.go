@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PersistentVolumes get their labels as they are created; those that are older than the
+// webhook, or were created while it was off, get them from the controller. Each as one
+// process and as two.
+func TestVolumeLabels(t *testing.T) {
+	t.Parallel()
+	const files = "examples/volumelabels"
+	e := newExample(t, "volumelabels", files+"/install")
+	e.kubectl("apply", "--server-side", "-k", files+"/install")
+	e.Cleanup(e.deleteVolumes)
+
+	for _, test := range []struct{ bundle, csv, webhook string }{
+		{"bundle-two-processes", "volumelabels-two-processes.v0.1.0", "volumelabels-webhook"},
+		{"bundle-one-process", "volumelabels-one-process.v0.1.0", "volumelabels"},
+	} {
+		e.isUnlabelled(e.createVolume("older", "vol-0002"))
+		e.applyBundle(files+"/"+test.bundle, test.csv)
+		e.isLabelledLater("older", "north-2")
+
+		if zone := e.createVolume("in-line", "vol-0001").Labels[corev1.LabelTopologyZone]; zone != "north-1" {
+			t.Errorf("%s: a PersistentVolume is created in zone %q", test.csv, zone)
+		}
+		e.isUnlabelled(e.createVolume("unknown", "vol-9999"))
+
+		e.scale(test.webhook, 0)
+		e.rolledOut(test.webhook)
+		e.isUnlabelled(e.createVolume("while-off", "vol-0001"))
+		if test.webhook == "volumelabels" {
+			e.scale(test.webhook, 1) // in this process the controller is too
+		}
+		e.isLabelledLater("while-off", "north-1")
+
+		e.uninstall(test.csv)
+		e.isUnlabelled(e.createVolume("later", "vol-0001"))
+		e.deleteVolumes()
+	}
+}
+
+// volumeLabel tells a test's volumes from others.
+const volumeLabel = "e2e.example.com/namespace"
+
+// createVolume returns a PersistentVolume as the API server has created it.
+func (e *env) createVolume(name, handle string) *corev1.PersistentVolume {
+	e.Helper()
+	created, err := kubeClient.CoreV1().PersistentVolumes().Create(e.ctx, &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-" + name, Labels: map[string]string{volumeLabel: e.namespace}},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.example.com", VolumeHandle: handle},
+			},
+		},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	return created
+}
+
+func (e *env) isUnlabelled(volume *corev1.PersistentVolume) {
+	e.Helper()
+	if len(volume.Labels) > 1 {
+		e.Errorf("PersistentVolume %s is created with labels %v", volume.Name, volume.Labels)
+	}
+}
+
+func (e *env) isLabelledLater(name, zone string) {
+	e.Helper()
+	e.eventually("the controller labels PersistentVolume "+name, func() (bool, any) {
+		volume, err := kubeClient.CoreV1().PersistentVolumes().Get(e.ctx, e.namespace+"-"+name, metav1.GetOptions{})
+		e.must(err)
+		return volume.Labels[corev1.LabelTopologyZone] == zone, volume.Labels
+	})
+}
+
+// deleteVolumes deletes all that createVolume has created, and waits until they are gone.
+func (e *env) deleteVolumes() {
+	e.Helper()
+	client := kubeClient.CoreV1().PersistentVolumes()
+	created := metav1.ListOptions{LabelSelector: volumeLabel + "=" + e.namespace}
+	e.must(client.DeleteCollection(e.ctx, metav1.DeleteOptions{}, created))
+	e.eventually("the PersistentVolumes are gone", func() (bool, any) {
+		left, err := client.List(e.ctx, created)
+		e.must(err)
+		return len(left.Items) == 0, len(left.Items)
+	})
+}
