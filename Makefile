@@ -8,6 +8,8 @@ LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
 # What is outside test/ needs no API server, and what is generated has no tests.
 UNIT := $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
 
+FUZZTIME ?= 30s
+
 EXAMPLES := poddefaults projectpolicy volumelabels crdconversion
 
 .DEFAULT_GOAL := help
@@ -62,9 +64,14 @@ integration: ## Run the tests that need an API server: etcd and kube-apiserver f
 e2e: ## Run the tests that need a cluster: one from source, or KUBECONFIG's
 	./hack/e2e.sh
 
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (30s)
+	./hack/fuzz.sh $(FUZZTIME)
+
 .PHONY: bench
-bench: ## Measure what a pass costs, with 1, 10 and 100 webhooks
+bench: ## Measure what a pass costs, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench/...
+	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
 
 ##@ A real cluster, built from source
 
