@@ -30,6 +30,6 @@ func execute() error {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), bundleCommand(), versionCommand())
+	root.AddCommand(runCommand(), bundleCommand(), certificatesCommand(), versionCommand())
 	return root.ExecuteContext(ctx)
 }

@@ -42,6 +42,7 @@ func runCommand() *cobra.Command {
 	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate (serving), or when its Deployment is available (available)")
 	f.StringVar(&o.probe, "probe", string(controller.ProbeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
+	addCertificateFlags(f, &o.controller.Certificates)
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "objects to look at side by side")
 	f.StringVar(&o.election.namespace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); without one there is no election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
@@ -63,6 +64,12 @@ func run(ctx context.Context, o runOptions) error {
 	}
 	if o.controller.Probe, err = parseProbe(o.probe); err != nil {
 		return err
+	}
+	if err := o.controller.Certificates.Validate(); err != nil {
+		return fmt.Errorf("serving certificates: %w", err)
+	}
+	if warning := o.controller.Certificates.Warning(); warning != "" {
+		log.Warn(warning)
 	}
 	config, err := clientConfig(o.kubeconfig)
 	if err != nil {

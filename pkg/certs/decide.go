@@ -161,6 +161,8 @@ func (m *machine) step() {
 	switch {
 	case m.compromised():
 		m.replace()
+	case m.incomplete():
+		m.write(m.complete)
 	case m.next != nil && !m.reissued():
 		m.distribute()
 	case m.current == nil:
@@ -171,8 +173,8 @@ func (m *machine) step() {
 		m.write(m.forgetNext) // nobody wants it any more, and no pod could serve it
 	case !m.promoted.IsZero():
 		m.prove()
-	default:
-		m.adopt()
+	case len(m.previous) > 0:
+		m.write(func(s *corev1.Secret) { m.awaitProof(s, m.previous, m.latest(m.previous)) })
 	}
 }
 

@@ -262,19 +262,17 @@ func (m *machine) replace() {
 	})
 }
 
-// adopt completes a Secret that another manager wrote: OLM v0, or an earlier version of
-// this one. Pods mount ca.crt, and one that mounts a missing key does not start.
-func (m *machine) adopt() {
-	if len(m.Secret.Data[vocabulary.KeyCA]) > 0 && m.Secret.Annotations[vocabulary.AnnotationLeaf] != "" && len(m.previous) == 0 {
-		return
-	}
-	m.write(func(s *corev1.Secret) {
-		s.Data[vocabulary.KeyCA] = m.current.CA
-		s.Annotations[vocabulary.AnnotationLeaf] = m.current.leaf()
-		if len(m.previous) > 0 {
-			m.awaitProof(s, m.previous, m.latest(m.previous))
-		}
-	})
+// incomplete tells whether current lacks what the manager would have written with it:
+// OLM v0 wrote it, an earlier version of this manager, or somebody took a key away.
+func (m *machine) incomplete() bool {
+	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "")
+}
+
+// complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and
+// one that runs is not brought anything new.
+func (m *machine) complete(s *corev1.Secret) {
+	s.Data[vocabulary.KeyCA] = m.current.CA
+	s.Annotations[vocabulary.AnnotationLeaf] = m.current.leaf()
 }
 
 // write makes the change of a copy of the Secret the decision's.

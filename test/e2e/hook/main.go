@@ -1,37 +1,32 @@
 // Command hook is the workload of the e2e tests: a webhook server as plain as they
 // come, and an operator that waits for it.
 //
-//	hook serve               denies what is labelled deny=true
-//	hook serve --foreign     the same with a certificate of its own making
+//	hook serve [flags]       denies what is labelled deny=true
+//	  --foreign              … with a certificate of its own making
+//	  --reload               … with the certificate that is mounted now, not that of its start
+//	  --drain                … and goes on for a while when it is told to end
 //	hook await               gets ready when the webhook denies
 package main
 
 import (
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"log"
 	"net/http"
 	"os"
-	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const certificates = "/tmp/k8s-webhook-server/serving-certs/"
-
 func main() {
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == "serve":
-		log.Fatal(http.ListenAndServeTLS(":9443", certificates+"tls.crt", certificates+"tls.key", handlers()))
-	case slices.Equal(os.Args[1:], []string{"serve", "--foreign"}):
-		server := &http.Server{Addr: ":9443", Handler: handlers(), TLSConfig: &tls.Config{Certificates: []tls.Certificate{foreign()}}}
-		log.Fatal(server.ListenAndServeTLS("", ""))
-	case slices.Equal(os.Args[1:], []string{"await"}):
+	case len(os.Args) >= 2 && os.Args[1] == "serve":
+		serve(os.Args[2:])
+	case len(os.Args) == 2 && os.Args[1] == "await":
 		log.Fatal(await())
 	default:
-		log.Fatal("usage: hook serve [--foreign] | hook await")
+		log.Fatal("usage: hook serve [--foreign] [--reload] [--drain] | hook await")
 	}
 }
 

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+)
+
+func rotateCommand(o *clusterOptions) *cobra.Command {
+	compromised := false
+	cmd := &cobra.Command{
+		Use:   "rotate CSV",
+		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
+		Long: "Orders new serving certificates. No call fails: the new CA is trusted before any pod serves under it, and the old one until none does any more.\n\n" +
+			"With --compromised the old CA is not trusted any more from now on, and calls to pods that still serve under it fail until they follow.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			namespace, err := o.in()
+			if err != nil {
+				return err
+			}
+			client, err := o.client()
+			if err != nil {
+				return err
+			}
+			return rotate(cmd.Context(), cmd.OutOrStdout(), client, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
+		},
+	}
+	cmd.Flags().BoolVar(&compromised, "compromised", false, "withdraw the trust in the old CAs at once; calls fail until pods follow")
+	return cmd
+}
+
+// rotate orders a rotation, and says what is to be expected of it.
+func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
+	order := now.UTC().Format(time.RFC3339Nano)
+	if compromised {
+		order = vocabulary.RotateCompromised + " " + order
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{vocabulary.AnnotationRotate: order}}})
+	if err != nil {
+		return err
+	}
+	csv, err := client.OperatorsV1alpha1().ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
+	}
+	if len(csv.Spec.WebhookDefinitions) == 0 {
+		fmt.Fprintf(out, "ClusterServiceVersion %s declares no webhooks: it has no serving certificates\n", of)
+		return nil
+	}
+	fmt.Fprintf(out, "ordered; to follow it: olm-webhook-manager certificates -n %s\n", of.Namespace)
+	if compromised {
+		fmt.Fprint(out, losses(csv))
+	}
+	return nil
+}
+
+// losses are the calls that fail until pods follow.
+func losses(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	var text strings.Builder
+	fmt.Fprintln(&text, "until every pod serves its new certificate, API servers refuse to talk to those that do not:")
+	for _, d := range csv.Spec.WebhookDefinitions {
+		switch {
+		case d.Type == operatorsv1alpha1.ConversionWebhook:
+			fmt.Fprintf(&text, "  %s: reading and writing %s in other versions than the stored one fails\n", d.GenerateName, strings.Join(d.ConversionCRDs, ", "))
+		case d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore:
+			fmt.Fprintf(&text, "  %s: %s goes through unseen (failurePolicy Ignore)\n", d.GenerateName, calls(d))
+		default:
+			fmt.Fprintf(&text, "  %s: %s fails (failurePolicy Fail)\n", d.GenerateName, calls(d))
+		}
+	}
+	fmt.Fprintln(&text, "servers that reload follow within seconds; the others are restarted, pod by pod, once they were seen not to")
+	return text.String()
+}
+
+// calls are what a webhook is asked about.
+func calls(d operatorsv1alpha1.WebhookDescription) string {
+	var all []string
+	for _, r := range d.Rules {
+		var operations []string
+		for _, o := range r.Operations {
+			operations = append(operations, string(o))
+		}
+		all = append(all, strings.Join(operations, "/")+" of "+strings.Join(r.Resources, ", "))
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+func TestPrintCertificates(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	rollout := func(namespace string, c *managerv1alpha1.CertificateStatus) managerv1alpha1.WebhookRollout {
+		return managerv1alpha1.WebhookRollout{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop.v1"},
+			Status:     managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", Certificate: c}, {Name: "operator"}}},
+		}
+	}
+	var out strings.Builder
+	err := printCertificates(&out, []managerv1alpha1.WebhookRollout{
+		rollout("shop", &managerv1alpha1.CertificateStatus{
+			Provider: "manager", Phase: managerv1alpha1.CertificatePromoting, Generation: 2, CAFingerprint: strings.Repeat("ab", 32),
+			NotAfter: &at, RotatesAt: &at, Endpoints: "1/2 new, 1 old, 0 unknown", Message: "pod b serves another",
+		}),
+		rollout("mall", &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: managerv1alpha1.CertificateBootstrap}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `NAMESPACE   CSV       DEPLOYMENT   PROVIDER   PHASE       GENERATION   EXPIRES                ROTATES                CA             ENDPOINTS
+mall        shop.v1   manager      manager    Bootstrap   0            -                      -                      -              -
+shop        shop.v1   manager      manager    Promoting   2            2026-03-01T12:00:00Z   2026-03-01T12:00:00Z   abababababab   1/2 new, 1 old, 0 unknown
+shop/shop.v1 manager: pod b serves another
+`
+	if out.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// Who withdraws trust at once is told which calls fail.
+func TestLosses(t *testing.T) {
+	ignore := admissionregistrationv1.Ignore
+	rule := admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"}, Rule: admissionregistrationv1.Rule{Resources: []string{"pods", "services"}},
+	}
+	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{
+		{GenerateName: "v.example.com", Rules: []admissionregistrationv1.RuleWithOperations{rule}},
+		{GenerateName: "m.example.com", Rules: []admissionregistrationv1.RuleWithOperations{rule}, FailurePolicy: &ignore},
+		{GenerateName: "c.example.com", Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"things.example.com"}},
+	}
+	said := losses(csv)
+	for _, want := range []string{
+		"v.example.com: CREATE/UPDATE of pods, services fails",
+		"m.example.com: CREATE/UPDATE of pods, services goes through unseen",
+		"c.example.com: reading and writing things.example.com in other versions than the stored one fails",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q lacks %q", said, want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package certs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPolicyFrom(t *testing.T) {
+	const wrong = "the manager's choice stands"
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		want        func(*Policy)
+		problems    []string
+	}{
+		"nothing is chosen":  {nil, func(*Policy) {}, nil},
+		"somebody else's":    {map[string]string{"example.com/validity": "what"}, func(*Policy) {}, nil},
+		"everything":         {map[string]string{AnnotationValidity: "240h", AnnotationRenewBefore: "24h", AnnotationClockSkew: "1m", AnnotationKey: "rsa-3072"}, func(p *Policy) { p.Validity, p.RenewBefore, p.ClockSkew, p.Key = 10*day, day, time.Minute, KeyRSA3072 }, nil},
+		"no duration":        {map[string]string{AnnotationValidity: "90 days", AnnotationKey: "Ed25519"}, func(p *Policy) { p.Key = KeyEd25519 }, []string{"annotation " + AnnotationValidity + `: time: unknown unit " days" in duration "90 days"`}},
+		"no kind of key":     {map[string]string{AnnotationKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
+		"shorter than it is": {map[string]string{AnnotationValidity: "24h", AnnotationRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
+		"too short":          {map[string]string{AnnotationValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
+		"of negative skew":   {map[string]string{AnnotationClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := DefaultPolicy()
+			test.want(&want)
+			got, problems := PolicyFrom(DefaultPolicy(), test.annotations)
+			if got != want {
+				t.Errorf("the policy is %+v, want %+v", got, want)
+			}
+			if len(problems) != len(test.problems) {
+				t.Fatalf("the problems are %q, want %q (%s)", problems, test.problems, wrong)
+			}
+			for i := range problems {
+				if !strings.Contains(problems[i], test.problems[i]) {
+					t.Errorf("the problem is %q, want %q", problems[i], test.problems[i])
+				}
+			}
+		})
+	}
+	if err := DefaultPolicy().Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEveryKindOfKeyServes(t *testing.T) {
+	for _, kind := range KeyTypes {
+		t.Run(string(kind), func(t *testing.T) {
+			p := DefaultPolicy()
+			p.Key = kind
+			g := mint(t, *p.request(1, names, start))
+			if _, err := assemble(g, start); err != nil {
+				t.Error(err)
+			}
+			if err := verifies(g.Certificate, g.CA, start); err != nil {
+				t.Error(err)
+			}
+			if (p.Warning() != "") != (kind == KeyEd25519) {
+				t.Errorf("the warning is %q", p.Warning())
+			}
+		})
+	}
+	if _, err := Mint(Request{Number: 1, Names: names, Key: "DSA"}); err == nil {
+		t.Error("a key of no known kind was made")
+	}
+}
+
+// Certificates of one moment are not due at one moment.
+func TestJitter(t *testing.T) {
+	p := DefaultPolicy()
+	var instants []time.Time
+	for i := range 40 {
+		g := minted(t, int64(i+1), start)
+		at := p.renewAt(parse(g.Certificate))
+		if at.After(after(due)) || at.Before(after(due-4*day)) {
+			t.Fatalf("due at %s, want within 4 days before %s", at, after(due))
+		}
+		if again := p.renewAt(parse(g.Certificate)); !again.Equal(at) {
+			t.Fatal("the same certificate is due at two instants")
+		}
+		instants = append(instants, at)
+	}
+	slices.SortFunc(instants, time.Time.Compare)
+	if spread := instants[len(instants)-1].Sub(instants[0]); spread < day {
+		t.Errorf("40 certificates of one moment are due within %s", spread)
+	}
+}
+
+func TestRenewBefore(t *testing.T) {
+	chain := parse(minted(t, 1, start).Certificate)
+	for before, want := range map[time.Duration]time.Duration{0: due, 10 * day: 80 * day, 1000 * day: 9 * day} {
+		p := DefaultPolicy()
+		p.RenewBefore = before
+		if got := p.renewAt(chain).Add(jitter(chain)).Sub(start); (got - want).Abs() > 10*time.Minute {
+			t.Errorf("to renew %s before its end, it is due after %s, want %s", before, got, want)
+		}
+	}
+}
+
+func TestNudgeTimes(t *testing.T) {
+	for after, want := range map[time.Duration][2]time.Duration{
+		0:                 {0, time.Second},
+		time.Second:       {time.Second, 3 * time.Second},
+		5 * time.Second:   {3 * time.Second, 7 * time.Second},
+		40 * time.Second:  {31 * time.Second, 63 * time.Second},
+		100 * time.Minute: {97*time.Minute + 3*time.Second, 107*time.Minute + 3*time.Second},
+	} {
+		last, next := nudgeTimes(start, start.Add(after))
+		if got := fmt.Sprint(last.Sub(start), next.Sub(start)); got != fmt.Sprint(want[0], want[1]) {
+			t.Errorf("after %s kubelets were to look at %s, want %s", after, got, fmt.Sprint(want[0], want[1]))
+		}
+	}
+}
+
+// Where and when pods are restarted that serve another certificate than they are given.
+func TestRestart(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(due))
+	promoted := holding(t, first).next(second, after(due)).promoted(after(due))
+	leaf := promoted.assembled(second).leaf()
+	for name, test := range map[string]struct {
+		serves   Serves
+		costs    string
+		waited   time.Duration
+		nothing  bool // nothing before is trusted
+		restarts bool
+		says     string
+	}{
+		"in the grace time":                    {serves: ServesOther, waited: 29 * time.Second, says: "what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod"},
+		"after it":                             {serves: ServesOther, waited: 30 * time.Second, restarts: true, says: "which makes calls fail if it does not drain"},
+		"who does not answer may reload":       {serves: ServesUnknown, waited: time.Hour},
+		"who does not answer must":             {serves: ServesUnknown, waited: 27 * day, restarts: true},
+		"a restart costs calls":                {serves: ServesOther, costs: "of Recreate", waited: 26 * day, says: "makes calls fail because of Recreate: it is put off until 2026-05-27T12:00:00Z"},
+		"a restart costs calls, and is a must": {serves: ServesOther, costs: "of Recreate", waited: 27 * day, restarts: true},
+		"calls fail already":                   {serves: ServesOther, costs: "of Recreate", waited: 5 * time.Second, nothing: true, restarts: true, says: "calls to it fail until it does"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: test.costs, Registered: []Registration{trusting(second, first)},
+				Evidence: &Evidence{Leaf: leaf, Backends: []Backend{{Pod: "a", Serves: test.serves, Message: "pod a"}}}}
+			if test.nothing {
+				f.Secret = promoted.edited("previous-ca.crt", nil).Secret
+				delete(f.Secret.Annotations, "olm-webhook-manager.io/certificate-previous-ends")
+			}
+			d := Decide(f, DefaultPolicy(), after(due+test.waited))
+			if d.Restart != test.restarts {
+				t.Errorf("it restarts: %t, want %t", d.Restart, test.restarts)
+			}
+			if !strings.Contains(d.Message, test.says) {
+				t.Errorf("it says %q, want %q", d.Message, test.says)
+			}
+			if len(d.Nudge) != 1 {
+				t.Errorf("it nudges %v, want the pod", d.Nudge)
+			}
+			if d.Write != nil {
+				t.Error("it writes the Secret")
+			}
+		})
+	}
+}

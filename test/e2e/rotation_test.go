@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+)
+
+const (
+	hookCertificate = "hook-service-cert"
+	// perSecond is how often the webhook is called while its certificate is replaced.
+	perSecond = 100
+)
+
+// A rotation that somebody orders costs no call, whatever the server is like and whatever
+// happens meanwhile. The kubelet is as it comes, and would take a minute to bring a
+// Secret to its pods.
+func TestRotationUnderLoad(t *testing.T) {
+	for name, test := range map[string]struct {
+		flags     []string
+		meanwhile func(*env)
+		restarts  bool
+	}{
+		"a server that reloads":                          {flags: []string{"--reload"}},
+		"a server that drains and does not reload":       {flags: []string{"--drain"}, restarts: true},
+		"a rolling update meanwhile":                     {flags: []string{"--reload", "--drain"}, meanwhile: (*env).restartHook},
+		"a scale-up meanwhile":                           {flags: []string{"--reload"}, meanwhile: func(e *env) { e.scaleHook(4) }},
+		"the Secret deleted, and not a rotation ordered": {flags: []string{"--reload"}, meanwhile: (*env).loseCertificate},
+		"the Secret emptied, and not a rotation ordered": {flags: []string{"--reload"}, meanwhile: (*env).emptyCertificate},
+		"the Secret foreign, and not a rotation ordered": {flags: []string{"--reload"}, meanwhile: (*env).replaceCertificate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
+			e.succeeds("hook.v1")
+			load := e.startLoadOf(perSecond)
+			load.goesOn(denied)
+			began := time.Now()
+			if strings.Contains(name, "ordered") {
+				test.meanwhile(e)
+			} else {
+				e.order("hook.v1", "once")
+				if test.meanwhile != nil {
+					test.meanwhile(e)
+				}
+			}
+			e.rotates("hook.v1", 2)
+			t.Logf("%s after the order nothing but the new certificate is trusted", time.Since(began).Round(100*time.Millisecond))
+			load.goesOn(denied)
+			load.end(never)
+			if restarted := e.hookTemplate()[vocabulary.AnnotationRestartedFor] != ""; restarted != test.restarts {
+				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
+			}
+		})
+	}
+}
+
+// A manager that goes in the middle of a rotation leaves the rest to its successor.
+func TestManagerRestartsDuringRotation(t *testing.T) {
+	e := newEnv(t)
+	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
+	e.succeeds("hook.v1")
+	load := e.startLoadOf(perSecond)
+	load.goesOn(denied)
+	e.order("hook.v1", "once")
+	e.eventually("the rotation is under way", func() (bool, any) {
+		phase := e.certificate("hook.v1").Phase
+		return phase != managerv1alpha1.CertificateStable, phase
+	})
+	e.killLeader()
+	e.rotates("hook.v1", 2)
+	load.goesOn(denied)
+	load.end(never)
+}
+
+// A restart that costs calls is foretold, and put off until it must be where nothing
+// can be done about that.
+func TestRotationThatCostsCalls(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*appsv1.DeploymentSpec)
+		says   string
+		act    func(*env)
+	}{
+		"neither reloads nor drains": {
+			change: func(*appsv1.DeploymentSpec) {},
+			says:   "which makes calls fail if it does not drain",
+			act:    func(*env) {},
+		},
+		"Recreate": {
+			change: func(d *appsv1.DeploymentSpec) { d.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
+			says:   "the strategy Recreate of deployment hook ends all pods before it starts new ones: it is put off until",
+			act:    (*env).restartHook,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			spec := server("hook")
+			test.change(&spec.Spec)
+			e.create(hookCSV("hook.v1", spec))
+			e.succeeds("hook.v1")
+			load := e.startLoadOf(perSecond)
+			load.goesOn(denied)
+			e.order("hook.v1", "once")
+			e.eventually("the loss is foretold", func() (bool, any) {
+				message := e.certificate("hook.v1").Message
+				return strings.Contains(message, test.says), message
+			})
+			if n := load.count(failed); n > 0 {
+				t.Errorf("%d calls failed before the restart", n)
+			}
+			test.act(e)
+			e.rotates("hook.v1", 2)
+			load.goesOn(denied)
+			load.end(func(c call) bool { return c.outcome == failed }) // that is what was foretold
+		})
+	}
+}
+
+// draining gives pods the time that they take to drain.
+func draining(spec operatorsv1alpha1.StrategyDeploymentSpec) operatorsv1alpha1.StrategyDeploymentSpec {
+	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(20))
+	return spec
+}
+
+// order asks for a rotation, as the command "certificates rotate" does.
+func (e *env) order(csv, value string) {
+	e.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vocabulary.AnnotationRotate, value)
+	_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Patch(e.ctx, csv, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	e.must(err)
+}
+
+// certificate is what the WebhookRollout says of the only one.
+func (e *env) certificate(csv string) managerv1alpha1.CertificateStatus {
+	e.Helper()
+	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	e.must(err)
+	for _, d := range rollout.Status.Deployments {
+		if d.Certificate != nil {
+			return *d.Certificate
+		}
+	}
+	return managerv1alpha1.CertificateStatus{}
+}
+
+// rotates waits until nothing but a generation is served and trusted.
+func (e *env) rotates(csv string, generation int64) {
+	e.Helper()
+	e.eventually(fmt.Sprintf("%s serves certificate generation %d, and trusts nothing else", csv, generation), func() (bool, any) {
+		c := e.certificate(csv)
+		return c.Phase == managerv1alpha1.CertificateStable && c.Generation == generation, fmt.Sprintf("%s %d %s", c.Phase, c.Generation, c.Message)
+	})
+}
+
+func (e *env) hookTemplate() map[string]string {
+	e.Helper()
+	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
+	e.must(err)
+	return d.Spec.Template.Annotations
+}
+
+// restartHook does what kubectl rollout restart does.
+func (e *env) restartHook() {
+	e.Helper()
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
+	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, "hook", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	e.must(err)
+}
+
+func (e *env) scaleHook(replicas int32) {
+	e.Helper()
+	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
+	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, "hook", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	e.must(err)
+}
+
+func (e *env) loseCertificate() {
+	e.Helper()
+	e.must(kubeClient.CoreV1().Secrets(e.namespace).Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
+}
+
+func (e *env) emptyCertificate() {
+	e.Helper()
+	e.editCertificate(func(s *corev1.Secret) {
+		s.Data = map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
+	})
+}
+
+// replaceCertificate puts a pair of somebody else's there, whole and of a piece.
+func (e *env) replaceCertificate() {
+	e.Helper()
+	names := certs.DNSNames("hook-service", e.namespace)
+	foreign, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
+	e.must(err)
+	e.editCertificate(func(s *corev1.Secret) {
+		s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = foreign.Certificate, foreign.Key
+		s.Data[vocabulary.KeyCA], s.Data[vocabulary.KeyOLMCA] = foreign.CA, foreign.CA
+	})
+}
+
+func (e *env) editCertificate(edit func(*corev1.Secret)) {
+	e.Helper()
+	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, hookCertificate, metav1.GetOptions{})
+	e.must(err)
+	edit(secret)
+	_, err = kubeClient.CoreV1().Secrets(e.namespace).Update(e.ctx, secret, metav1.UpdateOptions{})
+	e.must(err)
+}
