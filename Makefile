@@ -68,6 +68,10 @@ e2e: ## Run the tests that need a cluster: one from source, or KUBECONFIG's
 fuzz: ## Run every fuzz target for FUZZTIME (30s)
 	./hack/fuzz.sh $(FUZZTIME)
 
+.PHONY: campaign
+campaign: ## Live through rotations of certificates in 1000 simulated clusters
+	go test -count=1 -timeout=1h ./pkg/certs -run TestTenRotationsCostNoCall -seeds 1000
+
 .PHONY: bench
 bench: ## Measure what a pass costs, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench/...

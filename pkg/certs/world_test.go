@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // version is a state that an object had from an instant on.
@@ -317,6 +318,12 @@ func (w *world) check() {
 			}
 		}
 	}
+}
+
+// atRest tells whether nothing is left to do with the Secret.
+func (w *world) atRest() bool {
+	last := w.secret.last()
+	return last != nil && len(w.held) == 0 && len(last.Data[vocabulary.KeyNextCA]) == 0 && last.Annotations[vocabulary.AnnotationPromoted] == ""
 }
 
 // settledWith tells whether the rotation is over.

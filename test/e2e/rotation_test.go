@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,8 +21,9 @@ import (
 
 const (
 	hookCertificate = "hook-service-cert"
-	// perSecond is how often the webhook is called while its certificate is replaced.
-	perSecond = 100
+	// between is how long after each other the webhook is called while its certificate is
+	// replaced: a hundred times a second.
+	between = 10 * time.Millisecond
 )
 
 // A rotation that somebody orders costs no call, whatever the server is like and whatever
@@ -46,7 +48,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
-			load := e.startLoadOf(perSecond)
+			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
 			began := time.Now()
 			if strings.Contains(name, "ordered") {
@@ -73,7 +75,7 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
 	e.succeeds("hook.v1")
-	load := e.startLoadOf(perSecond)
+	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 	load.goesOn(denied)
 	e.order("hook.v1", "once")
 	e.eventually("the rotation is under way", func() (bool, any) {
@@ -112,7 +114,7 @@ func TestRotationThatCostsCalls(t *testing.T) {
 			test.change(&spec.Spec)
 			e.create(hookCSV("hook.v1", spec))
 			e.succeeds("hook.v1")
-			load := e.startLoadOf(perSecond)
+			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
 			e.order("hook.v1", "once")
 			e.eventually("the loss is foretold", func() (bool, any) {
