@@ -2,7 +2,10 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,7 +92,21 @@ func (c *Controller) judge(s *snapshot, facts certs.Facts, now time.Time) certs.
 			return certs.Decision{Phase: managerv1alpha1.CertificateBootstrap, Problem: refusal}
 		}
 	}
-	return certs.Decide(facts, c.Certificates, now)
+	policy, _ := c.policy(s)
+	return certs.Decide(facts, policy, now)
+}
+
+// policy is the manager's, and what the operator's Subscription changes of it. The text
+// says what is wrong with that.
+func (c *Controller) policy(s *snapshot) (certs.Policy, string) {
+	policy, problems := certs.PolicyFrom(c.Certificates, s.config.Annotations)
+	for i, problem := range problems {
+		problems[i] = fmt.Sprintf("Subscription %s: %s", s.config.Subscription, problem)
+	}
+	if warning := policy.Warning(); warning != "" && policy.Key != c.Certificates.Key {
+		problems = append(problems, warning)
+	}
+	return policy, strings.Join(problems, "; ")
 }
 
 // certificateOf puts a decision into the words of the rest.
@@ -97,15 +114,14 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: managerv1alpha1.ProviderManager, Phase: d.Phase, Secret: facts.Blank.Name,
-			Endpoints: d.Endpoints, NextLook: instant(d.Next), Message: d.Problem,
+			Endpoints: d.Endpoints, NextLook: instant(d.Next),
 		},
 		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
 		write: owned(d.Write, facts.Secret, s),
 		again: d.Again,
 	}
-	if result.status.Message == "" {
-		result.status.Message = d.Message
-	}
+	_, unwise := c.policy(s)
+	result.status.Message = joined(d.Problem, d.Message, unwise)
 	if serving := d.Serving; serving != nil {
 		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
 		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
@@ -116,6 +132,11 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 		result.nudge = append(result.nudge, pods[name])
 	}
 	return result
+}
+
+// joined is one text of some that may be empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
 // startedFor is what the pod template says of the certificate: what it said already,
