@@ -34,12 +34,20 @@ func TestManyAreDueAtOneMoment(t *testing.T) {
 		all[i] = &deployment{secret: holding(t, g).Secret, trusted: trusting(g), serves: hexSHA256(parse(g.Certificate)[0].Raw), looksAt: now}
 	}
 	most, mostRestarts, began := 0, 0, now
-	for ; ; now = now.Add(time.Second) {
+	for ; ; now = now.Add(2 * time.Second) {
 		if now.Sub(began) > 2*time.Hour {
 			t.Fatal("not all are replaced within two hours")
 		}
+		others := underWay(all, now)
 		for _, i := range random.Perm(many) {
-			all[i].look(t, p, now, underWay(all, now))
+			before := UnderWay(all[i].secret, now)
+			all[i].look(t, p, now, others)
+			switch after := UnderWay(all[i].secret, now); {
+			case after && !before:
+				others++
+			case before && !after:
+				others--
+			}
 		}
 		restarting, done := 0, 0
 		for _, d := range all {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-var seeds = flag.Uint64("seeds", 12, "how many clusters live through ten rotations")
+var seeds = flag.Uint64("seeds", 8, "how many clusters live through ten rotations")
 
 // disturbances come in the middle of rotations. Exempt, and so not simulated, are: a
 // kubelet that brings a pair of somebody else's before the manager has seen it; a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,15 @@ type world struct {
 	lastPromoted  int64
 	verified      map[string]error
 	reloads       bool // whether pods do
+	story         []string
+}
+
+// tell notes what happened, for who asks why a call failed.
+func (w *world) tell(format string, args ...any) {
+	w.story = append(w.story, w.now.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+	if len(w.story) > 30 {
+		w.story = w.story[1:]
+	}
 }
 
 // heldWrite reaches the API server at an instant.
@@ -198,7 +208,7 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 			do = append(do, func() bool { return w.writeRegistration(i, seen[i].number, d) })
 		}
 	}
-	at := w.now
+	at, failed := w.now, false // what follows a write that fails is left
 	for _, write := range do {
 		if faulty && w.chance(0.05) {
 			break // it dies
@@ -207,7 +217,7 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 			at = at.Add(w.upTo(2 * time.Minute)) // it is paused
 		}
 		if at.After(w.now) {
-			w.held = append(w.held, heldWrite{at, func() { write() }})
+			w.held = append(w.held, heldWrite{at, func() { failed = failed || !write() }})
 		} else if !write() {
 			break
 		}
@@ -255,6 +265,7 @@ func (w *world) store(s *corev1.Secret) {
 		s.ResourceVersion = fmt.Sprint(w.writes)
 	}
 	w.secret = append(w.secret, version[*corev1.Secret]{w.now, s})
+	w.tell("Secret: %s", describe(s))
 }
 
 // writeRegistration changes one as it was seen.
@@ -268,6 +279,7 @@ func (w *world) writeRegistration(i, seen int, d Decision) bool {
 	written.CABundle, written.generation = d.Trust, d.Generation
 	written.Version = fmt.Sprint(written.number)
 	w.registrations[i] = append(w.registrations[i], version[registration]{w.now, written})
+	w.tell("%s trusts %s, generation %d", last.Name, numbersOf(parse(d.Trust)), d.Generation)
 	return true
 }
 
@@ -286,6 +298,7 @@ func (w *world) elapse(d time.Duration) {
 	for _, p := range w.pods {
 		if !p.foundAt.After(w.now) {
 			if g, ok := w.mounted(); ok && !bytes.Equal(g.Certificate, p.files.Certificate) {
+				w.tell("%s is brought %s", p.name, numbersOf(parse(g.CA)))
 				p.files, p.loadsAt = g, w.now.Add(w.upTo(10*time.Second))
 			}
 			p.foundAt = w.now.Add(60*time.Second + w.upTo(30*time.Second))
@@ -312,8 +325,8 @@ func (w *world) check() {
 				}
 				ends := parse(p.loaded.Certificate)[0].NotAfter
 				if err != nil || !w.now.Before(ends) {
-					w.t.Fatalf("at %s %s, known %s late, does not verify %s, whose certificate ends at %s: %v\nthe Secret: %s",
-						w.now.Format(time.RFC3339Nano), known.Name, late, p.name, instant(ends), err, describe(w.secret.last()))
+					w.t.Fatalf("at %s %s, known %s late, does not verify %s, which serves %s until %s: %v\n%s", w.now.Format(time.RFC3339Nano),
+						known.Name, late, p.name, numbersOf(parse(p.loaded.CA)), instant(ends), err, strings.Join(w.story, "\n"))
 				}
 			}
 		}
