@@ -31,7 +31,7 @@ func (e *env) order(value string) {
 	})
 }
 
-func (e *env) certificate() managerv1alpha1.CertificateStatus {
+func (e *env) rotation() managerv1alpha1.CertificateStatus {
 	e.Helper()
 	for _, d := range e.rollout("operator.v1").Deployments {
 		if d.Certificate != nil {
@@ -45,7 +45,7 @@ func (e *env) certificate() managerv1alpha1.CertificateStatus {
 func (e *env) rotates(generation int64) {
 	e.Helper()
 	e.eventually("the certificate is rotated", func() (bool, any) {
-		c := e.certificate()
+		c := e.rotation()
 		return c.Generation == generation && e.rotated(), c
 	})
 }
@@ -79,7 +79,7 @@ func TestRotation(t *testing.T) {
 		return began != nil && due != nil && began.Before(s.CertsLastUpdated) && due.Time.After(s.CertsLastUpdated.Time) && s.CertsRotateAt != nil, s
 	})
 	m.looksAgain("operator.v1")
-	if c := e.certificate(); c.Generation != 2 || c.Phase != managerv1alpha1.CertificateStable {
+	if c := e.rotation(); c.Generation != 2 || c.Phase != managerv1alpha1.CertificateStable {
 		t.Errorf("an order that was followed is followed again: %+v", c)
 	}
 }
@@ -100,7 +100,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 		return !e.trusts(before) && e.trusts(ca) && !bytes.Equal(before, ca), string(ca)
 	})
 	e.eventually("the status says what that costs", func() (bool, any) {
-		return strings.Contains(e.certificate().Message, "calls to it fail until it does"), e.certificate()
+		return strings.Contains(e.rotation().Message, "calls to it fail until it does"), e.rotation()
 	})
 	p.reload()
 	e.rotates(2)
@@ -124,7 +124,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 		return annotations[vocabulary.AnnotationNudge] != "", annotations
 	})
 	e.eventually("the WebhookRollout says who does not serve the new certificate", func() (bool, any) {
-		c := e.certificate()
+		c := e.rotation()
 		return c.Endpoints == "0/1 new, 1 old, 0 unknown" && strings.Contains(c.Message, "pod "+e.namespace+"/server-0 serves another certificate"), c
 	})
 	m.looksAgain("operator.v1")
