@@ -148,6 +148,7 @@ func (e *env) leavesNothing() {
 func (e *env) rotated() bool {
 	e.Helper()
 	ca := e.servingCA()
-	return len(ca) > 0 && bytes.Equal(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca) &&
+	live, registered := e.registered()["v.example.com"]
+	return len(ca) > 0 && registered && bytes.Equal(live.Webhooks[0].ClientConfig.CABundle, ca) &&
 		e.rollout("operator.v1").Deployments[0].Certificate.Phase == managerv1alpha1.CertificateStable
 }
