@@ -1,0 +1,76 @@
+package rollout
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Who may serve a certificate is everybody whom API servers may reach, now or soon.
+func TestBackends(t *testing.T) {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service"}}
+	pod := func(name string, phase corev1.PodPhase, ips ...string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: corev1.PodStatus{Phase: phase}}
+		p.Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "webhook", ContainerPort: 9443}}}}
+		for _, ip := range ips {
+			p.Status.PodIPs = append(p.Status.PodIPs, corev1.PodIP{IP: ip})
+		}
+		return p
+	}
+	leaving := pod("leaving", corev1.PodRunning, "10.0.0.1")
+	leaving.DeletionTimestamp = new(metav1.Now())
+	endpoint := func(c discoveryv1.EndpointConditions, address string) discoveryv1.Endpoint {
+		return discoveryv1.Endpoint{Addresses: []string{address}, Conditions: c, TargetRef: &corev1.ObjectReference{Namespace: "shop", Name: "gone"}}
+	}
+	yes, no := true, false
+	serving, terminating := discoveryv1.EndpointConditions{Ready: &no, Serving: &yes}, discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}
+	neither := discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &no}
+	for name, test := range map[string]struct {
+		target    intstr.IntOrString
+		families  []corev1.IPFamily
+		pods      []*corev1.Pod
+		endpoints []discoveryv1.Endpoint
+		want      []string
+	}{
+		"pods, by number":              {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1"), leaving}, want: []string{"pod shop/a: 10.0.0.1:9443", "pod shop/leaving: 10.0.0.1:9443"}},
+		"by the Service's own port":    {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:443"}},
+		"by name":                      {target: intstr.FromString("webhook"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
+		"by a name that it has not":    {target: intstr.FromString("other"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}},
+		"without an address":           {pods: []*corev1.Pod{pod("a", corev1.PodPending)}, want: []string{"pod shop/a: pod shop/a has no address yet"}},
+		"ended":                        {pods: []*corev1.Pod{pod("a", corev1.PodSucceeded, "10.0.0.1"), pod("b", corev1.PodFailed, "10.0.0.2")}},
+		"of both families":             {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: 10.0.0.1:443 [fd00::1]:443"}},
+		"of the Service's family":      {families: []corev1.IPFamily{corev1.IPv6Protocol}, pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: [fd00::1]:443"}},
+		"an endpoint of a pod":         {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
+		"endpoints of no pod":          {endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.7"), endpoint(terminating, "10.0.0.8"), endpoint(discoveryv1.EndpointConditions{}, "10.0.0.9")}, want: []string{"pod shop/gone: 10.0.0.7:9443", "pod shop/gone: 10.0.0.8:9443", "pod shop/gone: 10.0.0.9:9443"}},
+		"an endpoint that nobody uses": {endpoints: []discoveryv1.Endpoint{endpoint(neither, "10.0.0.7")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := service.DeepCopy()
+			s.Spec.IPFamilies = test.families
+			s.Spec.Ports = []corev1.ServicePort{{Name: "443", Port: 443, TargetPort: test.target}}
+			slice := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Name: new("443"), Port: new(int32(9443))}}, Endpoints: test.endpoints}
+			var got []string
+			for _, b := range Backends(s, test.pods, []*discoveryv1.EndpointSlice{slice}, "manager") {
+				words := []string{b.What + ":"}
+				for _, e := range b.Endpoints {
+					words = append(words, e.Address)
+					if e.ServerName != "manager-service.shop.svc" || e.Deployment != "manager" {
+						t.Errorf("%s is asked for as %s of %s", e.Address, e.ServerName, e.Deployment)
+					}
+				}
+				if len(b.Endpoints) == 0 {
+					words = append(words, b.Message)
+				}
+				got = append(got, strings.Join(words, " "))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("backends (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package rollout
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// The ClusterServiceVersion tells of the newest certificate, and of the first to be due.
+func TestReportCertificates(t *testing.T) {
+	at := func(hours time.Duration) *metav1.Time { return new(metav1.NewTime(noon.Add(hours * time.Hour))) }
+	certificate := func(from, due *metav1.Time) managerv1alpha1.DeploymentStatus {
+		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: due}}
+	}
+	csv := operatorsv1alpha1.ClusterServiceVersionStatus{CertsLastUpdated: at(-9), CertsRotateAt: at(-8)}
+	ReportCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{}, certificate(nil, nil)}})
+	if !csv.CertsLastUpdated.Equal(at(-9)) || !csv.CertsRotateAt.Equal(at(-8)) {
+		t.Error("without a certificate that can be served it does not stay as it was")
+	}
+	ReportCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
+		certificate(at(1), at(12)), {}, certificate(at(3), at(11)), certificate(at(2), at(13)),
+	}})
+	if !csv.CertsLastUpdated.Equal(at(3)) || !csv.CertsRotateAt.Equal(at(11)) {
+		t.Errorf("updated %s, due %s, want 3 and 11 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
+	}
+}
+
+func TestCertificateEvents(t *testing.T) {
+	in := func(phase managerv1alpha1.CertificatePhase) *managerv1alpha1.CertificateStatus {
+		if phase == "" {
+			return nil
+		}
+		return &managerv1alpha1.CertificateStatus{Phase: phase, Generation: 2, Message: "why"}
+	}
+	for name, test := range map[string]struct {
+		before, after managerv1alpha1.CertificatePhase
+		want          string
+	}{
+		"the first":        {"", managerv1alpha1.CertificateStable, ""},
+		"after Bootstrap":  {managerv1alpha1.CertificateBootstrap, managerv1alpha1.CertificateStable, ""},
+		"the same":         {managerv1alpha1.CertificateStable, managerv1alpha1.CertificateStable, ""},
+		"a rotation":       {managerv1alpha1.CertificateStable, managerv1alpha1.CertificateDistributing, "CertificateDistributing: the webhooks of deployment manager are made to trust"},
+		"pods are given":   {managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting, "CertificatePromoting: the pods of deployment manager are given certificate generation 2"},
+		"all pods serve":   {managerv1alpha1.CertificatePromoting, managerv1alpha1.CertificateRetiring, "CertificateRetiring: every pod of deployment manager serves"},
+		"it is over":       {managerv1alpha1.CertificateRetiring, managerv1alpha1.CertificateStable, "CertificateStable: deployment manager has certificate generation 2"},
+		"lost, not called": {managerv1alpha1.CertificateStable, managerv1alpha1.CertificateBootstrap, "warning CertificateBootstrap: deployment manager has lost its certificate: why"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := func(phase managerv1alpha1.CertificatePhase) managerv1alpha1.WebhookRolloutStatus {
+				return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", Certificate: in(phase)}}}
+			}
+			got := ""
+			for _, e := range Events(status(test.before), status(test.after)) {
+				if e.Warning {
+					got = "warning "
+				}
+				got += e.Reason + ": " + e.Message
+			}
+			if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("the event is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
