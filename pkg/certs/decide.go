@@ -193,19 +193,27 @@ func (m *machine) conclude() Decision {
 	m.d.Trust = encode(trusted...)
 	m.d.Generation = m.number
 	turns := m.turns(trusted)
-	if c := m.current; c != nil {
-		if m.d.Problem == "" {
-			if why := c.unfit(m.Names, m.now); why != "" {
-				m.d.Problem = fmt.Sprintf("Secret %s/%s: %s; a new certificate replaces it", m.Secret.Namespace, m.Secret.Name, why)
-			} else {
-				m.d.Serving = m.serving(c)
-			}
-		}
-	} else if m.Secret != nil || len(m.Registered) > 0 {
-		m.d.Problem = m.problem + "; a new certificate replaces it"
+	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
+		m.d.Serving = m.serving(m.current)
 	}
 	m.d.Next = earliest(m.now, turns...)
 	return m.d
+}
+
+// unusable is why the Secret cannot be used; empty when it can. That there is none yet is
+// no loss.
+func (m *machine) unusable() string {
+	const remedy = "; a new certificate replaces it"
+	switch {
+	case m.current == nil && m.Secret == nil && len(m.Registered) == 0:
+		return ""
+	case m.current == nil:
+		return m.problem + remedy
+	}
+	if why := m.current.unfit(m.Names, m.now); why != "" {
+		return fmt.Sprintf("Secret %s/%s: %s%s", m.Secret.Namespace, m.Secret.Name, why, remedy)
+	}
+	return ""
 }
 
 func (m *machine) serving(c *held) *Serving {

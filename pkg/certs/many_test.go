@@ -2,7 +2,6 @@ package certs
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -27,7 +26,7 @@ func TestManyAreDueAtOneMoment(t *testing.T) {
 	const many = 200
 	p := DefaultPolicy()
 	now := after(80 * day)
-	random := rand.New(rand.NewPCG(1, 0))
+	random := dice{1}
 	all := make([]*deployment, many)
 	for i := range all {
 		g := minted(t, 1, start)
@@ -39,7 +38,9 @@ func TestManyAreDueAtOneMoment(t *testing.T) {
 			t.Fatal("not all are replaced within two hours")
 		}
 		others := underWay(all, now)
-		for _, i := range random.Perm(many) {
+		first := random.below(many)
+		for k := range many {
+			i := (first + k) % many
 			before := UnderWay(all[i].secret, now)
 			all[i].look(t, p, now, others)
 			switch after := UnderWay(all[i].secret, now); {

@@ -63,8 +63,8 @@ func (w *world) rotate(rotation int) {
 		w.elapse(serving.RenewAt.Sub(w.now))
 	}
 	names := []string{"nothing", "the Secret goes", "a pod comes", "the Secret spoils", "its key goes", "next goes"}
-	disturbance := names[w.random.IntN(len(names))]
-	disturbAfter := w.random.IntN(40)
+	disturbance := names[w.random.below(len(names))]
+	disturbAfter := w.random.below(40)
 	const bound = 4000
 	for step := range bound {
 		lag := w.upTo(10 * time.Second)

@@ -3,7 +3,6 @@ package certs
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +55,7 @@ type pod struct {
 // API servers, kubelets, pods, and the writes of managers that were paused.
 type world struct {
 	t             *testing.T
-	random        *rand.Rand
+	random        dice
 	now           time.Time
 	secret        object[*corev1.Secret]
 	registrations []object[registration]
@@ -86,7 +85,7 @@ type heldWrite struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 0)), now: start, verified: map[string]error{}, reloads: seed%3 != 0}
+	w := &world{t: t, random: dice{seed}, now: start, verified: map[string]error{}, reloads: seed%3 != 0}
 	w.secret = object[*corev1.Secret]{{start.Add(-time.Hour), nil}}
 	w.pass(0, false)
 	w.now = w.now.Add(time.Minute)
@@ -105,10 +104,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 func (w *world) upTo(longest time.Duration) time.Duration {
-	return time.Duration(w.random.Int64N(int64(longest) + 1))
+	return time.Duration(w.random.below(int(longest) + 1))
 }
-
-func (w *world) chance(of float64) bool { return w.random.Float64() < of }
 
 // addPod starts one with what the Secret holds: without a certificate none starts.
 func (w *world) addPod(name string) {
@@ -180,7 +177,7 @@ func (w *world) evidence(d Decision) *Evidence {
 	for _, p := range w.pods {
 		b := Backend{Pod: p.name, Nudged: p.nudged, Message: p.name}
 		switch {
-		case w.chance(0.1):
+		case w.random.chance(10):
 			b.Serves = ServesUnknown
 		case hexSHA256(parse(p.loaded.Certificate)[0].Raw) != d.Serving.Leaf:
 			b.Serves = ServesOther
@@ -210,10 +207,10 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 	}
 	at, failed := w.now, false // what follows a write that fails is left
 	for _, write := range do {
-		if faulty && w.chance(0.05) {
+		if faulty && w.random.chance(5) {
 			break // it dies
 		}
-		if faulty && w.chance(0.1) {
+		if faulty && w.random.chance(10) {
 			at = at.Add(w.upTo(2 * time.Minute)) // it is paused
 		}
 		if at.After(w.now) {
@@ -239,13 +236,21 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 // restart replaces pods one after the other.
 func (w *world) restart() {
 	w.restarts++
-	for i := range w.pods {
-		w.held = append(w.held, heldWrite{w.now.Add(time.Duration(i+1) * 3 * time.Second), func() {
-			if g, ok := w.mounted(); ok {
-				w.pods[i].files, w.pods[i].loaded = g, g
-			}
-		}})
+	for i, p := range w.pods {
+		w.replaceAt(p, w.now.Add(time.Duration(i+1)*3*time.Second))
 	}
+}
+
+// replaceAt lets another pod take the place of one, once it has something to mount.
+func (w *world) replaceAt(p *pod, at time.Time) {
+	w.held = append(w.held, heldWrite{at, func() {
+		g, ok := w.mounted()
+		if !ok {
+			w.replaceAt(p, w.now.Add(time.Second))
+			return
+		}
+		p.files, p.loaded = g, g
+	}})
 }
 
 // writeSecret stores a Secret, if it was that of before.
