@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes every generated file of the tree: deepcopy functions, clients, listers, informers
-# and CustomResourceDefinitions. Generators are pinned in hack/tools.
+# Writes every generated file of the tree: deepcopy functions, clients, listers, informers,
+# CustomResourceDefinitions and the alert rules' custom resource. Generators are pinned in
+# hack/tools.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -56,6 +57,15 @@ operators_crds() {
   done
 }
 
+# The alert rules in the form that the Prometheus Operator reads.
+prometheus_rule() {
+  {
+    printf '%s\n' '# Made of alerts.yaml by make generate.' 'apiVersion: monitoring.coreos.com/v1' \
+      'kind: PrometheusRule' 'metadata:' '  name: olm-webhook-manager' 'spec:'
+    sed '/^# /d; s/^/  /' manifests/monitoring/alerts.yaml
+  } >manifests/monitoring/prometheusrule.yaml
+}
+
 join() {
   local IFS=$1
   shift
@@ -66,3 +76,4 @@ deepcopy
 client
 own_crd
 operators_crds
+prometheus_rule

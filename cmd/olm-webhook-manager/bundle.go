@@ -18,7 +18,7 @@ func bundleCommand() *cobra.Command {
 		Short: "Work with registry+v1 operator bundles, in folders, OCI layouts and registries",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(bundleValidateCommand(), bundleExplainCommand(), bundleShowCommand(), bundleRenderCommand())
+	cmd.AddCommand(bundleValidateCommand(), bundleInstallCommand(), bundleUpgradeCommand(), bundleUninstallCommand(), bundleExplainCommand(), bundleShowCommand(), bundleRenderCommand())
 	return cmd
 }
 

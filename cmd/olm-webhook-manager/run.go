@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -84,7 +83,6 @@ func run(ctx context.Context, o runOptions) error {
 	}
 
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	events, stopEvents := newRecorder(clients.Kube)
 	defer stopEvents()
 	c, err := controller.New(clients, events, controller.NewMetrics(registry), logrus.NewEntry(log), o.controller)
@@ -95,7 +93,7 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	stopServing, err := serve(o.listen, registry, c.Synced, elector)
+	stopServing, err := serve(o.listen, gatherers(registry), c.Synced, elector)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,7 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		now:     time.Now,
 		served:  newServed(clients.Kube.Discovery()),
 	}
+	metrics.registry.MustRegister(statusCollector{c.managedRollouts})
 	return c, c.watch()
 }
 

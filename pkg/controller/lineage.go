@@ -81,7 +81,6 @@ func (c *Controller) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lin
 // waits for that one's success, and goes. The eldest goes first, so that no version is
 // cut off from those behind it.
 func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (time.Time, error) {
-	c.metrics.forget(k)
 	if current := c.caches.rollouts.get(csv.Namespace, csv.Name); current != nil {
 		if err := c.updateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
 			return time.Time{}, err

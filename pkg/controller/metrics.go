@@ -1,24 +1,31 @@
 package controller
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// Metrics are what the manager tells Prometheus.
+// Metrics are what the manager tells Prometheus of its own doings. What is so in the
+// cluster, a statusCollector tells.
 type Metrics struct {
-	passes   *prometheus.HistogramVec
-	writes   *prometheus.CounterVec
-	webhooks *prometheus.GaugeVec
+	registry      prometheus.Registerer
+	passes        *prometheus.HistogramVec
+	writes        *prometheus.CounterVec
+	probes        *prometheus.CounterVec
+	registrations *prometheus.HistogramVec
 }
 
 // NewMetrics registers the manager's metrics.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
+		registry: registry,
 		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "olm_webhook_manager_pass_duration_seconds", Help: "Time that one look at an object took, by kind and outcome.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
@@ -26,11 +33,19 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "olm_webhook_manager_writes_total", Help: "Writes to derived objects, by verb, kind and outcome.",
 		}, []string{"verb", "kind", "outcome"}),
-		webhooks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "olm_webhook_manager_webhooks", Help: "Declared webhooks, by ClusterServiceVersion and state.",
-		}, []string{"namespace", "csv", "state"}),
+		probes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "olm_webhook_manager_probes_total", Help: "Endpoints of webhooks that were dialled, by what was found: Serving is success.",
+		}, []string{"reason"}),
+		registrations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "olm_webhook_manager_registration_duration_seconds", Help: "Time from when a webhook was first waited for until it was registered and reachable, by its type.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}, []string{"type"}),
 	}
-	registry.MustRegister(m.passes, m.writes, m.webhooks)
+	// A rate needs a zero to start from.
+	for _, reason := range probe.Reasons {
+		m.probes.WithLabelValues(string(reason))
+	}
+	registry.MustRegister(m.passes, m.writes, m.probes, m.registrations)
 	return m
 }
 
@@ -42,29 +57,28 @@ func (m *Metrics) observeWrite(step rollout.Step, err error) {
 	m.writes.WithLabelValues(string(step.Verb), step.Kind(), outcome(err)).Inc()
 }
 
-func (m *Metrics) observeStatus(k key, status managerv1alpha1.WebhookRolloutStatus) {
-	count := map[managerv1alpha1.WebhookState]int{
-		managerv1alpha1.WebhookWaiting: 0, managerv1alpha1.WebhookRegistered: 0, managerv1alpha1.WebhookUnreachable: 0, managerv1alpha1.WebhookBlocked: 0,
-		managerv1alpha1.WebhookDisabled: 0,
-	}
-	for _, d := range status.Deployments {
-		for _, w := range d.Webhooks {
-			count[w.State]++
-		}
-	}
-	for state, n := range count {
-		m.webhooks.WithLabelValues(k.namespace, k.name, string(state)).Set(float64(n))
+func (m *Metrics) observeProbe(found probe.Result) {
+	m.probes.WithLabelValues(string(found.Reason)).Inc()
+}
+
+// observeChange times the registrations that came about between two statuses, which are
+// what a WebhookRollout said and says: a restart of the manager loses none.
+func (m *Metrics) observeChange(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) {
+	for _, r := range rollout.Registrations(before, after, now) {
+		m.registrations.WithLabelValues(string(r.Type)).Observe(r.Took.Seconds())
 	}
 }
 
-// forget drops the figures of a ClusterServiceVersion that is gone.
-func (m *Metrics) forget(k key) {
-	m.webhooks.DeletePartialMatch(prometheus.Labels{"namespace": k.namespace, "csv": k.name})
-}
-
+// outcome tells what is in order, if only later, from what somebody may have to look at.
 func outcome(err error) string {
-	if err != nil {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, errNotYet):
+		return "waiting"
+	case apierrors.IsConflict(err):
+		return "conflict"
+	default:
 		return "error"
 	}
-	return "ok"
 }

@@ -20,7 +20,6 @@ import (
 // ClusterServiceVersion, in events and in metrics. What is said already is not said
 // again.
 func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollout.Plan) error {
-	c.metrics.observeStatus(k, plan.Status)
 	if err := c.reportRollout(ctx, k, s, plan.Status); err != nil {
 		return err
 	}
@@ -62,6 +61,7 @@ func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1a
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	c.metrics.observeChange(current.Status, status, c.now())
 	for _, e := range rollout.Events(current.Status, status) {
 		c.events.Event(csv, severity(e.Warning), e.Reason, e.Message)
 	}

@@ -6,16 +6,16 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"time"
 )
 
 // one probes a target over a connection of its own: a resumed session would not
 // show the certificate that is served now.
-func one(ctx context.Context, target Target, expected trust, timeout time.Duration) Result {
+func one(ctx context.Context, target Target, expected trust, o Options) Result {
+	timeout := o.Timeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", target.Address)
+	raw, err := o.dial(ctx, target.Address)
 	if err != nil {
 		return notConnected(target, err, timeout)
 	}
@@ -31,5 +31,13 @@ func one(ctx context.Context, target Target, expected trust, timeout time.Durati
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return notTrusted(target, err, expected, timeout)
 	}
-	return Result{Target: target, Reason: Serving, Leaf: fmt.Sprintf("%x", sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw))}
+	leaf := conn.ConnectionState().PeerCertificates[0]
+	return Result{Target: target, Reason: Serving, Leaf: fmt.Sprintf("%x", sha256.Sum256(leaf.Raw)), NotAfter: leaf.NotAfter}
+}
+
+func (o Options) dial(ctx context.Context, address string) (net.Conn, error) {
+	if o.Dial != nil {
+		return o.Dial(ctx, address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }

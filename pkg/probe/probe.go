@@ -8,6 +8,7 @@ package probe
 
 import (
 	"context"
+	"net"
 	"sync"
 	"time"
 )
@@ -50,6 +51,9 @@ const (
 	Interrupted Reason = "Interrupted"
 )
 
+// Reasons are all of them.
+var Reasons = []Reason{Serving, Refused, Unreachable, TimedOut, NotTLS, HandshakeFailed, ForeignCertificate, UnfitCertificate, Interrupted}
+
 // Result is what the probe of one target found.
 type Result struct {
 	Target
@@ -58,6 +62,8 @@ type Result struct {
 	// Leaf is the hex SHA-256 of the DER form of the certificate that was presented. Empty
 	// when that is not known.
 	Leaf string
+	// NotAfter is when the certificate that is served ends; zero unless Serving.
+	NotAfter time.Time
 	// Err is nil for Serving. Else it names the target, what was found, what was
 	// expected, and what to do about it, for a person to read.
 	Err error
@@ -72,6 +78,8 @@ type Options struct {
 	// Total is how long all of them may take; those that are left are Interrupted. Zero is
 	// no bound.
 	Total time.Duration
+	// Dial connects to an address; nil is the network as it is.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
 // All probes every target once, under the CAs of trust (PEM) and no others. The
@@ -94,7 +102,7 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 			continue
 		}
 		probes.Go(func() {
-			results[i] = one(ctx, target, expected, o.Timeout)
+			results[i] = one(ctx, target, expected, o)
 			<-slots
 		})
 	}

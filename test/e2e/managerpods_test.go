@@ -77,11 +77,8 @@ func (e *env) restartManager() (leader string) {
 // the end and without an error.
 func (e *env) passes(pod string) int {
 	e.Helper()
-	metrics, err := kubeClient.CoreV1().RESTClient().Get().Namespace(managerNamespace).
-		Resource("pods").Name(pod + ":8080").SubResource("proxy").Suffix("metrics").DoRaw(e.ctx)
-	e.must(err)
 	n := 0
-	for line := range strings.Lines(string(metrics)) {
+	for line := range strings.Lines(e.metrics(pod)) {
 		const passes = `olm_webhook_manager_pass_duration_seconds_count{kind="ClusterServiceVersion",outcome="ok"} `
 		if count, found := strings.CutPrefix(line, passes); found {
 			_, err := fmt.Sscan(count, &n)
@@ -89,4 +86,13 @@ func (e *env) passes(pod string) int {
 		}
 	}
 	return n
+}
+
+// metrics is what a pod of the manager tells Prometheus.
+func (e *env) metrics(pod string) string {
+	e.Helper()
+	metrics, err := kubeClient.CoreV1().RESTClient().Get().Namespace(managerNamespace).
+		Resource("pods").Name(pod + ":8080").SubResource("proxy").Suffix("metrics").DoRaw(e.ctx)
+	e.must(err)
+	return string(metrics)
 }

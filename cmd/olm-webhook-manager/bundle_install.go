@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// exitInterrupted is what shells give a command that Ctrl-C ended.
+const exitInterrupted = 130
+
+// installOptions are the flags of the commands that change a cluster by a bundle.
+type installOptions struct {
+	targetOptions
+	flags        clusterFlags
+	certificates string
+	issuer       string
+	yes          bool
+	dryRun       string
+}
+
+func (o *installOptions) add(cmd *cobra.Command) {
+	o.targetOptions.add(cmd)
+	o.flags.AddFlags(cmd.Flags())
+	f := cmd.Flags()
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.StringVar(&o.dryRun, "dry-run", "none", `"client" checks everything and shows what would be done`)
+	f.Lookup("dry-run").NoOptDefVal = "client"
+}
+
+func (o *installOptions) addCertificates(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
+	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Kind/name")
+}
+
+func bundleInstallCommand() *cobra.Command {
+	o := installOptions{flags: newClusterFlags().withoutNamespace()}
+	cmd := &cobra.Command{
+		Use:   "install DIR|IMAGE",
+		Short: "Install a bundle: show what its webhooks intercept, ask, and follow it until they are live",
+		Long: `Shows what the bundle's webhooks will intercept and asks. Then it applies the bundle, and
+tells what happens until the ClusterServiceVersion is Succeeded and every webhook live, or
+what is in the way. Ctrl-C ends the telling only: run it again to go on.
+
+Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
+		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator
+  kubectl webhooks bundle install quay.io/example/shop-bundle:v1.2.0 --all-namespaces --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.install(cmd, args[0])
+		},
+	}
+	o.add(cmd)
+	o.addCertificates(cmd)
+	return cmd
+}
+
+func (o *installOptions) install(cmd *cobra.Command, reference string) error {
+	c, i, err := o.prepare(cmd, reference, nil)
+	if err != nil {
+		return err
+	}
+	others, err := c.Others(cmd.Context(), i.Namespace(), i.Bundle.CSV.Name)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other.Name == i.Bundle.CSV.Spec.Replaces && other.Status.Phase != operatorsv1alpha1.CSVPhaseReplacing && other.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
+			return fmt.Errorf("%s, which %s replaces, is installed in %s: use bundle upgrade", other.Name, i.Bundle.CSV.Name, i.Namespace())
+		}
+	}
+	return o.goAhead(cmd, c, i, "Install it")
+}
+
+// prepare reads the bundle and makes its manifests. What is installed already may choose
+// what the flags do not.
+func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete func(context.Context, *cluster.Cluster, *bundle.Bundle, *bundle.Options) error) (*cluster.Cluster, cluster.Installation, error) {
+	none := cluster.Installation{}
+	if o.dryRun != "none" && o.dryRun != "client" {
+		return nil, none, fmt.Errorf("--dry-run=%s: use client or none", o.dryRun)
+	}
+	b, err := bundle.Open(cmd.Context(), reference)
+	if err != nil {
+		return nil, none, err
+	}
+	if err := b.Err(); err != nil {
+		return nil, none, err
+	}
+	options, err := o.options()
+	if err != nil {
+		return nil, none, err
+	}
+	c, err := o.flags.connect()
+	if err != nil {
+		return nil, none, err
+	}
+	if complete != nil {
+		if err := complete(cmd.Context(), c, b, &options); err != nil {
+			return nil, none, err
+		}
+	}
+	options.Config = o.withCertificates(options.Config)
+	manifests, err := bundle.Manifests(b, options)
+	if err != nil {
+		return nil, none, err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s, from %s\n", b.CSV.Name, b.Source)
+	show.Of(b, options.Watch).PrintWebhooks(cmd.OutOrStdout())
+	return c, cluster.Installation{Bundle: b, Manifests: manifests, Say: teller(cmd.OutOrStdout())}, nil
+}
+
+// withCertificates puts the choice of an issuer where the manager looks for it.
+func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
+	chosen := map[string]string{vocabulary.AnnotationCertificates: o.certificates, vocabulary.AnnotationChosenIssuer: o.issuer}
+	for annotation, value := range chosen {
+		if value == "" {
+			continue
+		}
+		if config == nil {
+			config = &operatorsv1alpha1.SubscriptionConfig{}
+		}
+		if config.Annotations == nil {
+			config.Annotations = map[string]string{}
+		}
+		config.Annotations[annotation] = value
+	}
+	return config
+}
+
+// goAhead checks, asks, and installs.
+func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, question string) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	if err := c.CheckDefinitions(ctx, i.Bundle); err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	if o.dryRun == "client" {
+		for _, m := range i.Manifests {
+			fmt.Fprintf(out, "would apply %s %s\n", m.GetKind(), m.GetName())
+		}
+		return nil
+	}
+	if err := confirm(cmd, o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
+		return err
+	}
+	if err := c.Install(ctx, i); err != nil {
+		return ended(err)
+	}
+	fmt.Fprintf(out, "%s is installed, its webhooks are live\n", i.Bundle.CSV.Name)
+	return nil
+}
+
+// ended gives an interruption the exit code that shells expect.
+func ended(err error) error {
+	if errors.Is(err, cluster.ErrInterrupted) {
+		return codedError{exitInterrupted, err}
+	}
+	return err
+}
+
+// confirm asks a person. Whoever cannot be asked has to say yes beforehand.
+func confirm(cmd *cobra.Command, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s [y/N] ", question)
+	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if err != nil && answer == "" {
+		return errors.New("nobody answered, and nothing was changed: use --yes where nobody can be asked")
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
+}
+
+// teller says what happens, and how long it took to get there.
+func teller(out io.Writer) func(format string, args ...any) {
+	began := time.Now()
+	return func(format string, args ...any) {
+		fmt.Fprintf(out, "%6.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+	}
+}

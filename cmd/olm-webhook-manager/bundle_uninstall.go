@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+func bundleUninstallCommand() *cobra.Command {
+	o, definitions, reallyDefinitions := installOptions{flags: newClusterFlags().withoutNamespace()}, false, false
+	cmd := &cobra.Command{
+		Use:   "uninstall DIR|IMAGE",
+		Short: "Remove what install installed, webhooks first; definitions and their objects stay unless told otherwise",
+		Long: `Says what will stay and asks. The ClusterServiceVersion goes first, and its webhooks before
+what serves them. CustomResourceDefinitions and their objects stay; with --delete-crds
+they go too, after a second yes (--yes-delete-crds where nobody can be asked).
+
+Exit codes: 0 removed; 1 it was refused, or does not go on; 130 interrupted.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, i, err := o.prepare(cmd, args[0], nil)
+			if err != nil {
+				return err
+			}
+			return o.uninstall(cmd, c, i, definitions, reallyDefinitions)
+		},
+	}
+	o.add(cmd)
+	cmd.Flags().BoolVar(&definitions, "delete-crds", false, "delete the definitions too, and with them all their objects")
+	cmd.Flags().BoolVar(&reallyDefinitions, "yes-delete-crds", false, "do not ask about --delete-crds")
+	return cmd
+}
+
+func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, definitions, really bool) error {
+	stays, err := c.Stays(cmd.Context(), i)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	for _, name := range slices.Sorted(maps.Keys(stays)) {
+		what := "stays"
+		if definitions {
+			what = "goes"
+		}
+		fmt.Fprintf(out, "CustomResourceDefinition %s %s, with %d objects\n", name, what, stays[name])
+	}
+	fmt.Fprintf(out, "Namespace %s stays\n", i.Namespace())
+	if o.dryRun == "client" {
+		return nil
+	}
+	if err := confirm(cmd, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
+		return err
+	}
+	if definitions && len(stays) > 0 {
+		if err := confirm(cmd, really, "Delete the definitions and all their objects, for good?"); err != nil {
+			return err
+		}
+	}
+	if err := c.Uninstall(cmd.Context(), i, definitions); err != nil {
+		return ended(err)
+	}
+	fmt.Fprintf(out, "%s is removed\n", i.Bundle.CSV.Name)
+	return nil
+}

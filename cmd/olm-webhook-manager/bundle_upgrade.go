@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+func bundleUpgradeCommand() *cobra.Command {
+	o := installOptions{flags: newClusterFlags().withoutNamespace()}
+	cmd := &cobra.Command{
+		Use:   "upgrade DIR|IMAGE",
+		Short: "Upgrade an installed operator to the version in a bundle, which has to replace it",
+		Long: `Finds the version that the bundle replaces, and keeps its namespace, its watched namespaces
+and its config unless flags say otherwise. Definitions are checked first: a version that
+vanishes while objects are stored in it, or a schema that refuses stored objects, is
+refused before anything is written. A version that only a webhook can convert to comes
+together with its conversion, and becomes the stored one when that webhook serves.
+
+Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, i, err := o.prepare(cmd, args[0], func(ctx context.Context, c *cluster.Cluster, b *bundle.Bundle, options *bundle.Options) error {
+				return c.Inherit(ctx, b, options)
+			})
+			if err != nil {
+				return err
+			}
+			return o.goAhead(cmd, c, i, fmt.Sprintf("Upgrade it to %s", i.Bundle.CSV.Name))
+		},
+	}
+	o.add(cmd)
+	o.addCertificates(cmd)
+	return cmd
+}

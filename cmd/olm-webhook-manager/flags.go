@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// clusterFlags are kubectl's: which cluster, as whom, and where not said otherwise, in
+// which namespace.
+type clusterFlags struct{ *genericclioptions.ConfigFlags }
+
+func newClusterFlags() clusterFlags {
+	return clusterFlags{genericclioptions.NewConfigFlags(true)}
+}
+
+// withoutNamespace is for commands that do not work in one, or that name it otherwise.
+func (f clusterFlags) withoutNamespace() clusterFlags {
+	f.Namespace = nil
+	return f
+}
+
+func (f clusterFlags) connect() (*cluster.Cluster, error) {
+	config, err := f.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to work with: %w", err)
+	}
+	config.UserAgent, config.QPS = "olm-webhook-manager/"+currentVersion(), -1
+	return cluster.New(config)
+}
+
+func (f clusterFlags) namespace() (string, error) {
+	namespace, _, err := f.ToRawKubeConfigLoader().Namespace()
+	return namespace, err
+}
+
+// outputFlag is kubectl's -o.
+type outputFlag struct {
+	format  string
+	allowed []string
+}
+
+func (o *outputFlag) add(cmd *cobra.Command, allowed ...string) {
+	o.allowed = allowed
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", fmt.Sprintf("output format, one of %v (default: a table for people)", allowed))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check refuses a format before anything is done.
+func (o *outputFlag) check() error {
+	for _, format := range append(o.allowed, "") {
+		if o.format == format {
+			return nil
+		}
+	}
+	return fmt.Errorf("--output=%s: use one of %v", o.format, o.allowed)
+}
+
+// print writes a value as JSON or YAML.
+func (o *outputFlag) print(to io.Writer, value any) error {
+	marshal := yaml.Marshal
+	if o.format == "json" {
+		marshal = func(v any) ([]byte, error) {
+			text, err := json.MarshalIndent(v, "", "  ")
+			return append(text, '\n'), err
+		}
+	}
+	text, err := marshal(value)
+	if err == nil {
+		_, err = to.Write(text)
+	}
+	return err
+}
+
+// codedError is an error that ends the process with a code of its own.
+type codedError struct {
+	code int
+	error
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/status"
+)
+
+type statusOptions struct {
+	namespace string // empty: all
+	output    outputFlag
+}
+
+func statusCommand() *cobra.Command {
+	flags, o, all, watch := newClusterFlags(), statusOptions{}, false, false
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show every webhook of every ClusterServiceVersion: live or why not, its certificate, its last problem",
+		Long: `Shows every webhook that a ClusterServiceVersion declares. With -A it also shows the
+registrations of the cluster that no ClusterServiceVersion stands behind, and which of
+them point to nothing.`,
+		Example: `  kubectl webhooks status -n shop
+  kubectl webhooks status -A --watch
+  kubectl webhooks status -A -o json | jq '.webhooks[] | select(.state != "Registered")'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.output.check(); err != nil {
+				return err
+			}
+			c, err := flags.connect()
+			if err != nil {
+				return err
+			}
+			if !all {
+				if o.namespace, err = flags.namespace(); err != nil {
+					return err
+				}
+			}
+			if !watch {
+				return o.show(cmd.Context(), c, cmd.OutOrStdout())
+			}
+			return o.follow(cmd.Context(), c, cmd.OutOrStdout())
+		},
+	}
+	flags.AddFlags(cmd.Flags())
+	o.output.add(cmd, "wide", "json", "yaml", "name")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces, and what nobody manages")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever it changes")
+	return cmd
+}
+
+func (o statusOptions) look(ctx context.Context, c *cluster.Cluster) (status.Status, error) {
+	rollouts, err := c.Rollouts(ctx, o.namespace)
+	if err != nil {
+		return status.Status{}, err
+	}
+	facts, err := c.Webhooks(ctx)
+	return status.Of(rollouts, facts, o.namespace, time.Now()), err
+}
+
+func (o statusOptions) show(ctx context.Context, c *cluster.Cluster, to io.Writer) error {
+	s, err := o.look(ctx, c)
+	if err != nil {
+		return err
+	}
+	return o.print(to, s)
+}
+
+func (o statusOptions) print(to io.Writer, s status.Status) error {
+	switch o.output.format {
+	case "", "wide":
+		return s.Print(to, o.output.format == "wide", time.Now())
+	case "name":
+		for _, name := range s.Names() {
+			fmt.Fprintln(to, name)
+		}
+		return nil
+	default:
+		return o.output.print(to, s)
+	}
+}
+
+// follow shows the status again whenever it is another, and says when.
+func (o statusOptions) follow(ctx context.Context, c *cluster.Cluster, to io.Writer) error {
+	var last status.Status
+	first := true
+	return c.Follow(ctx, o.namespace, func(ctx context.Context) error {
+		s, err := o.look(ctx, c)
+		if err != nil || (!first && s.Same(last)) {
+			return err
+		}
+		if !first && (o.output.format == "" || o.output.format == "wide") {
+			fmt.Fprintf(to, "\n%s\n", time.Now().Format(time.TimeOnly))
+		}
+		first, last = false, s
+		return o.print(to, s)
+	})
+}

@@ -1,0 +1,181 @@
+// Package cluster is what the commands see of a cluster, and do to it. What it means is
+// judged elsewhere, by packages that hold no client.
+package cluster
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+)
+
+// Cluster is one, as somebody may see it.
+type Cluster struct {
+	config     *rest.Config
+	kube       kubernetes.Interface
+	olm        clientset.Interface
+	extensions apiextensions.Interface
+}
+
+// New is the cluster of a configuration.
+func New(config *rest.Config) (*Cluster, error) {
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	olm, err := clientset.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	extensions, err := apiextensions.NewForConfig(config)
+	return &Cluster{config: config, kube: kube, olm: olm, extensions: extensions}, err
+}
+
+// Webhooks are the facts about all webhooks of the cluster but what their pods answer.
+func (c *Cluster) Webhooks(ctx context.Context) (doctor.Facts, error) {
+	facts, _, err := c.webhooks(ctx)
+	return facts, err
+}
+
+// Examine are all facts: it also asks every pod behind a webhook for its certificate, by
+// its address or else through the API server.
+func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error) {
+	facts, backends, err := c.webhooks(ctx)
+	if err != nil {
+		return facts, err
+	}
+	facts.Answers = map[string][]doctor.Answer{}
+	for _, w := range facts.Webhooks {
+		if b, ok := backends[w.Service]; ok && w.URL == "" {
+			facts.Answers[w.String()] = c.ask(ctx, w, b, direct)
+		}
+	}
+	return facts, nil
+}
+
+func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.NamespacedName]backend, error) {
+	facts := doctor.Facts{Services: map[types.NamespacedName]doctor.Service{}, Namespaces: map[string]map[string]string{}}
+	validating, err := c.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	mutating, err := c.kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	crds, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	namespaces, err := c.kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	for _, n := range namespaces.Items {
+		facts.Namespaces[n.Name] = n.Labels
+	}
+	facts.Webhooks = doctor.Webhooks(validating.Items, mutating.Items, crds.Items)
+	if facts.Owners, err = c.owners(ctx); err != nil {
+		return facts, nil, err
+	}
+	backends, err := c.backends(ctx, facts)
+	return facts, backends, err
+}
+
+// owners are the ClusterServiceVersions; none where the kind does not exist.
+func (c *Cluster) owners(ctx context.Context) (map[types.NamespacedName]bool, error) {
+	owners := map[types.NamespacedName]bool{}
+	csvs, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return owners, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, csv := range csvs.Items {
+		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
+	}
+	return owners, nil
+}
+
+// backend is a Service that webhooks call, with what stands behind it.
+type backend struct {
+	service *corev1.Service
+	slices  []discoveryv1.EndpointSlice
+}
+
+// backends fills the facts with the Services that webhooks name.
+func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.NamespacedName]backend, error) {
+	backends := map[types.NamespacedName]backend{}
+	for _, w := range facts.Webhooks {
+		if _, known := backends[w.Service]; known || w.URL != "" {
+			continue
+		}
+		service, err := c.kube.CoreV1().Services(w.Service.Namespace).Get(ctx, w.Service.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		endpoints, err := c.kube.DiscoveryV1().EndpointSlices(w.Service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + w.Service.Name})
+		if err != nil {
+			return nil, err
+		}
+		b := backend{service: service, slices: endpoints.Items}
+		backends[w.Service] = b
+		if facts.Services[w.Service], err = c.service(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return backends, nil
+}
+
+func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error) {
+	s := doctor.Service{Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(b.service.Spec.Selector) == 0}
+	for _, p := range b.service.Spec.Ports {
+		s.Ports = append(s.Ports, p.Port)
+	}
+	for _, slice := range b.slices {
+		for _, e := range slice.Endpoints {
+			if ready(e) {
+				s.Ready += len(e.Addresses)
+			}
+		}
+	}
+	if s.Foreign {
+		return s, nil
+	}
+	pods, err := c.kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
+	if err != nil {
+		return s, err
+	}
+	for _, p := range pods.Items {
+		s.Pods = append(s.Pods, doctor.Pod{Name: p.Name, Labels: p.Labels})
+	}
+	return s, nil
+}
+
+// Rollouts are all WebhookRollouts of a namespace, or of all; none where the kind does not
+// exist.
+func (c *Cluster) Rollouts(ctx context.Context, namespace string) ([]managerv1alpha1.WebhookRollout, error) {
+	list, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}

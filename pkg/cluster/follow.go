@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
+)
+
+// heartbeat is how often a look is taken although nothing changed: what goes on for too
+// long becomes news by that alone.
+const heartbeat = 10 * time.Second
+
+// calm is how long changes are gathered before one look is taken at all of them.
+const calm = 200 * time.Millisecond
+
+// Follow calls look at once, and again whenever something about webhooks changes, until
+// the context ends or look fails.
+func (c *Cluster) Follow(ctx context.Context, namespace string, look func(context.Context) error) error {
+	changed := make(chan struct{}, 1)
+	note := func() {
+		select {
+		case changed <- struct{}{}:
+		default: // A look is due already.
+		}
+	}
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() },
+	}
+	kube := informers.NewSharedInformerFactory(c.kube, 0)
+	olm := olminformers.NewSharedInformerFactoryWithOptions(c.olm, 0, olminformers.WithNamespace(namespace))
+	for _, informer := range []cache.SharedIndexInformer{
+		olm.Manager().V1alpha1().WebhookRollouts().Informer(),
+		olm.Operators().V1alpha1().ClusterServiceVersions().Informer(),
+		kube.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(),
+		kube.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(),
+	} {
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	kube.StartWithContext(ctx)
+	olm.StartWithContext(ctx)
+	for note(); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-time.After(heartbeat):
+		}
+		if err := look(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(calm):
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// forwarder reaches pods through the API server, as kubectl port-forward does: from where
+// an administrator sits, pods cannot be dialled.
+type forwarder struct {
+	config *rest.Config
+	kube   kubernetes.Interface
+}
+
+// dialAt is dial for the port of an address.
+func (f forwarder) dialAt(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return f.dial(ctx, namespace, pod, port)
+}
+
+// dial connects to a port of a pod. What the kubelet cannot connect to is an error of the
+// first read, in its words.
+func (f forwarder) dial(_ context.Context, namespace, pod, port string) (net.Conn, error) {
+	dialer, err := f.dialer(namespace, pod)
+	if err != nil {
+		return nil, err
+	}
+	tunnel, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+	if err != nil {
+		return nil, err
+	}
+	headers := http.Header{}
+	headers.Set(corev1.PortHeader, port)
+	headers.Set(corev1.PortForwardRequestIDHeader, "0")
+	headers.Set(corev1.StreamType, corev1.StreamTypeError)
+	errorStream, err := tunnel.CreateStream(headers)
+	if err != nil {
+		tunnel.Close()
+		return nil, err
+	}
+	errorStream.Close() // nothing is written to it
+	headers.Set(corev1.StreamType, corev1.StreamTypeData)
+	data, err := tunnel.CreateStream(headers)
+	if err != nil {
+		tunnel.Close()
+		return nil, err
+	}
+	return &forwarded{Stream: data, tunnel: tunnel, errors: errorStream}, nil
+}
+
+func (f forwarder) dialer(namespace, pod string) (httpstream.Dialer, error) {
+	url := f.kube.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
+	transport, upgrader, err := spdy.RoundTripperFor(f.config)
+	if err != nil {
+		return nil, err
+	}
+	old := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	tunnelled, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, f.config)
+	if err != nil {
+		return nil, err
+	}
+	return portforward.NewFallbackDialerForStreaming(tunnelled, old, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
+}
+
+// forwarded is a connection to a pod.
+type forwarded struct {
+	httpstream.Stream
+	tunnel httpstream.Connection
+	errors io.Reader
+}
+
+var errForwarding = errors.New("the kubelet could not connect")
+
+// Read says why the other side ended the connection, if it says.
+func (f *forwarded) Read(b []byte) (int, error) {
+	n, err := f.Stream.Read(b)
+	if errors.Is(err, io.EOF) {
+		if why, failed := io.ReadAll(f.errors); failed == nil && len(why) > 0 {
+			return n, fmt.Errorf("%w: %s", errForwarding, why)
+		}
+	}
+	return n, err
+}
+
+func (f *forwarded) Close() error                     { return f.tunnel.Close() }
+func (f *forwarded) LocalAddr() net.Addr              { return through{} }
+func (f *forwarded) RemoteAddr() net.Addr             { return through{} }
+func (f *forwarded) SetDeadline(time.Time) error      { return nil } // whoever waits closes
+func (f *forwarded) SetReadDeadline(time.Time) error  { return nil }
+func (f *forwarded) SetWriteDeadline(time.Time) error { return nil }
+
+// through is the address of a connection that has none.
+type through struct{}
+
+func (through) Network() string { return "portforward" }
+func (through) String() string  { return "the API server" }

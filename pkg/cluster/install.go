@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// Installation is a bundle on its way into a cluster.
+type Installation struct {
+	Bundle    *bundle.Bundle
+	Manifests []*unstructured.Unstructured
+	// Say tells a person what happens.
+	Say func(format string, args ...any)
+}
+
+// Namespace is the operator's own.
+func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
+
+// CSV is the ClusterServiceVersion as it is installed.
+func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
+	csv := i.Bundle.CSV.DeepCopy()
+	csv.Namespace = i.Namespace()
+	return csv
+}
+
+// Install applies everything, and follows what comes of it to the end. What is there
+// already is applied once more: an installation that was interrupted goes on.
+func (c *Cluster) Install(ctx context.Context, i Installation) error {
+	a, err := c.applier()
+	if err != nil {
+		return err
+	}
+	definitions := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, crd := range i.Bundle.CRDs() {
+		definitions[crd.Name] = crd
+	}
+	for _, o := range i.Manifests {
+		if crd, ok := definitions[o.GetName()]; ok && o.GetKind() == "CustomResourceDefinition" {
+			err = c.open(ctx, crd, i.CSV())
+		} else {
+			err = a.apply(ctx, o)
+		}
+		if err != nil {
+			return err
+		}
+		i.Say("applied %s", nameOf(o))
+	}
+	if err := c.await(ctx, i); err != nil {
+		return err
+	}
+	for _, crd := range definitions {
+		if err := c.settle(ctx, crd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErrInterrupted says that nothing is lost.
+var ErrInterrupted = errors.New("interrupted: what was applied stays, and the manager goes on with it; run the same command again to follow it")
+
+// await tells each change until the operator is installed, or what is in the way.
+func (c *Cluster) await(ctx context.Context, i Installation) error {
+	told, done := map[string]bool{}, errors.New("done")
+	err := c.Follow(ctx, i.Namespace(), func(ctx context.Context) error {
+		csv, rollout, err := c.installed(ctx, i.Namespace(), i.Bundle.CSV.Name)
+		if err != nil {
+			return err
+		}
+		p := deploy.ProgressOf(csv, rollout, time.Now())
+		for _, line := range p.Lines {
+			if !told[line] {
+				i.Say("%s", line)
+			}
+		}
+		told = map[string]bool{}
+		for _, line := range p.Lines {
+			told[line] = true
+		}
+		switch {
+		case p.Diagnosis != "":
+			return fmt.Errorf("it does not go on: %s", p.Diagnosis)
+		case p.Done:
+			return done
+		default:
+			return nil
+		}
+	})
+	switch {
+	case errors.Is(err, done):
+		return nil
+	case ctx.Err() != nil:
+		return ErrInterrupted
+	default:
+		return err
+	}
+}
+
+func (c *Cluster) installed(ctx context.Context, namespace, name string) (*operatorsv1alpha1.ClusterServiceVersion, *managerv1alpha1.WebhookRollout, error) {
+	csv, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rollout, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return csv, nil, nil
+	}
+	return csv, rollout, err
+}
+
+// Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
+func (c *Cluster) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name || csv.IsCopied() }), nil
+}

@@ -1,0 +1,150 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// crd has versions, the first of which is stored.
+func crd(versions ...string) *apiextensionsv1.CustomResourceDefinition {
+	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.example.com"}}
+	d.Spec.Group, d.Spec.Scope = "example.com", apiextensionsv1.NamespaceScoped
+	for i, v := range versions {
+		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v, Served: true, Storage: i == 0})
+	}
+	return d
+}
+
+// live is a definition in a cluster, converted by a webhook if it has a caBundle.
+func live(caBundle string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+	d := crd(versions...)
+	d.ResourceVersion, d.Labels = "7", map[string]string{"kept": "yes"}
+	d.Status.StoredVersions = versions[:1]
+	d.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	if caBundle != "" {
+		d.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: []byte(caBundle)},
+		}}
+	}
+	return d
+}
+
+func converting() *operatorsv1alpha1.ClusterServiceVersion {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
+	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{{
+		Type: operatorsv1alpha1.ConversionWebhook, DeploymentName: "manager", ConversionCRDs: []string{"things.example.com"}, AdmissionReviewVersions: []string{"v1"},
+	}}
+	return csv
+}
+
+// described is what matters of a definition: its versions, the stored one with a star,
+// and who converts.
+func described(d *apiextensionsv1.CustomResourceDefinition) string {
+	var versions []string
+	for _, v := range d.Spec.Versions {
+		if v.Storage {
+			v.Name += "*"
+		}
+		versions = append(versions, v.Name)
+	}
+	by := "nobody"
+	if webhookConverts(d) {
+		if s := d.Spec.Conversion.Webhook.ClientConfig.Service; s != nil {
+			by = s.Namespace + "/" + s.Name
+		}
+		by += string(d.Spec.Conversion.Webhook.ClientConfig.CABundle)
+	}
+	return strings.Join(versions, " ") + " by " + by
+}
+
+func TestOpening(t *testing.T) {
+	plain := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
+	for name, test := range map[string]struct {
+		live, next      *apiextensionsv1.CustomResourceDefinition
+		csv             *operatorsv1alpha1.ClusterServiceVersion
+		opened, settled string
+	}{
+		"a first version":                            {nil, crd("v1"), converting(), "v1* by nobody", "v1* by nobody"},
+		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by nobody"},
+		"two versions that nobody converts":          {nil, crd("v2", "v1"), plain, "v2* v1 by nobody", "v2* v1 by nobody"},
+		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
+		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "v2 v1* v0 by nobodyCA", "v2* v1 v0 by nobodyCA"},
+		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by nobody", "v1* by nobody"},
+		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by nobodyCA", "v2* v1 by nobodyCA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened, settled := Opening(test.live, test.next, test.csv), Settled(test.live, test.next)
+			if got := described(opened); got != test.opened {
+				t.Errorf("opened: %s, want %s", got, test.opened)
+			}
+			if got := described(settled); got != test.settled {
+				t.Errorf("settled: %s, want %s", got, test.settled)
+			}
+			if test.live != nil && (opened.ResourceVersion != "7" || opened.Labels["kept"] != "yes") {
+				t.Errorf("what the cluster has is lost: %+v", opened.ObjectMeta)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	cluster := crd("v1")
+	cluster.Spec.Scope = apiextensionsv1.ClusterScoped
+	for name, test := range map[string]struct {
+		live, next *apiextensionsv1.CustomResourceDefinition
+		want       []string
+	}{
+		"a first version":                    {nil, crd("v1"), nil},
+		"a version more":                     {live("", "v1"), crd("v2", "v1"), nil},
+		"a version less, that is not stored": {live("", "v2", "v1"), crd("v2"), nil},
+		"the stored version goes":            {live("", "v1"), crd("v2"), []string{"version v1 vanishes"}},
+		"another scope":                      {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Refusals(test.live, test.next)
+			if len(got) != len(test.want) {
+				t.Fatalf("refusals: %q, want %q", got, test.want)
+			}
+			for i := range got {
+				if !strings.Contains(got[i], test.want[i]) {
+					t.Errorf("refusal %q does not say %q", got[i], test.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestInvalidated(t *testing.T) {
+	next := crd("v1")
+	smallest := 1.0
+	next.Spec.Versions[0].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"size": {Type: "integer", Minimum: &smallest}},
+	}}
+	object := func(name string, size int64) unstructured.Unstructured {
+		return unstructured.Unstructured{Object: map[string]any{"kind": "Thing", "metadata": map[string]any{"namespace": "shop", "name": name}, "size": size}}
+	}
+	got, err := Invalidated(next, "v1", []unstructured.Unstructured{object("good", 3), object("bad", 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || !strings.Contains(got[0], "Thing shop/bad") || !strings.Contains(got[0], "size") {
+		t.Errorf("invalidated: %q, want the object bad and its field size", got)
+	}
+	if got, err := Invalidated(next, "v0", []unstructured.Unstructured{object("bad", 0)}); err != nil || got != nil {
+		t.Errorf("a version that is not there refuses nothing: %q, %v", got, err)
+	}
+}
+
+func TestSchemasThatAreNone(t *testing.T) {
+	next := crd("v1")
+	if got, err := Invalidated(next, "v1", nil); err != nil || cmp.Diff([]string(nil), got) != "" {
+		t.Errorf("a version without a schema refuses nothing: %q, %v", got, err)
+	}
+}

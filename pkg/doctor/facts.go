@@ -1,0 +1,48 @@
+package doctor
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Facts are what a cluster shows of its webhooks.
+type Facts struct {
+	Webhooks []Webhook
+	// Services are those that webhooks name and that are there.
+	Services map[types.NamespacedName]Service
+	// Namespaces are the labels of all.
+	Namespaces map[string]map[string]string
+	// Owners are the ClusterServiceVersions that are there.
+	Owners map[types.NamespacedName]bool
+	// Answers are what the pods behind a webhook said, by the webhook's String. A webhook
+	// that is not in it was not asked.
+	Answers map[string][]Answer
+}
+
+// Service is what stands behind a name that webhooks call.
+type Service struct {
+	Ports []int32
+	// Ready is how many endpoints are ready.
+	Ready int
+	// Owner is the ClusterServiceVersion that the Service's labels name; empty for none.
+	Owner types.NamespacedName
+	// Foreign tells that its endpoints are not pods that it selects: what becomes of them
+	// cannot be told.
+	Foreign bool
+	Pods    []Pod
+}
+
+// Pod is one that a Service selects.
+type Pod struct {
+	Name   string
+	Labels map[string]string
+}
+
+// Answer is what dialling one pod gave, with the server name and the trust of a webhook.
+type Answer struct {
+	// Reason and Message are empty when it serves with a trusted certificate.
+	Reason, Message string
+	// NotAfter is when that certificate ends.
+	NotAfter time.Time
+}

@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// soon is when a certificate's end is worth a word: every tool that renews them does
+// so earlier.
+const soon = 3 * 24 * time.Hour
+
+// Judge finds what is wrong with the webhooks of a cluster, worst first.
+func Judge(f Facts, now time.Time) []Finding {
+	broken := map[int]bool{}
+	var findings []Finding
+	for i, w := range f.Webhooks {
+		reach := ReachOf(w, f, now)
+		broken[i] = reach.Broken()
+		findings = append(findings, ofOne(w, reach, f, now)...)
+	}
+	findings = append(findings, controlPlane(f, broken)...)
+	findings = append(findings, deadlocks(f, broken)...)
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(severity(a.Level), severity(b.Level)) })
+	return findings
+}
+
+func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
+
+// ofOne is what there is to say of a webhook without a look at the others.
+func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
+	about := []string{w.String()}
+	var findings []Finding
+	if reach.Broken() {
+		findings = append(findings, Finding{levelOf(w), reach.Code, about, reach.Message + ": " + consequence(w), reach.WayOut})
+	}
+	if w.Owner.Name != "" && !f.Owners[w.Owner] {
+		findings = append(findings, Finding{Warning, OwnerGone, about,
+			fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
+			fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)})
+	}
+	if reach.Broken() || w.URL != "" {
+		return findings
+	}
+	all := f.Answers[w.String()]
+	if bad := failed(all); len(bad) > 0 {
+		findings = append(findings, Finding{Warning, SomePodsFail, about,
+			fmt.Sprintf("%d of %d pods cannot be called, so some requests fail: %s", len(bad), len(all), bad[0].Message), "mend those pods, or delete them"})
+	}
+	if len(all) == 0 {
+		findings = append(findings, Finding{Unknown, NotAsked, about,
+			"its pods could not be asked which certificate they serve", "port-forward has to be allowed and possible; or run doctor with --direct where the pods' addresses can be dialled"})
+	}
+	for _, a := range all {
+		if !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < soon {
+			findings = append(findings, Finding{Warning, CertificateEndsSoon, about,
+				fmt.Sprintf("the certificate that is served ends on %s: then %s", a.NotAfter.UTC().Format(time.RFC3339), consequence(w)), "let whoever issues it renew it"})
+			break
+		}
+	}
+	return findings
+}
+
+// levelOf is how bad it is that a webhook cannot be called.
+func levelOf(w Webhook) Level {
+	if w.Fails && !w.Idle {
+		return Error
+	}
+	return Warning
+}
+
+// consequence is what comes of it that a webhook cannot be called.
+func consequence(w Webhook) string {
+	switch {
+	case w.Kind == Conversion && w.Idle:
+		return "nothing fails while the definition has one version only"
+	case w.Kind == Conversion:
+		return fmt.Sprintf("reads and writes of %s fail unless they are of the stored version", w.Object)
+	case w.Fails:
+		return "the API server refuses " + intercepts(w)
+	default:
+		return "failurePolicy is Ignore, so nobody looks at " + intercepts(w)
+	}
+}
+
+// intercepts says what a webhook is called for.
+func intercepts(w Webhook) string {
+	var rules []string
+	for _, r := range w.Rules {
+		var operations, resources []string
+		for _, o := range r.Operations {
+			operations = append(operations, string(o))
+		}
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				if group != "" {
+					resource += "." + group
+				}
+				resources = append(resources, resource)
+			}
+		}
+		rules = append(rules, strings.Join(operations, ", ")+" of "+strings.Join(resources, ", "))
+	}
+	where := ""
+	if s := w.NamespaceSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		where = " in the namespaces that it selects"
+	}
+	return strings.Join(rules, "; ") + where
+}
+
+// named are the webhooks at these places, for people.
+func named(f Facts, at []int) []string {
+	var all []string
+	for _, i := range at {
+		all = append(all, f.Webhooks[i].String())
+	}
+	slices.Sort(all)
+	return all
+}

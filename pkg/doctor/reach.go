@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Reach is whether API servers reach a webhook: why not, in one word and in a sentence.
+// Both are empty for one that they do reach, as far as the facts go.
+type Reach struct {
+	Code, Message, WayOut string
+}
+
+// Broken tells that a call fails.
+func (r Reach) Broken() bool { return r.Code != "" }
+
+// ReachOf judges one webhook. One that is called by URL is somewhere else, and not judged.
+func ReachOf(w Webhook, f Facts, now time.Time) Reach {
+	if w.URL != "" {
+		return Reach{}
+	}
+	for _, look := range []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers} {
+		if found := look(w, f, now); found.Broken() {
+			return found
+		}
+	}
+	return Reach{}
+}
+
+func service(w Webhook, f Facts, _ time.Time) Reach {
+	s, there := f.Services[w.Service]
+	switch {
+	case !there:
+		return Reach{"ServiceMissing", fmt.Sprintf("Service %s does not exist", w.Service),
+			"install the webhook server again, or delete the registration"}
+	case !slices.Contains(s.Ports, w.Port):
+		return Reach{"PortMissing", fmt.Sprintf("Service %s has no port %d", w.Service, w.Port),
+			fmt.Sprintf("give the Service port %d, or correct the registration", w.Port)}
+	default:
+		return Reach{}
+	}
+}
+
+func endpoints(w Webhook, f Facts, _ time.Time) Reach {
+	if f.Services[w.Service].Ready > 0 {
+		return Reach{}
+	}
+	return Reach{"NoReadyEndpoints", fmt.Sprintf("no endpoint of Service %s is ready", w.Service),
+		fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
+}
+
+// trust reads the caBundle as API servers do: they trust what of it they can read.
+func trust(w Webhook, _ Facts, now time.Time) Reach {
+	if len(w.CABundle) == 0 {
+		return Reach{} // The API server's own roots; what the pods answer tells.
+	}
+	var cas []*x509.Certificate
+	for block, rest := pem.Decode(w.CABundle); block != nil; block, rest = pem.Decode(rest) {
+		if ca, err := x509.ParseCertificate(block.Bytes); block.Type == "CERTIFICATE" && err == nil {
+			cas = append(cas, ca)
+		}
+	}
+	if len(cas) == 0 {
+		return Reach{"CABundleUnreadable", "its caBundle holds no certificate", "let whoever issues the certificate write the caBundle again"}
+	}
+	last := slices.MaxFunc(cas, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+	if last.NotAfter.Before(now) {
+		return Reach{"CAExpired", fmt.Sprintf("the last CA of its caBundle, %q, ended on %s", last.Subject, last.NotAfter.UTC().Format(time.RFC3339)),
+			"let whoever issues the certificate renew it"}
+	}
+	return Reach{}
+}
+
+func answers(w Webhook, f Facts, _ time.Time) Reach {
+	all := f.Answers[w.String()]
+	bad := failed(all)
+	if len(bad) == 0 || len(bad) < len(all) {
+		return Reach{}
+	}
+	return Reach{bad[0].Reason, bad[0].Message, "the message says what to check; the certificate that the pods serve must be signed by a CA of the caBundle"}
+}
+
+func failed(all []Answer) []Answer {
+	return slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return a.Reason == "" })
+}

@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// The kinds of objects that make API servers call webhooks.
+const (
+	Validating = "ValidatingWebhookConfiguration"
+	Mutating   = "MutatingWebhookConfiguration"
+	Conversion = "CustomResourceDefinition"
+)
+
+// Webhook is one reason for which API servers call somebody.
+type Webhook struct {
+	Kind   string // of the object that registers it
+	Object string // its name
+	Name   string // of the webhook in it; empty for a conversion
+
+	// Fails tells that a request is refused when the call fails.
+	Fails bool
+	// Service is whom it calls, at Port; empty for one that is called by URL.
+	Service  types.NamespacedName
+	Port     int32
+	URL      string
+	CABundle []byte
+	// Owner is the ClusterServiceVersion that the object's labels name; empty for none.
+	Owner types.NamespacedName
+
+	Rules             []admissionregistrationv1.RuleWithOperations
+	NamespaceSelector *metav1.LabelSelector
+	ObjectSelector    *metav1.LabelSelector
+	// Conditional tells that matchConditions may exempt requests that the rules match.
+	Conditional bool
+	// Idle tells of a conversion that no version needs: there is one only.
+	Idle bool
+}
+
+// String names the webhook for people, and is the same for no other.
+func (w Webhook) String() string {
+	if w.Name == "" {
+		return fmt.Sprintf("%s %s: conversion", w.Kind, w.Object)
+	}
+	return fmt.Sprintf("%s %s: webhook %s", w.Kind, w.Object, w.Name)
+}
+
+// Webhooks are those of a cluster, in the order of their names.
+func Webhooks(validating []admissionregistrationv1.ValidatingWebhookConfiguration, mutating []admissionregistrationv1.MutatingWebhookConfiguration, crds []apiextensionsv1.CustomResourceDefinition) []Webhook {
+	var all []Webhook
+	for _, c := range mutating {
+		for _, w := range c.Webhooks {
+			one := registration(Mutating, c.ObjectMeta, w.Name, w.ClientConfig, w.FailurePolicy)
+			one.Rules, one.NamespaceSelector, one.ObjectSelector, one.Conditional = w.Rules, w.NamespaceSelector, w.ObjectSelector, len(w.MatchConditions) > 0
+			all = append(all, one)
+		}
+	}
+	for _, c := range validating {
+		for _, w := range c.Webhooks {
+			one := registration(Validating, c.ObjectMeta, w.Name, w.ClientConfig, w.FailurePolicy)
+			one.Rules, one.NamespaceSelector, one.ObjectSelector, one.Conditional = w.Rules, w.NamespaceSelector, w.ObjectSelector, len(w.MatchConditions) > 0
+			all = append(all, one)
+		}
+	}
+	for _, crd := range crds {
+		if w, converted := conversion(crd); converted {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b Webhook) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+func registration(kind string, meta metav1.ObjectMeta, name string, client admissionregistrationv1.WebhookClientConfig, policy *admissionregistrationv1.FailurePolicyType) Webhook {
+	w := Webhook{
+		Kind: kind, Object: meta.Name, Name: name, CABundle: client.CABundle, Owner: OwnerOf(meta),
+		Fails: policy == nil || *policy == admissionregistrationv1.Fail,
+	}
+	if s := client.Service; s != nil {
+		w.Service, w.Port = types.NamespacedName{Namespace: s.Namespace, Name: s.Name}, port(s.Port)
+	} else if client.URL != nil {
+		w.URL = *client.URL
+	}
+	return w
+}
+
+// conversion is how the objects of a definition are converted, if a webhook does it.
+func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
+	c := crd.Spec.Conversion
+	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil {
+		return Webhook{}, false
+	}
+	client := c.Webhook.ClientConfig
+	w := Webhook{Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Owner: OwnerOf(crd.ObjectMeta), Fails: true, Idle: len(crd.Spec.Versions) == 1}
+	if s := client.Service; s != nil {
+		w.Service, w.Port = types.NamespacedName{Namespace: s.Namespace, Name: s.Name}, port(s.Port)
+	} else if client.URL != nil {
+		w.URL = *client.URL
+	}
+	return w, true
+}
+
+func port(of *int32) int32 {
+	if of == nil {
+		return 443
+	}
+	return *of
+}
+
+// OwnerOf is the ClusterServiceVersion that an object's labels name; empty for none.
+func OwnerOf(meta metav1.ObjectMeta) types.NamespacedName {
+	return types.NamespacedName{Namespace: meta.Labels[vocabulary.LabelOwnerNamespace], Name: meta.Labels[vocabulary.LabelOwner]}
+}
