@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -30,8 +31,8 @@ func TestCRDConversion(t *testing.T) {
 	e.must(err)
 	e.reportsMemory(client, "old", "1536Mi")
 
-	e.uninstall("crdconversion.v1.0.0")
-	e.applyBundle(files+"/bundle-v2", "crdconversion.v2.0.0")
+	e.applyBundle(files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
+	e.isReplaced("crdconversion.v1.0.0")
 	e.eventually("both versions are served", func() (bool, any) {
 		for _, version := range caches.Versions {
 			if err := client.TryDryRun(t, version); err != nil {
@@ -61,6 +62,15 @@ func TestCRDConversion(t *testing.T) {
 	e.kill("crdconversion-operator")
 	load.goesOn(converted)
 	load.end(never)
+}
+
+// isReplaced waits until the ClusterServiceVersion before is gone.
+func (e *env) isReplaced(csv string) {
+	e.Helper()
+	e.eventually(csv+" is replaced", func() (bool, any) {
+		before, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), before.Status.Message
+	})
 }
 
 // reportsMemory waits for what the operator writes into a status.

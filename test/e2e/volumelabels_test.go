@@ -6,6 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // PersistentVolumes get their labels as they are created; those that are older than the
@@ -18,9 +22,9 @@ func TestVolumeLabels(t *testing.T) {
 	e.kubectl("apply", "--server-side", "-k", files+"/install")
 	e.Cleanup(e.deleteVolumes)
 
-	for _, test := range []struct{ bundle, csv, webhook string }{
-		{"bundle-two-processes", "volumelabels-two-processes.v0.1.0", "volumelabels-webhook"},
-		{"bundle-one-process", "volumelabels-one-process.v0.1.0", "volumelabels"},
+	for _, test := range []struct{ bundle, csv string }{
+		{"bundle-two-processes", "volumelabels-two-processes.v0.1.0"},
+		{"bundle-one-process", "volumelabels-one-process.v0.1.0"},
 	} {
 		e.isUnlabelled(e.createVolume("older", "vol-0002"))
 		e.applyBundle(files+"/"+test.bundle, test.csv)
@@ -31,17 +35,41 @@ func TestVolumeLabels(t *testing.T) {
 		}
 		e.isUnlabelled(e.createVolume("unknown", "vol-9999"))
 
-		e.scale(test.webhook, 0)
-		e.rolledOut(test.webhook)
+		switchOn := e.switchOff(test.csv, "persistentvolumes.volumelabels.example.com")
 		e.isUnlabelled(e.createVolume("while-off", "vol-0001"))
-		if test.webhook == "volumelabels" {
-			e.scale(test.webhook, 1) // in this process the controller is too
-		}
 		e.isLabelledLater("while-off", "north-1")
+		switchOn()
 
 		e.uninstall(test.csv)
 		e.isUnlabelled(e.createVolume("later", "vol-0001"))
 		e.deleteVolumes()
+	}
+}
+
+// switchOff has a webhook taken out of service as an administrator does, by the config of
+// the Subscription, and returns when it is not registered any more.
+func (e *env) switchOff(csv, webhook string) (switchOn func()) {
+	e.Helper()
+	client := olmClient.OperatorsV1alpha1().Subscriptions(e.namespace)
+	made, err := client.Create(e.ctx, &operatorsv1alpha1.Subscription{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "off-"},
+		Spec: &operatorsv1alpha1.SubscriptionSpec{
+			CatalogSource: "any", CatalogSourceNamespace: e.namespace, Package: "any", StartingCSV: csv,
+			Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{vocabulary.AnnotationDisabledWebhooks: webhook}},
+		},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.eventually(webhook+" is off", func() (bool, any) {
+		left := e.registrations()
+		return len(left) == 0, left
+	})
+	return func() {
+		e.Helper()
+		e.must(client.Delete(e.ctx, made.Name, metav1.DeleteOptions{}))
+		e.eventually(webhook+" is on again", func() (bool, any) {
+			there := e.registrations()
+			return len(there) == 1, there
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package operatortest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os/exec"
@@ -18,12 +19,13 @@ import (
 func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "operator")
-	if output, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
+	ctx := context.WithoutCancel(t.Context()) // what other cleanups do may still need it
+	if output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	port := freePort(t)
 	var log syncBuffer
-	cmd := exec.Command(program, append([]string{
+	cmd := exec.CommandContext(ctx, program, append([]string{
 		"--kubeconfig=" + cluster.Kubeconfig,
 		"--health-bind-address=",
 		"--bind-address=127.0.0.1",
