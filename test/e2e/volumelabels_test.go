@@ -40,7 +40,7 @@ func TestVolumeLabels(t *testing.T) {
 		e.isLabelledLater("while-off", "north-1")
 		switchOn()
 
-		e.uninstall(test.csv)
+		e.kubectl("delete", "csv", test.csv, "-n", e.namespace, "--wait")
 		e.isUnlabelled(e.createVolume("later", "vol-0001"))
 		e.deleteVolumes()
 	}
