@@ -18,6 +18,7 @@ type deployment struct {
 	restarted time.Time // when its pods were told to; zero when they serve what they are given
 	looksAt   time.Time
 	restarts  int
+	done      bool
 }
 
 // Two hundred certificates that are due at one moment, because nobody looked for long,
@@ -25,6 +26,7 @@ type deployment struct {
 func TestManyAreDueAtOneMoment(t *testing.T) {
 	const many = 200
 	p := DefaultPolicy()
+	p.Grace = 10 * time.Second
 	now := after(80 * day)
 	random := dice{1}
 	all := make([]*deployment, many)
@@ -33,36 +35,18 @@ func TestManyAreDueAtOneMoment(t *testing.T) {
 		all[i] = &deployment{secret: holding(t, g).Secret, trusted: trusting(g), serves: hexSHA256(parse(g.Certificate)[0].Raw), looksAt: now}
 	}
 	most, mostRestarts, began := 0, 0, now
-	for ; ; now = now.Add(2 * time.Second) {
+	for done := 0; done < many; now = now.Add(2 * time.Second) {
 		if now.Sub(began) > 2*time.Hour {
 			t.Fatal("not all are replaced within two hours")
 		}
-		others := underWay(all, now)
+		others := count(all, func(d *deployment) bool { return UnderWay(d.secret, now) })
 		first := random.below(many)
 		for k := range many {
-			i := (first + k) % many
-			before := UnderWay(all[i].secret, now)
-			all[i].look(t, p, now, others)
-			switch after := UnderWay(all[i].secret, now); {
-			case after && !before:
-				others++
-			case before && !after:
-				others--
-			}
+			others += all[(first+k)%many].look(t, p, now, others)
 		}
-		restarting, done := 0, 0
-		for _, d := range all {
-			if !d.restarted.IsZero() {
-				restarting++
-			}
-			if d.trusted.Version == "done" {
-				done++
-			}
-		}
-		most, mostRestarts = max(most, underWay(all, now)), max(mostRestarts, restarting)
-		if done == many {
-			break
-		}
+		most = max(most, others)
+		mostRestarts = max(mostRestarts, count(all, func(d *deployment) bool { return !d.restarted.IsZero() }))
+		done = count(all, func(d *deployment) bool { return d.done })
 	}
 	t.Logf("%d certificates were replaced within %s, at most %d at once, and at most %d Deployments restarted at once", many, now.Sub(began), most, mostRestarts)
 	if most > p.Parallel || mostRestarts > p.Parallel || mostRestarts == 0 {
@@ -75,28 +59,50 @@ func TestManyAreDueAtOneMoment(t *testing.T) {
 	}
 }
 
-func underWay(all []*deployment, now time.Time) int {
+func count(all []*deployment, what func(*deployment) bool) int {
 	n := 0
 	for _, d := range all {
-		if UnderWay(d.secret, now) {
+		if what(d) {
 			n++
 		}
 	}
 	return n
 }
 
-// look is a pass of a manager, when it is time for one.
-func (d *deployment) look(t *testing.T, p Policy, now time.Time, others int) {
-	if now.Before(d.looksAt) || d.trusted.Version == "done" {
-		return
+// look is a pass of a manager, when it is time for one. It tells how many more
+// certificates are being replaced after it.
+func (d *deployment) look(t *testing.T, p Policy, now time.Time, others int) (more int) {
+	if now.Before(d.looksAt) || d.done {
+		return 0
 	}
 	if !d.restarted.IsZero() && now.Sub(d.restarted) > 10*time.Second {
 		d.serves, d.restarted = hexSHA256(parse(d.secret.Data[corev1.TLSCertKey])[0].Raw), time.Time{}
 	}
-	f := Facts{Secret: d.secret, Registered: []Registration{d.trusted}, Names: names, Running: true, Live: true, Rotating: &others}
 	if UnderWay(d.secret, now) {
-		*f.Rotating--
+		others--
+		more--
 	}
+	decision := d.decide(t, p, now, others)
+	if decision.Write != nil {
+		d.secret = decision.Write
+	}
+	if UnderWay(d.secret, now) {
+		more++
+	}
+	if decision.Restart && d.restarted.IsZero() {
+		d.restarted = now
+		d.restarts++
+	}
+	if string(d.trusted.CABundle) != string(decision.Trust) {
+		d.trusted = Registration{Name: d.trusted.Name, Version: fmt.Sprint(now), CABundle: decision.Trust}
+	}
+	d.looksAt = decision.Again
+	d.done = decision.Phase == managerv1alpha1.CertificateStable && decision.Serving.Number == 2
+	return more
+}
+
+func (d *deployment) decide(t *testing.T, p Policy, now time.Time, others int) Decision {
+	f := Facts{Secret: d.secret, Registered: []Registration{d.trusted}, Names: names, Running: true, Live: true, Rotating: &others}
 	decision := Decide(f, p, now)
 	for decision.Need != NeedNothing {
 		if decision.Mint != nil {
@@ -111,18 +117,5 @@ func (d *deployment) look(t *testing.T, p Policy, now time.Time, others int) {
 		}
 		decision = Decide(f, p, now)
 	}
-	if decision.Write != nil {
-		d.secret = decision.Write
-	}
-	if decision.Restart && d.restarted.IsZero() {
-		d.restarted = now
-		d.restarts++
-	}
-	if string(d.trusted.CABundle) != string(decision.Trust) {
-		d.trusted = Registration{Name: d.trusted.Name, Version: fmt.Sprint(now), CABundle: decision.Trust}
-	}
-	d.looksAt = decision.Again
-	if decision.Phase == managerv1alpha1.CertificateStable && decision.Serving.Number == 2 {
-		d.trusted.Version = "done"
-	}
+	return decision
 }

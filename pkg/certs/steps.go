@@ -100,7 +100,7 @@ func (m *machine) hasTurn() bool {
 		return true
 	}
 	m.d.Message = fmt.Sprintf("the certificate is due and waits for its turn: %d others are being replaced", *m.Rotating)
-	m.d.Again = m.now.Add(m.policy.Settle + jitter(m.current.chain)%(5*time.Second))
+	m.d.Again = m.now.Add(10*time.Second + jitter(m.current.chain)%(20*time.Second))
 	return false
 }
 

@@ -205,6 +205,13 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 			do = append(do, func() bool { return w.writeRegistration(i, seen[i].number, d) })
 		}
 	}
+	w.send(do, faulty)
+	w.follow(d)
+	return d
+}
+
+// send carries out writes in their order, or has them come late, or not at all.
+func (w *world) send(do []func() bool, faulty bool) {
 	at, failed := w.now, false // what follows a write that fails is left
 	for _, write := range do {
 		if faulty && w.random.chance(5) {
@@ -219,8 +226,12 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 			break
 		}
 	}
-	for _, name := range d.Nudge {
-		for _, p := range w.pods {
+}
+
+// follow is what kubelets and the Deployment controller make of a decision.
+func (w *world) follow(d Decision) {
+	for _, p := range w.pods {
+		for _, name := range d.Nudge {
 			if p.name == name {
 				p.nudged, p.foundAt = w.now, earliest(w.now, p.foundAt, w.now.Add(w.upTo(2*time.Second)))
 			}
@@ -230,7 +241,6 @@ func (w *world) pass(lag time.Duration, faulty bool) Decision {
 		w.lastPromoted = d.Serving.Number
 		w.restart()
 	}
-	return d
 }
 
 // restart replaces pods one after the other.

@@ -71,9 +71,7 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, b := range c.ask(ctx, backends, serving) {
-		seen.Backends = append(seen.Backends, b)
-	}
+	seen.Backends = c.ask(ctx, backends, serving)
 	for _, b := range backends {
 		if b.Pod != nil {
 			pods[b.Pod.Name] = b.Pod
