@@ -78,7 +78,7 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		return send(ctx, c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
 	case *apiextensionsv1.CustomResourceDefinition:
-		return answer(c.convert(ctx, o))
+		return answer(c.convert(ctx, step.Live, o))
 	case *corev1.Pod:
 		return answer(c.nudge(ctx, o))
 	default:

@@ -150,7 +150,7 @@ func withoutCatalog(o any) (any, error) {
 func withoutSchemas(o any) (any, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 		crd.ManagedFields = nil
-		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key != vocabulary.AnnotationGeneration })
+		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key == corev1.LastAppliedConfigAnnotation })
 		for i := range crd.Spec.Versions {
 			v := crd.Spec.Versions[i]
 			crd.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
@@ -73,11 +74,11 @@ func (c *Controller) otherConverters(own []string, crds map[string]*apiextension
 
 // convert writes spec.conversion of the definition that was looked at, if it is that
 // still.
-func (c *Controller) convert(ctx context.Context, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (c *Controller) convert(ctx context.Context, live rollout.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"uid": desired.UID, "resourceVersion": desired.ResourceVersion,
-			"annotations": map[string]any{vocabulary.AnnotationGeneration: generationPatch(desired)},
+			"annotations": annotationPatch(live.(*apiextensionsv1.CustomResourceDefinition), desired),
 		},
 		"spec": map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)},
 	})
@@ -88,13 +89,17 @@ func (c *Controller) convert(ctx context.Context, desired *apiextensionsv1.Custo
 		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 }
 
-// generationPatch is which generation the conversion trusts; nil, which takes the
-// annotation away, when there is no conversion any more.
-func generationPatch(desired *apiextensionsv1.CustomResourceDefinition) any {
-	if generation, ok := desired.Annotations[vocabulary.AnnotationGeneration]; ok {
-		return generation
+// annotationPatch sets the annotations that go with the conversion, and takes away those
+// that went with the one before.
+func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) map[string]any {
+	patch := map[string]any{vocabulary.AnnotationGeneration: nil, vocabulary.AnnotationPropagated: nil}
+	for _, annotation := range rollout.Propagated(live) {
+		patch[annotation] = nil
 	}
-	return nil
+	for annotation, value := range desired.Annotations {
+		patch[annotation] = value
+	}
+	return patch
 }
 
 // conversionPatch replaces whatever conversion there is: a merge patch keeps what it

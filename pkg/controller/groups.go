@@ -25,13 +25,37 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 	if !c.writes.shown(k, c.caches, c.now()) {
 		return errNotYet
 	}
-	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.caches.namespaces.all(), c.now())
+	if provided := scope.ProvidedAPIs(c.caches.csvs.in(k.namespace)); scope.ProvidedAPIsDiffer(group, provided) {
+		return c.tellProvidedAPIs(ctx, k, group, provided)
+	}
+	account := c.caches.accounts.get(k.namespace, group.Spec.ServiceAccountName)
+	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.caches.namespaces.all(), account, c.now())
 	if !changed {
 		return nil
 	}
 	updated := group.DeepCopy()
 	updated.Status = status
 	written, err := c.OLM.OperatorsV1().OperatorGroups(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return err
+	}
+	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	return nil
+}
+
+// tellProvidedAPIs writes the annotation by which a group tells what its operators own.
+func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operatorsv1.OperatorGroup, provided string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": group.UID, "resourceVersion": group.ResourceVersion,
+		"annotations": map[string]any{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided},
+	}})
+	if err != nil {
+		return err
+	}
+	written, err := c.OLM.OperatorsV1().OperatorGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ func (c *Controller) watch() error {
 		changed  func(before, after rollout.Object)
 	}{
 		{c.caches.csvs.informer, c.versionChanged},
+		{c.caches.csvs.informer, c.apisChanged},
 		{c.caches.rollouts.informer, c.ownersChanged},
 		{c.caches.deployments.informer, c.ownersChanged},
 		{c.caches.pods.informer, c.ownersChanged},
@@ -148,14 +149,26 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 	}
 }
 
-// accountChanged matters to ClusterServiceVersions that wait for a ServiceAccount, or
-// rely on one: only its coming, its going and its owners do.
+// accountChanged matters to ClusterServiceVersions that wait for a ServiceAccount or
+// rely on one, and to the group that names it: only its coming, its going and its owners do.
 func (c *Controller) accountChanged(before, after rollout.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
 		for _, csv := range c.caches.csvs.by(bySubject, install.SubjectsOf(account.Namespace, account.Name)[0]) {
 			c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
 		}
+		for _, group := range c.caches.groups.in(account.Namespace) {
+			if group.Spec.ServiceAccountName == account.Name {
+				c.queue.Add(key{groupKind, group.Namespace, group.Name})
+			}
+		}
+	}
+}
+
+// apisChanged matters to the group that tells what a ClusterServiceVersion owns.
+func (c *Controller) apisChanged(before, after rollout.Object) {
+	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil {
+		c.lookAtGroupsOf(present(before, after)[0].GetNamespace())
 	}
 }
 

@@ -65,7 +65,7 @@ func converted(live *apiextensionsv1.CustomResourceDefinition, c install.Convers
 func (p *planner) wantConversions(conversions []install.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
-		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) || trustedGeneration(live, c) > c.Generation {
+		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) && annotated(live, c) || trustedGeneration(live, c) > c.Generation {
 			continue
 		}
 		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
@@ -92,6 +92,7 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 	}
 	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
 		desired.Annotations = map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(c.Generation, 10)}
+		propagate(desired, c)
 	}
 	return Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
 }

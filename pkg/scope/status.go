@@ -21,12 +21,13 @@ const (
 )
 
 // GroupStatus is what an OperatorGroup's status should be, and whether it is
-// something else. The peers are the groups of its namespace, itself included.
+// something else. The peers are the groups of its namespace, itself included; account is
+// the ServiceAccount that it names, if there is one.
 //
 // What others wrote into the status stays, and so do the namespaces of a group whose
 // spec cannot be understood. A group that is being deleted is left alone.
 func GroupStatus(
-	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, now time.Time,
+	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount, now time.Time,
 ) (status operatorsv1.OperatorGroupStatus, changed bool) {
 	if !group.DeletionTimestamp.IsZero() {
 		return group.Status, false
@@ -40,6 +41,7 @@ func GroupStatus(
 	}
 	hold(&wanted.Conditions, invalidSelection(err, at))
 	hold(&wanted.Conditions, multipleGroups(notDeleting(peers), at))
+	referToAccount(wanted, group, account, at)
 
 	// The schema requires lastUpdated.
 	if wanted.LastUpdated != nil && equality.Semantic.DeepEqual(*wanted, group.Status) {

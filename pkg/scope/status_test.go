@@ -43,10 +43,11 @@ func TestGroupStatus(t *testing.T) {
 	}
 
 	for name, test := range map[string]struct {
-		group  *operatorsv1.OperatorGroup
-		beside []*operatorsv1.OperatorGroup
-		before operatorsv1.OperatorGroupStatus
-		want   operatorsv1.OperatorGroupStatus
+		group   *operatorsv1.OperatorGroup
+		beside  []*operatorsv1.OperatorGroup
+		account *corev1.ServiceAccount
+		before  operatorsv1.OperatorGroupStatus
+		want    operatorsv1.OperatorGroupStatus
 	}{
 		"a new group": {
 			group: groupOf("a"),
@@ -89,6 +90,25 @@ func TestGroupStatus(t *testing.T) {
 			before: statusOf(&morning, []string{""}, foreign, multiple(morning)),
 			want:   statusOf(&at, []string{""}, foreign),
 		},
+		"a ServiceAccount that is there": {
+			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
+			before: statusOf(&morning, []string{"red"}, missingAccount(morning)),
+			want: func() operatorsv1.OperatorGroupStatus {
+				status := statusOf(&at, []string{"red"})
+				status.ServiceAccountRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "ServiceAccount", Namespace: "own", Name: "installer", UID: "uid-of-installer"}
+				return status
+			}(),
+		},
+		"a ServiceAccount that is not": {
+			group:  groupOf("a", targeting("red"), actingAs("installer")),
+			before: statusOf(&morning, []string{"red"}),
+			want:   statusOf(&at, []string{"red"}, missingAccount(at)),
+		},
+		"a ServiceAccount that is not named any more": {
+			group:  groupOf("a", targeting("red")),
+			before: statusOf(&morning, []string{"red"}, missingAccount(morning)),
+			want:   statusOf(&at, []string{"red"}),
+		},
 		"a selector that is not valid leaves the namespaces": {
 			group:  groupOf("a", selecting(invalidSelector)),
 			before: statusOf(&morning, []string{"red"}),
@@ -107,7 +127,7 @@ func TestGroupStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
-			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, noon)
+			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, noon)
 			if diff := cmp.Diff(test.want, status, emptyIsNil); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -119,7 +139,7 @@ func TestGroupStatus(t *testing.T) {
 			}
 
 			test.group.Status = status
-			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, noon.Add(time.Hour)); again {
+			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, noon.Add(time.Hour)); again {
 				t.Error("a second pass changes the status again")
 			}
 		})
@@ -134,3 +154,16 @@ var emptyIsNil = cmp.Transformer("emptyIsNil", func(conditions []metav1.Conditio
 	}
 	return byType
 })
+
+var installer = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "installer", UID: "uid-of-installer"}}
+
+func actingAs(account string) func(*operatorsv1.OperatorGroup) {
+	return func(group *operatorsv1.OperatorGroup) { group.Spec.ServiceAccountName = account }
+}
+
+func missingAccount(at metav1.Time) metav1.Condition {
+	return metav1.Condition{
+		Type: "OperatorGroupServiceAccount", Status: metav1.ConditionTrue, Reason: "ServiceAccountNotFound", LastTransitionTime: at,
+		Message: "ServiceAccount installer not found: create it in namespace own, or remove spec.serviceAccountName",
+	}
+}

@@ -99,6 +99,10 @@ const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-remov
 // the generateName of each webhook with a list of name and expression, in YAML or JSON.
 const AnnotationMatchConditions = "olm-webhook-manager.io/match-conditions"
 
+// AnnotationPropagated, on a CustomResourceDefinition, names the annotations that it bears
+// because of the config of a Subscription, separated by commas.
+const AnnotationPropagated = "olm-webhook-manager.io/propagated-annotations"
+
 // AnnotationDisabledWebhooks, in the config of a Subscription, names webhooks of its
 // operator that are to be out of service: their generateNames, separated by commas.
 const AnnotationDisabledWebhooks = "olm-webhook-manager.io/disabled-webhooks"

@@ -1,0 +1,67 @@
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// A group tells what the operators of its namespace own, unless its administrator does.
+func TestProvidedAPIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		static           bool
+		installed, after string
+	}{
+		"told by the manager":       {false, "Pond.v1.", ""},
+		"told by the administrator": {true, "Lake.v1.example.com", "Lake.v1.example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			provided := func(want string) {
+				e.Helper()
+				e.eventually("the group tells "+want, func() (bool, any) {
+					group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
+					e.must(err)
+					return group.Annotations["olm.providedAPIs"] == want, group.Annotations
+				})
+			}
+			e.group("og", operatorsv1.OperatorGroupSpec{StaticProvidedAPIs: test.static})
+			if test.static {
+				e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
+					g.Annotations = map[string]string{"olm.providedAPIs": test.installed}
+				})
+			} else {
+				test.installed += e.namespace + ".example.com"
+			}
+			e.runDeployments()
+			e.manage()
+			e.define(e.namespace+".example.com", "v1")
+			c := csv("operator.v1", "server")
+			c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + e.namespace + ".example.com", Version: "v1", Kind: "Pond"}}
+			e.install(c)
+			provided(test.installed)
+			e.uninstall("operator.v1")
+			provided(test.after)
+		})
+	}
+}
+
+func TestServiceAccountOfAGroup(t *testing.T) {
+	e := newParallelEnv(t)
+	e.manage()
+	e.group("og", operatorsv1.OperatorGroupSpec{ServiceAccountName: "installer"})
+	e.eventually("the group misses its account", func() (bool, any) {
+		c := conditionIn(e.groupStatus("og").Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+		return c.Status == metav1.ConditionTrue && c.Reason == "ServiceAccountNotFound", c
+	})
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "installer"}})
+	e.eventually("the group has its account", func() (bool, any) {
+		s := e.groupStatus("og")
+		missing := conditionIn(s.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+		return missing.Type == "" && s.ServiceAccountRef != nil && s.ServiceAccountRef.Name == "installer", s
+	})
+}
