@@ -118,7 +118,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 		},
 		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
 		write: owned(d.Write, facts.Secret, s),
-		again: d.Again,
+		again: sooner(d.Again, d.Next), // to the moment: the status tells whole seconds
 	}
 	_, unwise := c.policy(s)
 	result.status.Message = joined(d.Problem, d.Message, unwise)

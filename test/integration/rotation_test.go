@@ -56,7 +56,7 @@ func TestRotation(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	m := e.manage()
+	m := e.manage(func(o *controller.Options) { o.Certificates.Settle = 1100 * time.Millisecond })
 	e.install(csv("operator.v1", "server"))
 	before, trust := e.servingCA(), e.watchTrust()
 	began, due := e.get("operator.v1").Status.CertsLastUpdated, e.get("operator.v1").Status.CertsRotateAt
