@@ -38,8 +38,9 @@ lint: ## Lint all modules (.golangci.yaml holds the lines between packages)
 	cd test/certmanager && $(LINT) ./...
 
 .PHONY: build
-build: ## Build the manager into bin/
+build: ## Build the manager into bin/, under its own name and as a plugin of kubectl
 	go build -o bin/ ./cmd/...
+	ln -sf olm-webhook-manager bin/kubectl-webhooks
 
 .PHONY: clean
 clean: ## Remove bin/ and out/
