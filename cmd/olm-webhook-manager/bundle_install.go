@@ -118,9 +118,10 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, none, err
 	}
+	i := cluster.Installation{Bundle: b, Manifests: manifests, Say: teller(cmd.OutOrStdout())}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s, from %s\n", b.CSV.Name, b.Source)
 	show.Of(b, options.Watch).PrintWebhooks(cmd.OutOrStdout())
-	return c, cluster.Installation{Bundle: b, Manifests: manifests, Say: teller(cmd.OutOrStdout())}, nil
+	return c, i, c.Adopt(cmd.Context(), i)
 }
 
 // withCertificates puts the choice of an issuer where the manager looks for it.

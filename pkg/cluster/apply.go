@@ -44,6 +44,13 @@ func (a applier) apply(ctx context.Context, o *unstructured.Unstructured) error 
 	return nil
 }
 
+// knows tells whether the cluster has the kind of an object now.
+func (a applier) knows(o *unstructured.Unstructured) bool {
+	kind := o.GroupVersionKind()
+	_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	return !meta.IsNoMatchError(err)
+}
+
 // clientFor waits for a kind that a definition has just brought.
 func (a applier) clientFor(ctx context.Context, o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	kind := o.GroupVersionKind()

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
@@ -73,4 +74,31 @@ func (c *Cluster) replaced(ctx context.Context, b *bundle.Bundle, namespace stri
 		}
 	}
 	return &found[0], nil
+}
+
+// Adopt gives the group and the Subscription of an installation the names of those that
+// are in its namespace already: a second group would fail every operator there, and a
+// second Subscription would not be the one that counts.
+func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
+	groups, err := c.olm.OperatorsV1().OperatorGroups(i.Namespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	subscriptions, err := c.olm.OperatorsV1alpha1().Subscriptions(i.Namespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, o := range i.Manifests {
+		switch {
+		case o.GetKind() == operatorsv1.OperatorGroupKind && len(groups.Items) == 1:
+			o.SetName(groups.Items[0].Name)
+		case o.GetKind() == operatorsv1alpha1.SubscriptionKind:
+			for _, s := range subscriptions.Items {
+				if s.Spec != nil && s.Spec.Package == i.Bundle.Package() {
+					o.SetName(s.Name)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -76,6 +76,9 @@ func (c *Cluster) Uninstall(ctx context.Context, i Installation, definitions boo
 
 // remove deletes one object and waits until it is gone.
 func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) error {
+	if !a.knows(o) {
+		return nil // It went with its definition.
+	}
 	client, err := a.clientFor(ctx, o)
 	if err != nil {
 		return err
