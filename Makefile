@@ -75,8 +75,12 @@ campaign: ## Live through rotations of certificates in 1000 simulated clusters
 
 .PHONY: bench
 bench: ## Measure what a pass costs, and hosting against other webhook servers
-	go test -run '^$$' -bench . -benchmem ./test/bench/...
+	go test -run '^$$' -bench . -benchmem ./test/bench
 	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
+
+.PHONY: bench-scale
+bench-scale: ## Measure the installation of 100 and 1,000 CSVs beside plain clients, memory, idle writes and repairs
+	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/scale
 
 ##@ A real cluster, built from source
 

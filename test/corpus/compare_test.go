@@ -101,6 +101,8 @@ func (r results) add(object *unstructured.Unstructured) {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
 		webhook := object.Object["webhooks"].([]any)[0].(map[string]any)
 		unstructured.RemoveNestedField(webhook, "clientConfig", "caBundle")
+		// What keeps a webhook from stopping itself is the manager's own addition.
+		unstructured.RemoveNestedField(webhook, "matchConditions")
 		labels := object.GetLabels()
 		delete(labels, "olm.webhook-description-hash")
 		r[kind+" "+object.GetGenerateName()] = map[string]any{"labels": labels, "webhook": canonical(webhook)}
