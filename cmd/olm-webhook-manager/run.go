@@ -29,7 +29,7 @@ type runOptions struct {
 }
 
 func runCommand() *cobra.Command {
-	o := runOptions{controller: controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 8}}
+	o := runOptions{controller: controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 32}}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the manager",

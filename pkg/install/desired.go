@@ -39,6 +39,9 @@ type Input struct {
 	// Trust is what to trust and to mount, by Deployment. A Deployment without an
 	// entry has no certificate yet: its webhooks are rendered without a caBundle.
 	Trust map[string]Trust
+
+	// lifelines are the same for all its webhooks.
+	lifelines []Lifeline
 }
 
 // Trust is what the clients and the pods of a Deployment need to know of its
@@ -101,6 +104,7 @@ type Webhook struct {
 // Render is the whole of what the input asks for.
 func Render(in Input) Desired {
 	var desired Desired
+	in.lifelines = lifelines(in)
 	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
 	}

@@ -37,7 +37,7 @@ func SelfDeadlocks(in Input, d operatorsv1alpha1.WebhookDescription) []Lifeline 
 		return nil
 	}
 	var cut []Lifeline
-	for _, l := range lifelines(in) {
+	for _, l := range in.allLifelines() {
 		if l.who != "" && l.cutBy(d, in.Scope) {
 			cut = append(cut, l)
 		}
@@ -76,6 +76,14 @@ func (l Lifeline) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	default:
 		return slices.ContainsFunc(l.labels, func(known labels.Set) bool { return couldSelect(selector, known) })
 	}
+}
+
+// allLifelines are the lifelines, found once for all webhooks of a rendering.
+func (in Input) allLifelines() []Lifeline {
+	if in.lifelines != nil {
+		return in.lifelines
+	}
+	return lifelines(in)
 }
 
 // lifelines are those of a ClusterServiceVersion, whatever its webhooks intercept.
