@@ -1,0 +1,249 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Cluster is what a migration needs of one.
+type Cluster interface {
+	// Definition reads the CustomResourceDefinition, live.
+	Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error)
+	// Store makes a version the storage version of the definition that was read, if it
+	// is that still.
+	Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error
+	// Hashes are what each API server says about how it stores the objects now.
+	Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error)
+	// Page reads some objects in a version: those after the token of the page before.
+	Page(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version, after string) (*unstructured.UnstructuredList, error)
+	// Write writes an object as it was read, if it is that still.
+	Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error
+	// Forget makes a version the only one that objects of the definition that was read are
+	// said to be stored in, if it is that still.
+	Forget(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error
+}
+
+// Progress is told how many objects were rewritten so far, of how many.
+type Progress func(done, all int)
+
+// Refusal is an object that could not be rewritten.
+type Refusal struct {
+	Object string
+	Err    error
+}
+
+// RefusedError says which objects are still stored as they were, because something
+// refuses to write them. status.storedVersions is left as it is.
+type RefusedError struct {
+	CRD      string
+	Refusals []Refusal
+}
+
+func (e *RefusedError) Error() string {
+	const shown = 20
+	lines := []string{fmt.Sprintf("%d objects of %s cannot be rewritten, and status.storedVersions stays as it is: mend them, or what refuses them, and run the command again", len(e.Refusals), e.CRD)}
+	for i, r := range e.Refusals {
+		if i == shown {
+			lines = append(lines, fmt.Sprintf("  and %d more", len(e.Refusals)-shown))
+			break
+		}
+		lines = append(lines, "  "+r.Object+": "+r.Err.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// writers is how many objects are written side by side.
+const writers = 8
+
+// Migrate rewrites all objects in a version, or in the present storage version when to is
+// empty, and returns how many. When it returns no error, no object is stored in another.
+func Migrate(ctx context.Context, c Cluster, to string, progress Progress) (rewritten int, err error) {
+	crd, err := c.Definition(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if to == "" {
+		to = StorageVersion(crd)
+	}
+	for {
+		step, err := Next(crd, to)
+		if err != nil {
+			return rewritten, err
+		}
+		switch step {
+		case Done:
+			return rewritten, nil
+		case MakeStorage:
+			err = c.Store(ctx, crd, to)
+		case Rewrite:
+			rewritten, err = rewrite(ctx, c, crd, to, progress)
+		}
+		if err != nil && !apierrors.IsConflict(err) {
+			return rewritten, err
+		}
+		if crd, err = c.Definition(ctx); err != nil {
+			return rewritten, err
+		}
+	}
+}
+
+// rewrite writes all objects and forgets the other versions, if nobody has made another
+// the storage version meanwhile.
+func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (int, error) {
+	if err := known(ctx, c, crd, to); err != nil {
+		return 0, err
+	}
+	n, err := rewriteAll(ctx, c, crd, to, progress)
+	if err != nil {
+		return n, err
+	}
+	now, err := c.Definition(ctx)
+	if err != nil {
+		return n, err
+	}
+	if now.UID != crd.UID || StorageVersion(now) != to || now.Generation != crd.Generation && !storedAlike(now, crd) {
+		return n, fmt.Errorf("%s was changed while its objects were rewritten: nothing was forgotten, run the command again", crd.Name)
+	}
+	return n, c.Forget(ctx, now, to)
+}
+
+// storedAlike tells whether two states of a definition store objects in one version and
+// have the same versions.
+func storedAlike(a, b *apiextensionsv1.CustomResourceDefinition) bool {
+	return StorageVersion(a) == StorageVersion(b) && strings.Join(versions(a), " ") == strings.Join(versions(b), " ")
+}
+
+// agreement is how often every API server has to say so before it is believed: what it
+// says and what it does are two parts of it that learn of a change one after the other.
+const agreement = 10
+
+// known waits until every API server stores objects in the version. One that does not
+// yet would store an object, just rewritten, in the version before.
+func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
+	wanted, last, agreed := Hash(crd, to), "", 0
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		hashes, err := c.Hashes(ctx, crd, to)
+		if err != nil {
+			last, agreed = err.Error(), 0
+			return false, nil // an API server that restarts answers later
+		}
+		for _, hash := range hashes {
+			if hash != wanted {
+				last, agreed = "an API server still stores objects in another version", 0
+				return false, nil
+			}
+		}
+		agreed++
+		return agreed == agreement, nil
+	})
+	if err != nil {
+		return fmt.Errorf("not every API server stores the objects of %s in %s: %s", crd.Name, to, last)
+	}
+	return nil
+}
+
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (int, error) {
+	refused := &RefusedError{CRD: crd.Name}
+	done := 0
+	for after := ""; ; {
+		page, err := c.Page(ctx, crd, to, after)
+		if token, expired := continued(err); expired {
+			after = token
+			continue
+		}
+		if err != nil {
+			return done, err
+		}
+		refusals, err := rewritePage(ctx, c, crd, to, page.Items)
+		if err != nil {
+			return done, err
+		}
+		refused.Refusals = append(refused.Refusals, refusals...)
+		done += len(page.Items) - len(refusals)
+		all := done + len(refused.Refusals)
+		if left := page.GetRemainingItemCount(); left != nil {
+			all += int(*left)
+		}
+		progress(done, all)
+		if after = page.GetContinue(); after == "" {
+			break
+		}
+	}
+	if len(refused.Refusals) > 0 {
+		return done, refused
+	}
+	return done, nil
+}
+
+// continued is the token with which to go on where one has expired: what is read from
+// then on is newer than what was read before, and whatever was written in between is
+// stored as it should be.
+func continued(err error) (token string, expired bool) {
+	var status apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return "", false
+	}
+	token = status.Status().Continue
+	return token, token != ""
+}
+
+// rewritePage writes some objects side by side. What somebody else has written or deleted
+// meanwhile needs no writing any more.
+func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured) ([]Refusal, error) {
+	results := make([]error, len(objects))
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for i := range next {
+				results[i] = c.Write(ctx, crd, to, &objects[i])
+			}
+		})
+	}
+	for i := range objects {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	var refusals []Refusal
+	for i, err := range results {
+		switch {
+		case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		case refuses(err):
+			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
+		default:
+			return nil, fmt.Errorf("%s: %w", nameOf(&objects[i]), err)
+		}
+	}
+	return refusals, nil
+}
+
+// refuses tells an answer about this object; another, such as that the API server is
+// not there, is one about all of them. A webhook that does not answer gives an
+// internal error.
+func refuses(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsInternalError(err) || apierrors.IsMethodNotSupported(err) ||
+		apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && isStatus(err)
+}
+
+func isStatus(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+func nameOf(o *unstructured.Unstructured) string {
+	if o.GetNamespace() == "" {
+		return o.GetName()
+	}
+	return o.GetNamespace() + "/" + o.GetName()
+}

@@ -1,0 +1,199 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var things = schema.GroupResource{Group: "example.com", Resource: "things"}
+
+// cluster stores objects by name, in the version that its API server writes.
+type cluster struct {
+	mutex   sync.Mutex
+	crd     *apiextensionsv1.CustomResourceDefinition
+	writes  string // the version that the API server stores in: it learns late of a change
+	late    int    // how often it is asked before it has learned
+	stored  map[string]string
+	answers map[string]error // to a write, by name; once
+	expires bool             // the token of the second page
+	between func()           // before the definition is read for the last time
+}
+
+func newCluster(stored string, names ...string) *cluster {
+	c := &cluster{crd: definition("v1", converted("ca"), "v1"), writes: "v1", late: 2, stored: map[string]string{}, answers: map[string]error{}}
+	for _, name := range names {
+		c.stored[name] = stored
+	}
+	return c
+}
+
+func (c *cluster) Definition(context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if c.between != nil && !slices.Contains(c.versionsInUse(), "v1") {
+		c.between()
+		c.between = nil
+	}
+	return c.crd.DeepCopy(), nil
+}
+
+func (c *cluster) versionsInUse() []string {
+	var all []string
+	for _, v := range c.stored {
+		all = append(all, v)
+	}
+	return all
+}
+
+func (c *cluster) Store(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, version string) error {
+	for i := range c.crd.Spec.Versions {
+		c.crd.Spec.Versions[i].Storage = c.crd.Spec.Versions[i].Name == version
+	}
+	c.crd.Generation++
+	c.crd.Status.StoredVersions = append(c.crd.Status.StoredVersions, version)
+	return nil
+}
+
+func (c *cluster) Hashes(context.Context, *apiextensionsv1.CustomResourceDefinition, string) ([]string, error) {
+	if c.late--; c.late < 0 {
+		c.writes = StorageVersion(c.crd)
+	}
+	return []string{Hash(c.crd, StorageVersion(c.crd)), Hash(c.crd, c.writes)}, nil
+}
+
+func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _, after string) (*unstructured.UnstructuredList, error) {
+	if c.expires && after != "" {
+		c.expires = false
+		err := apierrors.NewResourceExpired("too old")
+		err.ErrStatus.Continue = after
+		return nil, err
+	}
+	var names []string
+	for name := range c.stored {
+		if name > after {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	list := &unstructured.UnstructuredList{}
+	for _, name := range names[:min(2, len(names))] {
+		o := unstructured.Unstructured{}
+		o.SetName(name)
+		list.Items = append(list.Items, o)
+	}
+	if len(names) > 2 {
+		list.SetContinue(names[1])
+		list.SetRemainingItemCount(new(int64(len(names) - 2)))
+	}
+	return list, nil
+}
+
+func (c *cluster) Write(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _ string, o *unstructured.Unstructured) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	err := c.answers[o.GetName()]
+	if err == nil || apierrors.IsConflict(err) { // then somebody else wrote it
+		c.stored[o.GetName()] = c.writes
+	}
+	if apierrors.IsNotFound(err) {
+		delete(c.stored, o.GetName())
+	}
+	return err
+}
+
+func (c *cluster) Forget(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, only string) error {
+	c.crd.Status.StoredVersions = []string{only}
+	return nil
+}
+
+func TestMigrate(t *testing.T) {
+	objects := []string{"a", "b", "c", "d", "e"}
+	denied := apierrors.NewForbidden(things, "c", errors.New("admission webhook denied the request"))
+	tests := map[string]struct {
+		prepare func(*cluster)
+		err     string
+		stored  string // status.storedVersions afterwards
+		left    string // objects that are stored in v1 still
+	}{
+		"all is well":                {func(*cluster) {}, "", "v2", ""},
+		"somebody else writes":       {func(c *cluster) { c.answers["b"] = apierrors.NewConflict(things, "b", nil) }, "", "v2", ""},
+		"somebody deletes":           {func(c *cluster) { c.answers["b"] = apierrors.NewNotFound(things, "b") }, "", "v2", ""},
+		"a token expires":            {func(c *cluster) { c.expires = true }, "", "v2", ""},
+		"one is refused":             {func(c *cluster) { c.answers["c"] = denied }, "1 objects of things.example.com cannot be rewritten", "v1 v2", "c"},
+		"the API server goes":        {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
+		"another is made storage":    {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
+		"the definition is replaced": {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster("v1", objects...)
+				test.prepare(c)
+				last := ""
+				_, err := Migrate(t.Context(), c, "v2", func(done, all int) { last = fmt.Sprintf("%d of %d", done, all) })
+				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+					t.Errorf("the error is %v, want %q", err, test.err)
+				}
+				if err == nil && last != "5 of 5" {
+					t.Errorf("the last progress is %s", last)
+				}
+				if got := strings.Join(c.crd.Status.StoredVersions, " "); got != test.stored {
+					t.Errorf("stored versions are %q, want %q", got, test.stored)
+				}
+				var left []string
+				for name, version := range c.stored {
+					if version == "v1" {
+						left = append(left, name)
+					}
+				}
+				if got := strings.Join(left, " "); got != test.left {
+					t.Errorf("stored in v1 are %q, want %q", got, test.left)
+				}
+				c.answers = nil
+				if test.err == "" || strings.Contains(test.err, "changed") {
+					return
+				}
+				if _, err := Migrate(t.Context(), c, "v2", func(int, int) {}); err != nil {
+					t.Errorf("run again: %v", err)
+				}
+				if got := c.crd.Status.StoredVersions; !slices.Equal(got, []string{"v2"}) {
+					t.Errorf("run again, stored versions are %v", got)
+				}
+			})
+		})
+	}
+}
+
+// Without a version the objects are rewritten in the one that they are written in now.
+func TestMigrateToStorageVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster("v1", "a")
+		c.crd = definition("v2", converted("ca"), "v1", "v2")
+		if _, err := Migrate(t.Context(), c, "", func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+		if c.stored["a"] != "v2" || !slices.Equal(c.crd.Status.StoredVersions, []string{"v2"}) {
+			t.Errorf("stored in %s, stored versions %v", c.stored["a"], c.crd.Status.StoredVersions)
+		}
+	})
+}
+
+func TestRefusedError(t *testing.T) {
+	e := &RefusedError{CRD: "things.example.com"}
+	for i := range 25 {
+		e.Refusals = append(e.Refusals, Refusal{Object: fmt.Sprint("ns/", i), Err: &apierrors.StatusError{ErrStatus: metav1.Status{Message: "denied"}}})
+	}
+	if text := e.Error(); !strings.HasSuffix(text, "ns/19: denied\n  and 5 more") {
+		t.Errorf("the text ends: %s", text[len(text)-60:])
+	}
+}
