@@ -43,6 +43,6 @@ func execute(name string) error {
 	if name == plugin {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl webhooks"}
 	}
-	root.AddCommand(runCommand(), bundleCommand(), certificatesCommand(), statusCommand(), doctorCommand(), storageCommand(), versionCommand())
+	root.AddCommand(runCommand(), bundleCommand(), certificatesCommand(), statusCommand(), doctorCommand(), storageCommand(), uninstallCommand(), versionCommand())
 	return root.ExecuteContext(ctx)
 }

@@ -47,6 +47,9 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 		return c.lookAtReplaced(ctx, k, csv, relatives, newer.Name)
 	}
 	s, err := c.observe(csv, relatives)
+	if err == nil {
+		err = c.askUpgradeable(ctx, &s.upgrade)
+	}
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -56,6 +59,9 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	plan, err := c.carryOut(ctx, k, s)
 	if err != nil {
 		return time.Time{}, err
+	}
+	if s.upgrade.NotUpgradeable != "" {
+		plan.NextLook = c.now().Add(upgradeablePause)
 	}
 	return plan.NextLook, c.report(ctx, k, s, plan)
 }

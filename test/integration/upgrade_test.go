@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -116,6 +118,11 @@ func TestUpgradeWaits(t *testing.T) {
 				})
 			},
 		},
+		"for an operator that minds": {
+			func(e *env, _, _ *operatorsv1alpha1.ClusterServiceVersion) { e.mind("False") },
+			operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable, "operator is not upgradeable: The operator is not upgradeable: busy",
+			func(e *env) { e.mind("True") },
+		},
 		"for a version that is not installed": {
 			func(_ *env, v1, _ *operatorsv1alpha1.ClusterServiceVersion) {
 				v1.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name = "unavailable"
@@ -169,6 +176,20 @@ func TestUpgradeChains(t *testing.T) {
 	}
 	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
+}
+
+// mind is what operator.v1 says about being upgraded.
+func (e *env) mind(upgradeable string) {
+	e.Helper()
+	condition := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "operators.coreos.com/v2", "kind": "OperatorCondition", "metadata": map[string]any{"name": "operator.v1"},
+		"spec": map[string]any{"conditions": []any{map[string]any{
+			"type": "Upgradeable", "status": upgradeable, "reason": "Migration", "message": "busy", "lastTransitionTime": "2026-01-01T00:00:00Z",
+		}}},
+	}}
+	client := e.any.Resource(schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v2", Resource: "operatorconditions"}).Namespace(e.namespace)
+	_, err := client.Apply(e.ctx, condition.GetName(), condition, metav1.ApplyOptions{FieldManager: "operator"})
+	e.must(err)
 }
 
 func (e *env) isGone(csv string) bool {

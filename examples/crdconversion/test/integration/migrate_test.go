@@ -1,0 +1,221 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+)
+
+const many = 1000
+
+// TestDowngrade stores a thousand Caches, written in both versions, in v1 again by the
+// manager's command, and goes back to the definition of v1 without a webhook. Nothing is
+// lost or altered, neither there nor after the next upgrade.
+func TestDowngrade(t *testing.T) {
+	if cluster.Etcd() == "" {
+		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
+	}
+	e := newEnv(t)
+	e.installCRD("bundle-v2")
+	stop := e.startWebhook()
+	e.served(convert.V1, convert.V2)
+	e.createMany()
+	inV1, inV2 := e.all(convert.V1), e.all(convert.V2)
+	if stored := e.stored(); stored["v2"] != many || len(stored) != 1 {
+		t.Fatalf("stored are %v before the migration, want all in v2", stored)
+	}
+
+	program := e.manager()
+	e.refuse(map[string]any{"metadata": map[string]any{"labels": map[string]any{"protected": "true"}}})
+	if output := e.migrate(program, false); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/cache-0007: ") {
+		t.Errorf("the command does not say which object is refused:\n%s", output)
+	}
+	if versions := e.storedVersions(); !slices.Contains(versions, "v2") {
+		t.Errorf("status.storedVersions is %v while an object is stored in v2", versions)
+	}
+	if stored := e.stored(); stored["v2"] != 1 || stored["v1"] != many-1 {
+		t.Errorf("stored are %v while one is refused", stored)
+	}
+	e.allow()
+	if output := e.migrate(program, true); !strings.Contains(output, "all objects are stored in v1") {
+		t.Errorf("the command says:\n%s", output)
+	}
+	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != many || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
+		t.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
+	}
+	e.are("after the migration", convert.V2, inV2)
+
+	e.installCRD("bundle-v1")
+	stop()
+	e.served(convert.V1)
+	e.are("after the downgrade", convert.V1, inV1)
+
+	e.installCRD("bundle-v2")
+	e.startWebhook()
+	e.removeCRD()
+	e.served(convert.V1, convert.V2)
+	e.are("after the second upgrade", convert.V2, inV2)
+}
+
+// createMany makes a thousand Caches, every other one in v2 and with what v1 has no field for.
+func (e *env) createMany() {
+	e.Helper()
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range 16 {
+		group.Go(func() {
+			for i := range next {
+				version, spec := convert.V1, map[string]any{"size": fmt.Sprintf("%dx%dMi", i%5+1, i+1), "evict": "lru", "debug": i%3 == 0}
+				if i%2 == 0 {
+					version, spec = convert.V2, map[string]any{
+						"replicas": int64(i%5 + 1), "resources": map[string]any{"memory": fmt.Sprintf("%dMi", i+1)},
+						"zones": []any{fmt.Sprintf("north-%d", i)}, "eviction": map[string]any{"policy": "Random"},
+					}
+				}
+				cache := newCache(version, fmt.Sprintf("cache-%04d", i), spec)
+				if i == 7 {
+					cache.SetLabels(map[string]string{"protected": "true"})
+				}
+				if _, err := e.caches(version).Create(e.Context(), cache, metav1.CreateOptions{}); err != nil {
+					e.Error(err)
+				}
+			}
+		})
+	}
+	for i := range many {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	if e.Failed() {
+		e.FailNow()
+	}
+}
+
+// all is the content of all Caches in a version, by name.
+func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
+	e.Helper()
+	list, err := e.caches(version).List(e.Context(), metav1.ListOptions{})
+	e.must(err)
+	found := map[string]map[string]any{}
+	for i := range list.Items {
+		found[list.Items[i].GetName()] = content(&list.Items[i])
+	}
+	if len(found) != many {
+		e.Fatalf("there are %d Caches in %s, want %d", len(found), version.Version, many)
+	}
+	return found
+}
+
+// are compares all Caches with what they were, field by field. The annotation in which
+// one version travels in the other says which of the two is stored, and only that.
+func (e *env) are(when string, version schema.GroupVersion, before map[string]map[string]any) {
+	e.Helper()
+	if diff := cmp.Diff(before, e.all(version)); diff != "" {
+		e.Errorf("%s, Caches in %s differ (-before +now):\n%.2000s", when, version.Version, diff)
+	}
+}
+
+// stored counts the Caches in etcd by the version in which they stand there.
+func (e *env) stored() map[string]int {
+	e.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{cluster.Etcd()}})
+	e.must(err)
+	defer client.Close()
+	answer, err := client.Get(e.Context(), "/registry/crdconversion.example.com/caches/", clientv3.WithPrefix())
+	e.must(err)
+	count := map[string]int{}
+	for _, kv := range answer.Kvs {
+		var raw unstructured.Unstructured
+		e.must(json.Unmarshal(kv.Value, &raw.Object))
+		count[raw.GroupVersionKind().Version]++
+	}
+	return count
+}
+
+func (e *env) storedVersions() []string {
+	e.Helper()
+	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
+	e.must(err)
+	return crd.Status.StoredVersions
+}
+
+// manager builds the manager's program.
+func (e *env) manager() string {
+	e.Helper()
+	program := filepath.Join(e.TempDir(), "olm-webhook-manager")
+	if output, err := exec.Command("go", "build", "-o", program, "../../../../cmd/olm-webhook-manager").CombinedOutput(); err != nil {
+		e.Fatalf("%v\n%s", err, output)
+	}
+	return program
+}
+
+// migrate runs the command, which is to succeed or not, and returns what it says.
+func (e *env) migrate(program string, succeeds bool) string {
+	e.Helper()
+	output, err := exec.CommandContext(e.Context(), program, "storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
+	if (err == nil) != succeeds {
+		e.Fatalf("%v\n%s", err, output)
+	}
+	return string(output)
+}
+
+var policies = []schema.GroupVersionResource{
+	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
+	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
+}
+
+// refuse has admission refuse updates of Caches that bear the labels of an example, and
+// returns when it does.
+func (e *env) refuse(example map[string]any) {
+	e.Helper()
+	policy := map[string]any{
+		"matchConstraints": map[string]any{
+			"objectSelector": map[string]any{"matchLabels": example["metadata"].(map[string]any)["labels"]},
+			"resourceRules": []any{map[string]any{
+				"apiGroups": []any{"crdconversion.example.com"}, "apiVersions": []any{"*"}, "operations": []any{"UPDATE"}, "resources": []any{"caches"},
+			}},
+		},
+		"validations": []any{map[string]any{"expression": "false", "message": "protected"}},
+	}
+	binding := map[string]any{"policyName": "protect-caches", "validationActions": []any{"Deny"}}
+	for i, spec := range []map[string]any{policy, binding} {
+		kind := []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}[i]
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": "protect-caches"}, "spec": spec,
+		}}
+		_, err := e.dynamic.Resource(policies[i]).Create(e.Context(), object, metav1.CreateOptions{})
+		e.must(err)
+	}
+	e.Cleanup(e.allow)
+	e.eventually(func() (bool, any) { return e.isRefused(), nil })
+}
+
+func (e *env) isRefused() bool {
+	_, err := e.caches(convert.V2).Patch(e.Context(), "cache-0007", types.MergePatchType, []byte(`{"metadata":{"annotations":{"try":"again"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	return err != nil
+}
+
+// allow ends what refuse began.
+func (e *env) allow() {
+	for _, resource := range slices.Backward(policies) {
+		_ = e.dynamic.Resource(resource).Delete(e.Context(), "protect-caches", metav1.DeleteOptions{}) // it may be gone already
+	}
+	if e.Context().Err() == nil {
+		e.eventually(func() (bool, any) { return !e.isRefused(), nil })
+	}
+}

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// Farewell takes what the manager looks after out of its hands, before the manager itself
+// goes: all webhooks are unregistered, since nobody would renew their certificates, and no
+// ClusterServiceVersion is left with a finalizer that nobody removes. Operators go on
+// running. Where objects need a conversion webhook, its ClusterServiceVersion stays as
+// it is, and an error says what to do first.
+//
+// The manager must not run any more: it would put everything back.
+func Farewell(ctx context.Context, clients Clients, log *logrus.Entry) error {
+	c := &Controller{Clients: clients, log: log}
+	csvs, err := clients.OLM.OperatorsV1alpha1().ClusterServiceVersions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var held []string
+	for i := range csvs.Items {
+		csv := &csvs.Items[i]
+		if csv.IsCopied() || !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
+			continue
+		}
+		inUse, err := c.dismiss(ctx, csv)
+		if err != nil {
+			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
+		}
+		if inUse != "" {
+			held = append(held, fmt.Sprintf("ClusterServiceVersion %s/%s: %s", csv.Namespace, csv.Name, inUse))
+		}
+	}
+	if len(held) > 0 {
+		return fmt.Errorf("conversion webhooks are in use and stay, with their finalizers: then run the command again\n  %s", strings.Join(held, "\n  "))
+	}
+	return nil
+}
+
+// dismiss unregisters the webhooks of one ClusterServiceVersion and removes the
+// finalizer; inUse says which conversions have to stay.
+func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+	log := c.log.WithFields(key{csvKind, csv.Namespace, csv.Name}.fields())
+	if err := c.unregister(ctx, csv, nil); err != nil {
+		return "", err
+	}
+	if inUse, err = c.endConversionsLive(ctx, csv); err != nil || inUse != "" {
+		return inUse, err
+	}
+	log.Info("webhooks are unregistered and the finalizer is removed")
+	return "", c.release(ctx, csv)
+}
+
+// endConversionsLive ends the conversions by a ClusterServiceVersion's Services, as the
+// API server knows them now.
+func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
+	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, owned)
+	if err != nil {
+		return "", err
+	}
+	all, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	names, crds, populated := map[string]bool{}, map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
+	for _, s := range services.Items {
+		names[s.Name] = true
+	}
+	for i := range all.Items {
+		crds[all.Items[i].Name] = &all.Items[i]
+	}
+	for {
+		end := rollout.EndConversions(csv.Namespace, names, pointers(all.Items), populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		if len(end.Count) > 0 {
+			c.count(ctx, crds, end.Count, populated)
+			continue
+		}
+		for _, step := range end.Steps {
+			if _, _, err := c.write(ctx, csv.Namespace, step); err != nil {
+				return "", err
+			}
+		}
+		return end.InUse, nil
+	}
+}
