@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// An operator is upgraded twice, with a webhook that stays as it is, one that changes, one
+// that goes and one that comes each time. The one that stays answers every call.
+func TestUpgradeUnderLoad(t *testing.T) {
+	e := newEnv(t)
+	v1, v2, v3 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9), e.version("hook.v3", "hook.v2", 8)
+	e.create(v1)
+	e.succeeds("hook.v1")
+	load := e.startLoad()
+	load.goesOn(denied)
+	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3} {
+		e.create(next)
+		e.succeeds(next.Name)
+		e.eventually("the version before is gone", func() (bool, any) {
+			_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, next.Spec.Replaces, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), err
+		})
+		want := []string{"changed.hook.example.com", "configmaps.hook.example.com", "only-in-" + next.Name + ".example.com"}
+		if got := e.webhookNames(); !slices.Equal(got, want) {
+			t.Errorf("with %s these are registered: %q, want %q", next.Name, got, want)
+		}
+		load.goesOn(denied)
+	}
+	load.end(never)
+}
+
+// A version that never gets ready costs no call either: its pods do not answer, and those
+// of the version before do. When it is deleted, all is as before.
+func TestFailedUpgradeUnderLoad(t *testing.T) {
+	e := newEnv(t)
+	v1, v2 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9)
+	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Args = []string{"nothing"}
+	e.create(v1)
+	e.succeeds("hook.v1")
+	before := e.webhookNames()
+	load := e.startLoad()
+	e.create(v2)
+	e.reaches("hook.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.eventually("the new version is rolled out, and fails", func() (bool, any) {
+		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
+		e.must(err)
+		return d.Status.ObservedGeneration == d.Generation && d.Status.UnavailableReplicas > 0, d.Status
+	})
+	load.goesOn(denied)
+	e.must(olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "hook.v2", metav1.DeleteOptions{}))
+	e.eventually("the version before has succeeded again", func() (bool, any) {
+		status := e.get("hook.v1").Status
+		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && slices.Equal(e.webhookNames(), before), status.Message
+	})
+	load.goesOn(denied)
+	load.end(never)
+}
+
+// version is one of an operator of which a webhook stays as it is: the one that denies
+// ConfigMaps. Another has a timeout of its own in each version, and a third is in
+// this version only; they are about Secrets, which nobody here creates.
+func (e *env) version(name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
+	spec := server("hook", "--drain")
+	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(10))
+	csv := hookCSV(name, spec)
+	csv.Spec.Replaces = replaces
+	for _, generateName := range []string{"changed.hook.example.com", "only-in-" + name + ".example.com"} {
+		other := csv.Spec.WebhookDefinitions[0].DeepCopy()
+		other.GenerateName, other.TimeoutSeconds = generateName, &timeout
+		other.Rules[0].Resources = []string{"secrets"}
+		csv.Spec.WebhookDefinitions = append(csv.Spec.WebhookDefinitions, *other)
+	}
+	return csv
+}
+
+// webhookNames are those of the validating registrations for the Namespace.
+func (e *env) webhookNames() []string {
+	e.Helper()
+	list, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
+	e.must(err)
+	var names []string
+	for _, c := range list.Items {
+		names = append(names, c.Webhooks[0].Name)
+	}
+	slices.Sort(names)
+	return names
+}
