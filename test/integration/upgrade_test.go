@@ -142,9 +142,10 @@ func TestUpgradeWaits(t *testing.T) {
 			test.prepare(e, v1, v2)
 			e.create(v1)
 			e.create(v2)
-			if message := e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, test.reason); !strings.Contains(message, test.message) {
-				t.Errorf("the message %q does not say %q", message, test.message)
-			}
+			e.eventually("the new version says what it waits for", func() (bool, any) {
+				s := e.get("operator.v2").Status
+				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(s.Message, test.message), s.Message
+			})
 			if owned := e.ownedBy("operator.v2"); len(owned) > 0 {
 				t.Errorf("it has taken over %v", owned)
 			}
