@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 )
 
 const many = 1000
@@ -86,11 +87,11 @@ func (e *env) createMany() {
 						"zones": []any{fmt.Sprintf("north-%d", i)}, "eviction": map[string]any{"policy": "Random"},
 					}
 				}
-				cache := newCache(version, fmt.Sprintf("cache-%04d", i), spec)
+				cache := caches.New(version, fmt.Sprintf("cache-%04d", i), spec)
 				if i == 7 {
 					cache.SetLabels(map[string]string{"protected": "true"})
 				}
-				if _, err := e.caches(version).Create(e.Context(), cache, metav1.CreateOptions{}); err != nil {
+				if _, err := e.In(version).Create(e.Context(), cache, metav1.CreateOptions{}); err != nil {
 					e.Error(err)
 				}
 			}
@@ -109,11 +110,11 @@ func (e *env) createMany() {
 // all is the content of all Caches in a version, by name.
 func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	e.Helper()
-	list, err := e.caches(version).List(e.Context(), metav1.ListOptions{})
+	list, err := e.In(version).List(e.Context(), metav1.ListOptions{})
 	e.must(err)
 	found := map[string]map[string]any{}
 	for i := range list.Items {
-		found[list.Items[i].GetName()] = content(&list.Items[i])
+		found[list.Items[i].GetName()] = caches.Content(&list.Items[i])
 	}
 	if len(found) != many {
 		e.Fatalf("there are %d Caches in %s, want %d", len(found), version.Version, many)
@@ -198,7 +199,7 @@ func (e *env) refuse(example map[string]any) {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": "protect-caches"}, "spec": spec,
 		}}
-		_, err := e.dynamic.Resource(policies[i]).Create(e.Context(), object, metav1.CreateOptions{})
+		_, err := e.Dynamic.Resource(policies[i]).Create(e.Context(), object, metav1.CreateOptions{})
 		e.must(err)
 	}
 	e.Cleanup(e.allow)
@@ -206,14 +207,14 @@ func (e *env) refuse(example map[string]any) {
 }
 
 func (e *env) isRefused() bool {
-	_, err := e.caches(convert.V2).Patch(e.Context(), "cache-0007", types.MergePatchType, []byte(`{"metadata":{"annotations":{"try":"again"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := e.In(convert.V2).Patch(e.Context(), "cache-0007", types.MergePatchType, []byte(`{"metadata":{"annotations":{"try":"again"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	return err != nil
 }
 
 // allow ends what refuse began.
 func (e *env) allow() {
 	for _, resource := range slices.Backward(policies) {
-		_ = e.dynamic.Resource(resource).Delete(e.Context(), "protect-caches", metav1.DeleteOptions{}) // it may be gone already
+		_ = e.Dynamic.Resource(resource).Delete(e.Context(), "protect-caches", metav1.DeleteOptions{}) // it may be gone already
 	}
 	if e.Context().Err() == nil {
 		e.eventually(func() (bool, any) { return !e.isRefused(), nil })
