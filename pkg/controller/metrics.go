@@ -20,6 +20,8 @@ type Metrics struct {
 	writes        *prometheus.CounterVec
 	probes        *prometheus.CounterVec
 	registrations *prometheus.HistogramVec
+	rotations     *prometheus.HistogramVec
+	underWay      rotations
 }
 
 // NewMetrics registers the manager's metrics.
@@ -40,12 +42,16 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "olm_webhook_manager_registration_duration_seconds", Help: "Time from when a webhook was first waited for until it was registered and reachable, by its type.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}, []string{"type"}),
+		rotations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "olm_webhook_manager_rotation_duration_seconds", Help: "Time from when a serving certificate left its stable phase until it was back, by who issues it.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 15),
+		}, []string{"provider"}),
 	}
 	// A rate needs a zero to start from.
 	for _, reason := range probe.Reasons {
 		m.probes.WithLabelValues(string(reason))
 	}
-	registry.MustRegister(m.passes, m.writes, m.probes, m.registrations)
+	registry.MustRegister(m.passes, m.writes, m.probes, m.registrations, m.rotations)
 	return m
 }
 
@@ -61,11 +67,14 @@ func (m *Metrics) observeProbe(found probe.Result) {
 	m.probes.WithLabelValues(string(found.Reason)).Inc()
 }
 
-// observeChange times the registrations that came about between two statuses, which are
-// what a WebhookRollout said and says: a restart of the manager loses none.
-func (m *Metrics) observeChange(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) {
+// observeChange times what came about between two statuses, which are what a
+// WebhookRollout said and says: a restart of the manager loses no registration.
+func (m *Metrics) observeChange(k key, before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) {
 	for _, r := range rollout.Registrations(before, after, now) {
 		m.registrations.WithLabelValues(string(r.Type)).Observe(r.Took.Seconds())
+	}
+	for provider, took := range m.underWay.completed(k, before, after, now) {
+		m.rotations.WithLabelValues(string(provider)).Observe(took.Seconds())
 	}
 }
 

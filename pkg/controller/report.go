@@ -61,7 +61,7 @@ func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1a
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	c.metrics.observeChange(current.Status, status, c.now())
+	c.metrics.observeChange(k, current.Status, status, c.now())
 	for _, e := range rollout.Events(current.Status, status) {
 		c.events.Event(csv, severity(e.Warning), e.Reason, e.Message)
 	}
