@@ -25,7 +25,7 @@ import (
 // imageOf is an image with one layer for each list of files.
 func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 	t.Helper()
-	var image v1.Image = empty.Image
+	image := empty.Image
 	for _, files := range layers {
 		var archive bytes.Buffer
 		w := tar.NewWriter(&archive)

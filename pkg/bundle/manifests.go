@@ -48,6 +48,7 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	own, others := b.namespaceObject(namespace), b.others(namespace)
 	permissions := b.permissions(namespace, group.Spec.TargetNamespaces)
 	subscription, csv := b.subscription(namespace, o.Config), b.installable(b.CSVObject, namespace)
+	dropNulls(csv.Object)
 
 	all := slices.Concat(
 		[]*unstructured.Unstructured{own}, others.definitions, others.accounts, permissions, others.rest,
@@ -167,6 +168,24 @@ func (b *Bundle) installable(o *Object, namespace string) *unstructured.Unstruct
 	}
 	completeSubjects(object, namespace)
 	return object
+}
+
+// dropNulls takes away what is written and left empty: the API server drops it when an object
+// is created, and refuses it when it is applied.
+func dropNulls(in any) {
+	switch value := in.(type) {
+	case map[string]any:
+		for key, field := range value {
+			if field == nil {
+				delete(value, key)
+			}
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range value {
+			dropNulls(item)
+		}
+	}
 }
 
 // completeSubjects says which namespace the accounts of a binding are in, where the author

@@ -28,7 +28,7 @@ func withPermissions(t *testing.T, modes string) *Bundle {
         rules: [{apiGroups: [""], resources: [nodes], verbs: [list]}]
 `).Replace(csvText)
 	b := InspectFS(files(map[string]string{
-		"manifests/csv.yaml":   csv + "  support: ours\n",
+		"manifests/csv.yaml":   csv + "  support: ours\n  keywords:\n",
 		"manifests/role.yaml":  "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: more, creationTimestamp: null}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\nsubjects: [{kind: ServiceAccount, name: shop}, {kind: Group, name: all}]\n",
 		"manifests/a-crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com}\nstatus: {storedVersions: [v1]}\n",
 	}), "test")
@@ -122,8 +122,10 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 		}
 	}
 	spec := find("ClusterServiceVersion")["spec"].(map[string]any)
-	if _, kept := spec["support"]; kept || spec["displayName"] != "Shop" {
-		t.Errorf("an unknown field is kept, or a known one is not: %v", spec)
+	for _, field := range []string{"support", "keywords"} {
+		if _, kept := spec[field]; kept || spec["displayName"] != "Shop" {
+			t.Errorf("an unknown or an empty field is kept, or a known one is not: %v", spec)
+		}
 	}
 	if b.CSVObject.GetNamespace() != "" {
 		t.Error("the bundle itself was changed")

@@ -191,37 +191,31 @@ func portsInConflict(s *subject) []mistake {
 func missingSources(s *subject) []mistake {
 	var all []mistake
 	for _, d := range s.deployments() {
-		report := func(field, kind, name string, optional *bool) {
-			if name == "" || optional != nil && *optional || s.Find(kind, name) != nil || kind == "Secret" && s.serves(d) && name == names.Secret(names.Service(d.Name)) {
-				return
-			}
-			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, kind, name)
-			if s.serviceCA(name) {
-				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", name, d.Name)
-			}
-			all = append(all, s.inCSV(d.path+".spec.template.spec."+field, what, "remove the reference, set optional: true, or add the object to the bundle"))
-		}
-		pod := d.Spec.Template.Spec
-		var displaced []string
-		if s.serves(d) {
-			displaced = install.DisplacedVolumes(pod)
-		}
-		for i, v := range pod.Volumes {
-			if slices.Contains(displaced, v.Name) || !mounted(pod, v.Name) {
+		for _, source := range sources(d.Spec.Template.Spec, s.displaced(d)) {
+			if source.optional || source.name == "" || s.Find(source.kind, source.name) != nil || s.issued(d, source) {
 				continue
 			}
-			field := fmt.Sprintf("volumes[%d]", i)
-			if v.Secret != nil {
-				report(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
-			} else if v.ConfigMap != nil {
-				report(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
+			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, source.kind, source.name)
+			if s.serviceCA(source.name) {
+				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", source.name, d.Name)
 			}
-		}
-		for i, c := range pod.Containers {
-			reportEnvironment(fmt.Sprintf("containers[%d]", i), c, report)
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+source.field, what, "remove the reference, set optional: true, or add the object to the bundle"))
 		}
 	}
 	return all
+}
+
+// displaced are the volumes that make way for the manager's certificate.
+func (s *subject) displaced(d deployment) []string {
+	if !s.serves(d) {
+		return nil
+	}
+	return install.DisplacedVolumes(d.Spec.Template.Spec)
+}
+
+// issued tells the Secret that the manager itself makes for the Deployment.
+func (s *subject) issued(d deployment, source source) bool {
+	return s.serves(d) && source.kind == "Secret" && source.name == names.Secret(names.Service(d.Name))
 }
 
 // serves tells whether webhooks are served by a Deployment: its pods then have the
@@ -235,31 +229,6 @@ func (s *subject) serviceCA(secret string) bool {
 	return slices.ContainsFunc(s.Objects, func(o *bundle.Object) bool {
 		return o.GetKind() == "Service" && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret
 	})
-}
-
-func mounted(pod corev1.PodSpec, volume string) bool {
-	return slices.ContainsFunc(slices.Concat(pod.Containers, pod.InitContainers), func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
-	})
-}
-
-func reportEnvironment(path string, c corev1.Container, report func(field, kind, name string, optional *bool)) {
-	for i, e := range c.Env {
-		field := fmt.Sprintf("%s.env[%d]", path, i)
-		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
-			report(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
-		} else if from != nil && from.ConfigMapKeyRef != nil {
-			report(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
-		}
-	}
-	for i, e := range c.EnvFrom {
-		field := fmt.Sprintf("%s.envFrom[%d]", path, i)
-		if e.SecretRef != nil {
-			report(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
-		} else if e.ConfigMapRef != nil {
-			report(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
-		}
-	}
 }
 
 // accountsOf are the ServiceAccounts that there are once the bundle is installed.

@@ -78,7 +78,9 @@ func convertedDefinitions(s *subject, look func(*apiextensionsv1.CustomResourceD
 func undeclaredConversions(s *subject) []mistake {
 	var declared []string
 	for _, w := range s.webhooks() {
-		declared = append(declared, w.ConversionCRDs...)
+		if w.Type == operatorsv1alpha1.ConversionWebhook {
+			declared = append(declared, w.ConversionCRDs...)
+		}
 	}
 	var all []mistake
 	for _, crd := range s.CRDs() {

@@ -20,7 +20,7 @@ var webhookChecks = []Check{
 		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of whatever type: with two of one name the manager, like
 OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give each its own.`,
 		find: func(s *subject) []mistake {
-			return violations(s, func(w operatorsv1alpha1.WebhookDescription, message string) bool {
+			return violations(s, func(_ operatorsv1alpha1.WebhookDescription, message string) bool {
 				return strings.HasPrefix(message, "CSV contains repeated")
 			}, "generateName")
 		},

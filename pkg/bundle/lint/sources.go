@@ -1,0 +1,68 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// source is a Secret or a ConfigMap that a pod takes something from.
+type source struct {
+	field      string // of the pod's spec
+	kind, name string
+	optional   bool
+}
+
+// sources are those without which a pod does not start, or would not if they were not
+// optional. The volumes that are not wanted count for nothing, nor do those that nobody mounts.
+func sources(pod corev1.PodSpec, unwanted []string) []source {
+	var all []source
+	for i, v := range pod.Volumes {
+		if slices.Contains(unwanted, v.Name) || !mounted(pod, v.Name) {
+			continue
+		}
+		field := fmt.Sprintf("volumes[%d]", i)
+		if s := v.Secret; s != nil {
+			all = append(all, source{field, "Secret", s.SecretName, ptr.Deref(s.Optional, false)})
+		}
+		if c := v.ConfigMap; c != nil {
+			all = append(all, source{field, "ConfigMap", c.Name, ptr.Deref(c.Optional, false)})
+		}
+	}
+	for i, c := range pod.Containers {
+		all = append(all, environment(fmt.Sprintf("containers[%d]", i), c)...)
+	}
+	for i, c := range pod.InitContainers {
+		all = append(all, environment(fmt.Sprintf("initContainers[%d]", i), c)...)
+	}
+	return all
+}
+
+func mounted(pod corev1.PodSpec, volume string) bool {
+	return slices.ContainsFunc(slices.Concat(pod.Containers, pod.InitContainers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
+	})
+}
+
+func environment(path string, c corev1.Container) []source {
+	var all []source
+	for i, e := range c.Env {
+		field := fmt.Sprintf("%s.env[%d]", path, i)
+		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
+			all = append(all, source{field, "Secret", from.SecretKeyRef.Name, ptr.Deref(from.SecretKeyRef.Optional, false)})
+		} else if from != nil && from.ConfigMapKeyRef != nil {
+			all = append(all, source{field, "ConfigMap", from.ConfigMapKeyRef.Name, ptr.Deref(from.ConfigMapKeyRef.Optional, false)})
+		}
+	}
+	for i, e := range c.EnvFrom {
+		field := fmt.Sprintf("%s.envFrom[%d]", path, i)
+		if e.SecretRef != nil {
+			all = append(all, source{field, "Secret", e.SecretRef.Name, ptr.Deref(e.SecretRef.Optional, false)})
+		} else if e.ConfigMapRef != nil {
+			all = append(all, source{field, "ConfigMap", e.ConfigMapRef.Name, ptr.Deref(e.ConfigMapRef.Optional, false)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+// Package bundle holds what pkg/bundle claims about a cluster against a real API server:
+// each finding that foretells a refusal is refused, and rendered manifests are accepted.
+//
+// BUNDLES names a folder with a registry+v1 bundle in NAME/VERSION for each operator, as
+// in test/corpus.
+package bundle
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+var cluster *kube.Cluster
+
+func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+
+// env is the API server, with the definitions of OLM and of this manager.
+type env struct {
+	kube    kubernetes.Interface
+	dynamic dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	crds, err := filepath.Glob("../../manifests/crds/olm/operators*.yaml")
+	must(t, err)
+	must(t, cluster.InstallCRDs(t.Context(), append(crds, "../../manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml", "testdata/monitoring.yaml")...))
+	e := &env{}
+	e.kube, err = kubernetes.NewForConfig(cluster.Config())
+	must(t, err)
+	e.dynamic, err = dynamic.NewForConfig(cluster.Config())
+	must(t, err)
+	e.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(e.kube.Discovery()))
+	return e
+}
+
+// resource is where objects of a kind are written.
+func (e *env) resource(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := e.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		e.mapper.Reset()
+		mapping, err = e.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return e.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	}
+	return e.dynamic.Resource(mapping.Resource), nil
+}
+
+// create writes an object; with dryRun, the API server only says what it would answer.
+func (e *env) create(ctx context.Context, object runtime.Object, dryRun bool) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	resource, err := e.resource(u)
+	if err != nil {
+		return err
+	}
+	options := metav1.CreateOptions{}
+	if dryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	_, err = resource.Create(ctx, u, options)
+	return err
+}
+
+// namespace makes a Namespace, if there is none of that name.
+func (e *env) namespace(t *testing.T, name string) {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion("v1")
+	object.SetKind("Namespace")
+	object.SetName(name)
+	if err := e.create(t.Context(), object, false); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,155 @@
+package bundle
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+)
+
+// proof is a bundle with one mistake, which is found, and what the cluster makes of it.
+type proof struct {
+	code    string
+	example string
+	// edits are texts of the example's files and what takes their place.
+	edits []string
+	claim func(*testing.T, *env, *bundle.Bundle)
+}
+
+const (
+	admission  = "projectpolicy/bundle"
+	conversion = "crdconversion/bundle-v2"
+)
+
+// proofs are of the checks that foretell what a cluster does. What needs a kubelet or
+// the controllers of a cluster, test/e2e proves.
+var proofs = []proof{
+	{"csv-schema", admission, []string{"    sideEffects: None\n", ""}, csvRefused},
+	{"csv-schema", admission, []string{"containerPort: 443", "containerPort: 70000"}, csvRefused},
+	{"csv-api-version", admission, []string{"operators.coreos.com/v1alpha1", "binding.operators.coreos.com/v1alpha1"}, csvRefused},
+	{"wrong-type", admission, []string{"  maturity: alpha", "  maturity: [alpha]"}, csvRefused},
+	{"unknown-field", admission, []string{"  maturity: alpha", "  maturiti: alpha"}, droppedUnlessStrict},
+	{"crd-invalid", conversion, []string{"openAPIV3Schema:", "openAPIV3Schema:\n        x-kubernetes-int-or-string: true"}, definitionRefused},
+	{"crd-v1beta1", conversion, []string{"apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n"}, definitionRefused},
+	{"not-an-object", admission, []string{"apiVersion: policy/v1\n", ""}, nothingToApply},
+
+	{"webhook-name", admission, []string{"generateName: namespaces.projectpolicy.example.com", "generateName: namespaces"}, registrationRefused},
+	{"side-effects", admission, []string{"sideEffects: None", "sideEffects: Some"}, registrationRefused},
+	{"review-version-unknown", admission, []string{"admissionReviewVersions: [v1]", "admissionReviewVersions: [v2]"}, registrationRefused},
+	{"timeout-range", admission, []string{"timeoutSeconds: 5", "timeoutSeconds: 31"}, registrationRefused},
+	{"webhook-path", admission, []string{"webhookPath: /validate-namespaces", "webhookPath: validate-namespaces"}, registrationRefused},
+	{"webhook-path", admission, []string{"webhookPath: /validate-namespaces", "webhookPath: /validate//namespaces"}, registrationRefused},
+	{"webhook-value", admission, []string{"failurePolicy: Fail", "failurePolicy: fail"}, registrationRefused},
+	{"object-selector", admission, []string{"operator: NotIn", "operator: Exists"}, registrationRefused},
+	{"rule-incomplete", admission, []string{"operations: [CREATE, UPDATE]", "operations: []"}, registrationRefused},
+	{"rule-incomplete", admission, []string{"operations: [CREATE, UPDATE]", "operations: [PATCH]"}, registrationRefused},
+	{"rule-incomplete", admission, []string{"operations: [CREATE, UPDATE]", `operations: ["*", CREATE]`}, registrationRefused},
+	{"rule-incomplete", admission, []string{"apiVersions: [v1]", "apiVersions: []"}, registrationRefused},
+	{"rule-incomplete", admission, []string{"scope: Cluster", "scope: Everywhere"}, registrationRefused},
+	{"selector-mismatch", admission, []string{"            matchLabels:\n", "            matchLabels:\n              other: pods\n"}, deploymentRefused},
+	{"ports-in-conflict", admission, []string{"  install:\n", secondWebhook + "  install:\n"}, serviceRefused},
+
+	{"forbidden-rule", admission, []string{`apiGroups: [""]`, `apiGroups: ["*"]`}, managerFails},
+	{"repeated-webhook-name", admission, []string{"  install:\n", strings.ReplaceAll(secondWebhook, "second.", "namespaces.") + "  install:\n"}, managerFails},
+	{"conversion-refused", conversion, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, managerFails},
+	{"unknown-deployment", admission, []string{"deploymentName: projectpolicy-webhook", "deploymentName: nobody"}, managerWaits},
+	{"conversion-crd", conversion, []string{"kind: CustomResourceDefinition", "kind: ConfigMap", "apiextensions.k8s.io/v1\n", "v1\n"}, managerWaits},
+
+	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n", ""}, neverCalled},
+	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", "resources: [namespaces, persistentvolumes]"}, calledOutsideItsScope},
+	{"self-deadlock", admission, []string{"resources: [namespaces]", "resources: [pods]", "scope: Cluster", "scope: Namespaced"}, refusesItsOwnPods},
+	{"conversion-of-one-version", conversion, nil, neverConverts},
+	{"conversion-undeclared", conversion, []string{"  - type: ConversionWebhook\n", "  - type: ValidatingAdmissionWebhook\n"}, cannotBeRead},
+}
+
+// secondWebhook is one more description, of the same port and another target.
+const secondWebhook = `  - type: ValidatingAdmissionWebhook
+    generateName: second.projectpolicy.example.com
+    deploymentName: projectpolicy-webhook
+    containerPort: 443
+    targetPort: 8081
+    sideEffects: None
+    admissionReviewVersions: [v1]
+`
+
+// provedElsewhere are the checks whose claims need more than an API server.
+var provedElsewhere = map[string]string{
+	"unnamed-port":            "test/e2e: TestBundleFindings",
+	"missing-service-account": "test/e2e: TestBundleFindings",
+	"missing-secret":          "test/e2e: TestBundleFindings",
+	// About files, which pkg/bundle reads; no cluster ever sees them.
+	"not-a-bundle": "pkg/bundle", "too-big": "pkg/bundle", "broken-file": "pkg/bundle", "no-csv": "pkg/bundle", "several-csvs": "pkg/bundle",
+	"repeated-field": "pkg/bundle", "several-objects": "pkg/bundle", "stray-file": "pkg/bundle",
+}
+
+func TestEveryClaimIsProved(t *testing.T) {
+	for _, c := range lint.Checks() {
+		foretells := c.Basis != lint.Policy && c.Basis != lint.Library
+		proved := slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code }) || provedElsewhere[c.Code] != ""
+		if foretells != proved {
+			t.Errorf("%s (%s): it foretells what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
+		}
+	}
+}
+
+func TestProofs(t *testing.T) {
+	e := newEnv(t)
+	e.manage(t)
+	for _, p := range proofs {
+		t.Run(p.code, func(t *testing.T) {
+			b := edited(t, p)
+			found := slices.ContainsFunc(lint.Run(b).Findings, func(f lint.Finding) bool { return f.Code == p.code })
+			if p.edits != nil && !found {
+				t.Errorf("%s is not found", p.code)
+			}
+			p.claim(t, e, b)
+		})
+	}
+}
+
+// TestTheExamplesAreAccepted: what refuses the broken bundles takes the whole ones.
+func TestTheExamplesAreAccepted(t *testing.T) {
+	e := newEnv(t)
+	b := edited(t, proof{example: admission})
+	e.namespace(t, testNamespace)
+	for what, err := range map[string]error{
+		"ClusterServiceVersion": e.createCSV(t, b, true), "registration": e.register(t, b, "whole", nil, true),
+		"Deployment": e.createDeployment(t, b), "definition": e.createDefinition(t, edited(t, proof{example: conversion})),
+	} {
+		if err != nil {
+			t.Errorf("the %s is refused: %v", what, err)
+		}
+	}
+}
+
+// edited is the example with its edits.
+func edited(t *testing.T, p proof) *bundle.Bundle {
+	t.Helper()
+	source := os.DirFS("../../examples/" + p.example)
+	fsys, applied := fstest.MapFS{}, map[string]bool{}
+	must(t, fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(source, name)
+		changed := string(text)
+		for i := 0; i+1 < len(p.edits); i += 2 {
+			if strings.Contains(changed, p.edits[i]) {
+				changed, applied[p.edits[i]] = strings.Replace(changed, p.edits[i], p.edits[i+1], 1), true
+			}
+		}
+		fsys[name] = &fstest.MapFile{Data: []byte(changed)}
+		return err
+	}))
+	for i := 0; i < len(p.edits); i += 2 {
+		if !applied[p.edits[i]] {
+			t.Fatalf("%q is nowhere in %s", p.edits[i], p.example)
+		}
+	}
+	return bundle.InspectFS(fsys, "test")
+}
