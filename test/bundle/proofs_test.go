@@ -56,6 +56,7 @@ var proofs = []proof{
 
 	{"forbidden-rule", admission, []string{`apiGroups: [""]`, `apiGroups: ["*"]`}, managerFails},
 	{"repeated-webhook-name", admission, []string{"  install:\n", strings.ReplaceAll(secondWebhook, "second.", "namespaces.") + "  install:\n"}, managerFails},
+	{"match-conditions", admission, []string{"    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm-webhook-manager.io/match-conditions: '{'\n"}, managerFails},
 	{"conversion-refused", conversion, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, managerFails},
 	{"unknown-deployment", admission, []string{"deploymentName: projectpolicy-webhook", "deploymentName: nobody"}, managerWaits},
 	{"conversion-crd", conversion, []string{"kind: CustomResourceDefinition", "kind: ConfigMap", "apiextensions.k8s.io/v1\n", "v1\n"}, managerWaits},
@@ -79,9 +80,9 @@ const secondWebhook = `  - type: ValidatingAdmissionWebhook
 
 // provedElsewhere are the checks whose claims need more than an API server.
 var provedElsewhere = map[string]string{
-	"unnamed-port":            "test/e2e: TestBundleFindings",
-	"missing-service-account": "test/e2e: TestBundleFindings",
-	"missing-secret":          "test/e2e: TestBundleFindings",
+	"unnamed-port":            "test/e2e: TestNeverRegistered",
+	"missing-service-account": "test/e2e: TestNeverRegistered",
+	"missing-secret":          "test/e2e: TestNeverRegistered",
 	// About files, which pkg/bundle reads; no cluster ever sees them.
 	"not-a-bundle": "pkg/bundle", "too-big": "pkg/bundle", "broken-file": "pkg/bundle", "no-csv": "pkg/bundle", "several-csvs": "pkg/bundle",
 	"repeated-field": "pkg/bundle", "several-objects": "pkg/bundle", "stray-file": "pkg/bundle",

@@ -61,6 +61,14 @@ func TestNeverRegistered(t *testing.T) {
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says: []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
 		},
+		"a Secret that does not exist": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}})
+				pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})
+			},
+			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			says: []string{"container hook is being created", "kubectl -n", "describe pod"},
+		},
 		"a deploymentName that no Deployment has": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 				csv.Spec.WebhookDefinitions[0].DeploymentName = "other"

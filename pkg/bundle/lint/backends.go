@@ -32,7 +32,10 @@ empty caBundle and a Service that does not exist, so that every call fails; the 
 						return w.path + ".deploymentName"
 					}
 				}
-				return "spec.install.spec.deployments"
+				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
+					return "spec.install.spec.deployments" // two of them have one name
+				}
+				return ""
 			})
 		},
 	},

@@ -95,12 +95,14 @@ func undeclaredConversions(s *subject) []mistake {
 	return all
 }
 
-// unmet are the requirements of a kind that the bundle itself does not meet.
+// unmet are the requirements of a kind that the bundle itself does not meet. The path is
+// empty for what somebody else has to bring.
 func unmet(s *subject, kind string, path func(name string) string) []mistake {
 	var all []mistake
+	unmet := []operatorsv1alpha1.StatusReason{operatorsv1alpha1.RequirementStatusReasonNotPresent, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied}
 	for _, r := range s.verdict.Requirements {
-		if r.Kind == kind && r.Status != operatorsv1alpha1.RequirementStatusReasonPresent {
-			all = append(all, s.inCSV(path(r.Name), fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message), ""))
+		if field := path(r.Name); r.Kind == kind && field != "" && slices.Contains(unmet, r.Status) {
+			all = append(all, s.inCSV(field, fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message), ""))
 		}
 	}
 	return all

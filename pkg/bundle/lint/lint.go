@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/operator-framework/api/pkg/manifests"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -130,7 +132,14 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 
 // verdict is what the manager would say once all is there that an installer brings.
 func verdict(b *bundle.Bundle) install.Verdict {
-	facts := install.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: definitionsOf(b)}
+	facts := install.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+	for name, crd := range definitionsOf(b) {
+		crd = crd.DeepCopy()
+		for _, condition := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {
+			crd.Status.Conditions = append(crd.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: condition, Status: apiextensionsv1.ConditionTrue})
+		}
+		facts.CRDs[name] = crd
+	}
 	return install.Check(facts)
 }
 

@@ -128,6 +128,9 @@ var breakages = []breakage{
 	{"a timeout beyond the bounds", admission, func(f files) { f.webhook()["timeoutSeconds"] = 31 }, []string{"timeout-range"}},
 	{"a long timeout", admission, func(f files) { f.webhook()["timeoutSeconds"] = 30 }, []string{"long-timeout"}},
 	{"a relative path", "", func(f files) { f.webhook()["webhookPath"] = "validate" }, []string{"webhook-path"}},
+	{"conditions of a webhook that there is not", "", func(f files) {
+		f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = `{"nobody.example.com": [{"name": "a", "expression": "true"}]}`
+	}, []string{"match-conditions"}},
 	{"a policy in lower case", admission, func(f files) { f.webhook()["failurePolicy"] = "fail" }, []string{"webhook-value"}},
 	{"a selector that is none", admission, func(f files) {
 		f.webhook()["objectSelector"] = map[string]any{"matchExpressions": list(map[string]any{"key": "a", "operator": "In"})}
@@ -145,7 +148,7 @@ var breakages = []breakage{
 	}, []string{"scope-escapes"}},
 	{"a conversion for one namespace", conversion, func(f files) { f.modes("AllNamespaces", "OwnNamespace") }, []string{"conversion-refused"}},
 	{"a conversion of nothing", conversion, func(f files) { delete(f.webhook(), "conversionCRDs") }, []string{"conversion-refused", "conversion-undeclared"}},
-	{"a conversion of what is not owned", conversion, func(f files) { f.webhook()["conversionCRDs"] = list("others.example.com") }, []string{"conversion-refused", "conversion-crd"}},
+	{"a conversion of what is not owned", conversion, func(f files) { f.webhook()["conversionCRDs"] = list("others.example.com") }, []string{"conversion-refused"}},
 	{"a conversion of what is not there", conversion, func(f files) { f.remove("CustomResourceDefinition") }, []string{"conversion-crd", "olm-bundle"}},
 	{"a conversion of one version", conversion, func(f files) {
 		spec := f.of("CustomResourceDefinition")["spec"].(map[string]any)

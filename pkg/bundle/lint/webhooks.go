@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // webhookChecks are about the descriptions by themselves: what no API server would
@@ -117,6 +119,12 @@ refuses the registration.`,
 		}),
 	},
 	{
+		Code: "match-conditions", Level: Error, Basis: Refused,
+		Explain: `A description has no matchConditions; the annotation olm-webhook-manager.io/match-conditions of the ClusterServiceVersion adds them. It cannot be read, or names a
+webhook that there is not, or a condition twice: the ClusterServiceVersion is Failed/InvalidWebhookDescription.`,
+		find: matchConditions,
+	},
+	{
 		Code: "webhook-value", Level: Error, Basis: Rejected,
 		Explain: `failurePolicy is Fail or Ignore, matchPolicy Exact or Equivalent, reinvocationPolicy Never or IfNeeded, with that spelling. The definition of
 ClusterServiceVersions takes any text there; the API server refuses the registration.`,
@@ -135,8 +143,19 @@ func shown[T ~string](value *T) string {
 func violations(s *subject, wanted func(operatorsv1alpha1.WebhookDescription, string) bool, field string) []mistake {
 	var all []mistake
 	for _, v := range s.verdict.Violations {
-		if wanted(s.CSV.Spec.WebhookDefinitions[v.Webhook], v.Message) {
+		if v.Webhook >= 0 && wanted(s.CSV.Spec.WebhookDefinitions[v.Webhook], v.Message) {
 			all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, ""))
+		}
+	}
+	return all
+}
+
+// matchConditions are the manager's own words about the annotation.
+func matchConditions(s *subject) []mistake {
+	var all []mistake
+	for _, v := range s.verdict.Violations {
+		if strings.HasPrefix(v.Message, "annotation "+vocabulary.AnnotationMatchConditions) {
+			all = append(all, s.inCSV("metadata.annotations["+vocabulary.AnnotationMatchConditions+"]", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, ""))
 		}
 	}
 	return all
