@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"strings"
@@ -35,6 +36,9 @@ type Facts struct {
 	// RestartCosts says why a restart of the Deployment's pods makes calls fail; empty when
 	// it need not.
 	RestartCosts string
+
+	// Occupied says who else writes the Secret, in a sentence with a way out; empty for nobody.
+	Occupied string
 
 	// Live is set when Secret and Registered were read from the API server, in this pass.
 	Live bool
@@ -148,7 +152,7 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 		f.Issuer = managerv1alpha1.ProviderManager
 	}
 	m := &machine{Facts: f, policy: p, now: now}
-	if problem := foreign(f.Secret); problem != "" {
+	if problem := cmp.Or(f.Occupied, foreign(f.Secret)); problem != "" {
 		return m.keepHandsOff(problem)
 	}
 	m.state = read(f, now)

@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -38,6 +39,9 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		c.logWrite(k, step)
 		if secret, ok := written.(*corev1.Secret); ok {
 			s.secrets[secret.Name] = secret
+		}
+		if _, told := written.(*unstructured.Unstructured); told {
+			continue // in a cache of its own: at worst the same is told once more
 		}
 		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
 		if step.Repairs(s.status, s.observed.Contests) {
@@ -81,6 +85,8 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 		return answer(c.convert(ctx, step.Live, o))
 	case *corev1.Pod:
 		return answer(c.nudge(ctx, o))
+	case *unstructured.Unstructured:
+		return answer(c.tell(ctx, step, o))
 	default:
 		return nil, nil, fmt.Errorf("no way to write a %T", o)
 	}

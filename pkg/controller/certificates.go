@@ -16,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -26,22 +27,37 @@ type certificate struct {
 	trust  install.Trust
 	write  *corev1.Secret // as it is to be; nil when it is so
 	nudge  []*corev1.Pod
-	again  time.Time // when to look again at what cannot be watched
+	tell   []rollout.Step // what its issuer is to be told
+	again  time.Time      // when to look again at what cannot be watched
 }
 
 // certificate decides about the serving certificate of one Deployment. What the
 // decision lacks is found out, and it is made again.
 func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment string, now time.Time) (certificate, error) {
+	if s.choice().Provider == managerv1alpha1.ProviderNone {
+		return c.delegated(ctx, s, deployment)
+	}
 	facts, err := c.certificateFacts(ctx, s, deployment)
 	if err != nil {
 		return certificate{}, err
+	}
+	if facts.Occupied, err = c.occupied(ctx, facts.Secret); err != nil {
+		return certificate{}, err
+	}
+	issuance, err := c.issuance(ctx, s, deployment)
+	if err != nil {
+		return certificate{}, err
+	}
+	facts.Issuer, facts.Issued = issuance.provider, issuance.generation()
+	if len(issuance.names) > 0 {
+		facts.Names = issuance.names
 	}
 	var pods map[string]*corev1.Pod
 	for {
 		decision := c.judge(s, facts, now)
 		switch decision.Need {
 		case certs.NeedNothing:
-			return c.certificateOf(s, deployment, facts, decision, pods), nil
+			return issuance.explain(c.certificateOf(s, deployment, facts, decision, pods)), nil
 		case certs.NeedIssued:
 			facts.Issued, err = s.mint(deployment, *decision.Mint)
 		case certs.NeedRotating:
@@ -113,7 +129,7 @@ func (c *Controller) policy(s *snapshot) (certs.Policy, string) {
 func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.Facts, d certs.Decision, pods map[string]*corev1.Pod) certificate {
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
-			Provider: managerv1alpha1.ProviderManager, Phase: d.Phase, Secret: facts.Blank.Name,
+			Provider: facts.Issuer, Phase: d.Phase, Secret: facts.Blank.Name,
 			Endpoints: d.Endpoints, NextLook: instant(d.Next),
 		},
 		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
@@ -123,6 +139,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 	_, unwise := c.policy(s)
 	result.status.Message = joined(d.Problem, d.Message, unwise)
 	if serving := d.Serving; serving != nil {
+		result.status.Provider = serving.Issuer
 		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
 		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
 		result.status.RotatesAt = instant(serving.RenewAt)
@@ -163,6 +180,7 @@ func startedFor(s *snapshot, deployment string, d certs.Decision) (caHash, gener
 func owned(write, there *corev1.Secret, s *snapshot) *corev1.Secret {
 	if write != nil {
 		install.Own(write, s.csv)
+		issuers.Disown(write)
 		return write
 	}
 	if there == nil || s.mayClaim(there) != "" || !install.Managed(there) {

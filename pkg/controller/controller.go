@@ -11,6 +11,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -46,6 +47,7 @@ type Clients struct {
 	Extensions apiextensions.Interface
 	Metadata   metadata.Interface
 	Aggregator aggregator.Interface
+	Dynamic    dynamic.Interface
 }
 
 // NewClients are the clients of one configuration.
@@ -71,7 +73,11 @@ func NewClients(config *rest.Config) (Clients, error) {
 		return Clients{}, err
 	}
 	apis, err := aggregator.NewForConfig(config)
-	return Clients{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects, Aggregator: apis}, err
+	if err != nil {
+		return Clients{}, err
+	}
+	foreign, err := dynamic.NewForConfig(config)
+	return Clients{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects, Aggregator: apis, Dynamic: foreign}, err
 }
 
 // Controller is the whole manager: one queue, one worker function, one pass per key.
@@ -79,6 +85,7 @@ type Controller struct {
 	Options
 	Clients
 	caches  caches
+	foreign *onDemand // what other issuers look after
 	queue   workqueue.TypedRateLimitingInterface[key]
 	events  record.EventRecorder
 	log     *logrus.Entry
@@ -108,6 +115,7 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		served:  newServed(clients.Kube.Discovery()),
 	}
 	metrics.registry.MustRegister(statusCollector{c.managedRollouts})
+	c.foreign = newOnDemand(clients.Dynamic, c.foreignChanged)
 	return c, c.watch()
 }
 
@@ -119,6 +127,7 @@ func (c *Controller) Fill(ctx context.Context) error {
 		return err
 	}
 	c.caches.start(ctx)
+	c.foreign.live(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.synced()...) {
 		return errors.New("told to stop before the caches were filled")
 	}

@@ -22,6 +22,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Config:   s.config,
 		Observed: s.observed,
 		Previous: s.status,
+		Provider: s.choice().Provider,
 	}
 	if in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits() {
 		return rollout.Next(in, now), nil
@@ -45,6 +46,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		in.Certificates[spec.Name] = certificate.status
 		rendering.Trust[spec.Name] = certificate.trust
 		in.Secrets[spec.Name] = certificate.write
+		in.Issuance = append(in.Issuance, certificate.tell...)
 		in.Nudges = append(in.Nudges, certificate.nudge...)
 		again = sooner(again, certificate.again)
 	}

@@ -13,12 +13,16 @@ import (
 // dial asks endpoints whether they serve with a certificate that the registration
 // will trust, and adds their answers to the snapshot.
 func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.Endpoint) {
-	byDeployment := map[string][]rollout.Endpoint{}
+	type trusted struct{ deployment, trust string }
+	alike := map[trusted][]rollout.Endpoint{}
 	for _, e := range endpoints {
-		byDeployment[e.Deployment] = append(byDeployment[e.Deployment], e)
+		alike[trusted{e.Deployment, e.Trust}] = append(alike[trusted{e.Deployment, e.Trust}], e)
 	}
-	for deployment, some := range byDeployment {
-		trust := c.trustOf(s, deployment)
+	for by, some := range alike {
+		trust := []byte(by.trust)
+		if by.trust == "" {
+			trust = c.trustOf(s, by.deployment)
+		}
 		if c.Probe == ProbeAPIServer {
 			c.throughAPIServer(ctx, s, some, trust)
 			continue

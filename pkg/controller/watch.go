@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
@@ -13,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -96,6 +98,9 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 // of its group, and to those that convert it.
 func (c *Controller) crdChanged(before, after rollout.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
+	if crd.Name == issuers.CertificatesCRD {
+		c.lookAtAllCSVs()
+	}
 	for _, csv := range c.caches.csvs.by(byCRD, crd.Name) {
 		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
 	}
@@ -107,6 +112,22 @@ func (c *Controller) crdChanged(before, after rollout.Object) {
 		if owned := c.caches.services.get(namespace, service); owned != nil {
 			c.ownersChanged(nil, owned)
 		}
+	}
+}
+
+// foreignChanged is about what issuers look after: their owner waits for it, or, where
+// it is the administrator's, anybody may.
+func (c *Controller) foreignChanged(before, after rollout.Object) {
+	if len(ownersOf(present(before, after)[0])) > 0 {
+		c.ownersChanged(before, after)
+	} else if present(before, after)[0].(*unstructured.Unstructured).GetKind() != "ConfigMap" {
+		c.lookAtAllCSVs()
+	}
+}
+
+func (c *Controller) lookAtAllCSVs() {
+	for _, csv := range c.caches.csvs.all() {
+		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
 	}
 }
 

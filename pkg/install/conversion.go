@@ -16,6 +16,8 @@ type Conversion struct {
 	Spec apiextensionsv1.CustomResourceConversion
 	// Generation is the number of the newest certificate generation that it trusts.
 	Generation int64
+	// Delegated is set when the caBundle is the administrator's.
+	Delegated bool
 	// Annotations are those of the Subscription's config.
 	Annotations map[string]string
 }
@@ -26,16 +28,17 @@ func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) [
 	if d.WebhookPath != nil {
 		path = *d.WebhookPath
 	}
+	trust := in.Trust[d.DeploymentName]
 	var all []Conversion
 	for _, crd := range d.ConversionCRDs {
-		all = append(all, Conversion{CRD: crd, Generation: in.Trust[d.DeploymentName].Generation, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
+		all = append(all, Conversion{CRD: crd, Generation: trust.Generation, Delegated: trust.Delegated, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{
 				ClientConfig: &apiextensionsv1.WebhookClientConfig{
 					Service: &apiextensionsv1.ServiceReference{
 						Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Path: &path, Port: &port,
 					},
-					CABundle: in.Trust[d.DeploymentName].CABundle,
+					CABundle: trust.CABundle,
 				},
 				ConversionReviewVersions: d.AdmissionReviewVersions,
 			},

@@ -57,6 +57,12 @@ type Trust struct {
 	// RestartedFor is the number of the generation for which the pods are restarted,
 	// because they do not take it up by themselves; empty when they never were.
 	RestartedFor string
+	// Delegated is set when certificates and caBundles are the administrator's: derived
+	// objects bear the annotations of his config, and what is injected stays. CABundle is
+	// then what came with the certificate, for want of anything that was injected.
+	Delegated bool
+	// ServiceAnnotations are those by which the Service asks for its certificate.
+	ServiceAnnotations map[string]string
 }
 
 // Identity tells the registrations of one ClusterServiceVersion apart.
@@ -91,6 +97,8 @@ type Deployment struct {
 // Conversions.
 type Webhook struct {
 	Description operatorsv1alpha1.WebhookDescription
+	// Delegated is set when its caBundle is the administrator's.
+	Delegated bool
 	// Port is the Service's port that the webhook is called on.
 	Port       int32
 	Validating *admissionregistrationv1.ValidatingWebhookConfiguration

@@ -35,6 +35,9 @@ func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployme
 func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports portTable) *corev1.Service {
 	meta := OwnedMeta(in.CSV, in.Services[spec.Name])
 	meta.Annotations = in.Config.Propagated()
+	if asking := in.Trust[spec.Name].ServiceAnnotations; len(asking) > 0 {
+		meta.Annotations = merged(meta.Annotations, asking)
+	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: meta,

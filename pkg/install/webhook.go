@@ -16,7 +16,7 @@ import (
 // default that the API server would set written out, so that whatever else the
 // live object shows was put there by somebody else.
 func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
-	w := Webhook{Description: d, Port: port, Interception: InterceptionOf(in, d)}
+	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: InterceptionOf(in, d)}
 	switch d.Type {
 	case operatorsv1alpha1.ValidatingAdmissionWebhook:
 		w.Validating = &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -73,6 +73,10 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 	if !exists {
 		name = names.WebhookConfiguration(d.GenerateName, in.CSV.Namespace, in.CSV.Name, string(d.Type))
 	}
+	annotations := in.Config.Propagated()
+	if trust := in.Trust[d.DeploymentName]; !trust.Delegated {
+		annotations = merged(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+	}
 	return metav1.ObjectMeta{
 		Name:         name,
 		GenerateName: d.GenerateName + "-",
@@ -80,9 +84,7 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 			vocabulary.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
 			vocabulary.LabelWebhookHash:         hashOf(d),
 		}),
-		Annotations: merged(in.Config.Propagated(), map[string]string{
-			vocabulary.AnnotationGeneration: strconv.FormatInt(in.Trust[d.DeploymentName].Generation, 10),
-		}),
+		Annotations: annotations,
 	}
 }
 
@@ -94,8 +96,16 @@ func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) 
 			Path:      d.WebhookPath,
 			Port:      &port,
 		},
-		CABundle: in.Trust[d.DeploymentName].CABundle,
+		CABundle: caBundle(in.Trust[d.DeploymentName]),
 	}
+}
+
+// caBundle is none where somebody else injects it.
+func caBundle(trust Trust) []byte {
+	if trust.Delegated {
+		return nil
+	}
+	return trust.CABundle
 }
 
 func rules(d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.RuleWithOperations {

@@ -65,7 +65,8 @@ func converted(live *apiextensionsv1.CustomResourceDefinition, c install.Convers
 func (p *planner) wantConversions(conversions []install.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
-		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) && annotated(live, c) || trustedGeneration(live, c) > c.Generation {
+		c = delegated(c, live)
+		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) && annotated(live, c) || !c.Delegated && trustedGeneration(live, c) > c.Generation {
 			continue
 		}
 		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
@@ -91,7 +92,10 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &c.Spec},
 	}
 	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
-		desired.Annotations = map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(c.Generation, 10)}
+		desired.Annotations = map[string]string{}
+		if !c.Delegated {
+			desired.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(c.Generation, 10)
+		}
 		propagate(desired, c)
 	}
 	return Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}

@@ -25,6 +25,10 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	if service == nil {
 		return nil, "ServiceMissing", fmt.Sprintf("service %s is being created", d.Service.Name)
 	}
+	trust := ""
+	if w.Delegated {
+		trust = p.injectedInto(w)
+	}
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
 	portName := strconv.Itoa(int(w.Port))
 	namedPort := false
@@ -39,7 +43,7 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 				continue
 			}
 			for _, address := range e.Addresses {
-				all = append(all, Endpoint{Address: hostPort(address, port), ServerName: server, What: whatIs(e, address), Deployment: d.Object.Name, Service: service.Name, Port: w.Port})
+				all = append(all, Endpoint{Address: hostPort(address, port), ServerName: server, What: whatIs(e, address), Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust})
 			}
 		}
 	}
@@ -50,7 +54,7 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	slices.SortFunc(all, func(a, b Endpoint) int { return cmp.Compare(a.Address, b.Address) })
 	if ip := service.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
 		all = append(all, Endpoint{
-			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Virtual: true,
+			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust, Virtual: true,
 			What: fmt.Sprintf("service %s/%s", service.Namespace, service.Name),
 		})
 	}

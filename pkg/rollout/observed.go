@@ -76,6 +76,10 @@ type Input struct {
 	// Secrets are those to write, by Deployment. What is registered, and what is mounted,
 	// relies on them.
 	Secrets map[string]*corev1.Secret
+	// Provider issues the serving certificates.
+	Provider managerv1alpha1.CertificateProvider
+	// Issuance is what it is to be told.
+	Issuance []Step
 	// Nudges are the pods whose kubelets are to be made to look at their volumes.
 	Nudges   []*corev1.Pod
 	Observed Observed
@@ -121,6 +125,7 @@ type Endpoint struct {
 	ServerName string // in the certificate
 	What       string // "pod ns/name", "service ns/name": for messages
 	Deployment string // whose trust applies
+	Trust      string // that applies instead, PEM, where it is injected
 	Service    string // that leads to it
 	Port       int32  // of the Service
 	Virtual    bool   // it is the Service's own address: nobody listens there

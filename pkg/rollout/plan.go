@@ -85,6 +85,9 @@ func (p *planner) install() {
 		p.unregisterStale()
 		p.unconvertStale()
 	}
+	for _, step := range p.Issuance {
+		p.take(step)
+	}
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {

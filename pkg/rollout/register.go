@@ -24,6 +24,9 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
 		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
 	}
+	if w.Delegated {
+		return p.delegate(d, w, backend)
+	}
 	if live == nil {
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
 			return p.remembering(waiting(w, reason, message))
@@ -78,6 +81,9 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 
 // obstacle is the first thing that keeps a webhook from being registered.
 func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
+	if w.Delegated {
+		return p.delegatedObstacle(d, w, backend)
+	}
 	certificate := p.Certificates[d.Object.Name]
 	switch {
 	case certificate.CAFingerprint == "" && certificate.Message != "":

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ const refusalPause = time.Minute
 func (p *planner) report() {
 	status := managerv1alpha1.WebhookRolloutStatus{
 		ObservedGeneration: p.CSV.Generation,
-		Provider:           managerv1alpha1.ProviderManager,
+		Provider:           cmp.Or(p.Provider, managerv1alpha1.ProviderManager),
 		Conditions:         slices.Clone(p.Previous.Conditions),
 	}
 	declared, reachable := 0, 0

@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -62,6 +63,9 @@ func KeyOf(o Object) string {
 func kindOf(o Object) string {
 	if _, crd := o.(*apiextensionsv1.CustomResourceDefinition); crd {
 		return "CustomResourceDefinition"
+	}
+	if foreign, ok := o.(*unstructured.Unstructured); ok {
+		return foreign.GetKind()
 	}
 	kinds, _, err := scheme.Scheme.ObjectKinds(o)
 	if err != nil {
@@ -186,7 +190,9 @@ func asSeen(desired, live Object) Object {
 // a field that another client added stays under apply.
 func applyFallsShort(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
-	return deployment || len(exclusive(desired)) > 0 && len(drift.Strays) > 0
+	return deployment || slices.ContainsFunc(drift.Strays, func(stray string) bool {
+		return slices.ContainsFunc(exclusive(desired), func(part string) bool { return strings.HasPrefix("."+stray, part) })
+	})
 }
 
 // lookUp finds an object by name; nil when it is absent.

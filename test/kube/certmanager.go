@@ -15,43 +15,44 @@ import (
 // StartCertManager installs cert-manager's CustomResourceDefinitions and runs its
 // controllers and its cainjector, of its own packages (see test/certmanager), as the
 // cluster's administrator. The first time on a machine it builds them, which takes some
-// minutes. The returned function stops it; its definitions stay.
-func (c *Cluster) StartCertManager(ctx context.Context) (stop func() error, err error) {
+// minutes. It ends with the cluster's Stop; its definitions stay.
+func (c *Cluster) StartCertManager(ctx context.Context) error {
 	module, err := moduleBeside("certmanager")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	program, err := buildCertManager(ctx, module)
 	if err != nil {
-		return nil, fmt.Errorf("build cert-manager with go build -C %s: %w", module, err)
+		return fmt.Errorf("build cert-manager with go build -C %s: %w", module, err)
 	}
 	source, err := goOutput(ctx, module, "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	definitions, err := filepath.Glob(filepath.Join(source, "deploy", "crds", "cert-manager.io_*.yaml"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.InstallCRDs(ctx, definitions...); err != nil {
-		return nil, err
+		return err
 	}
 	log, err := os.CreateTemp("", "cert-manager-*.log")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := log.Close(); err != nil {
-		return nil, err
+		return err
 	}
 	p, err := startProcess(program, log.Name(), []string{c.Kubeconfig})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return func() error {
+	c.atStop = append(c.atStop, func() error {
 		ended := p.endError() // it has no reason to end by itself
 		p.kill()
 		return errors.Join(ended, os.Remove(log.Name()))
-	}, nil
+	})
+	return nil
 }
 
 // buildCertManager returns the program, which is kept by all that it is made from.

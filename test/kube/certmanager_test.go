@@ -14,10 +14,9 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// cert-manager issues what a test asks for, and is gone when it is told to stop.
+// cert-manager issues what a test asks for.
 func TestCertManager(t *testing.T) {
-	stop, err := cluster.StartCertManager(t.Context())
-	if err != nil {
+	if err := cluster.StartCertManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	client, err := dynamic.NewForConfig(cluster.Config())
@@ -49,8 +48,5 @@ func TestCertManager(t *testing.T) {
 	})
 	if err != nil {
 		t.Errorf("no certificate is issued: %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,6 +33,7 @@ type Cluster struct {
 
 	config *rest.Config
 	server *server // nil if the cluster is not the package's own
+	atStop []func() error
 }
 
 // Config returns a new copy of what makes a client the cluster's administrator. It does
@@ -97,8 +99,12 @@ func use(paths string) (*Cluster, error) {
 // Stop ends the API server and removes its files. A cluster that is not the package's
 // own stays as it is.
 func (c *Cluster) Stop() error {
-	if c.server == nil {
-		return nil
+	var errs []error
+	for _, stop := range c.atStop {
+		errs = append(errs, stop())
 	}
-	return c.server.stop()
+	if c.server != nil {
+		errs = append(errs, c.server.stop())
+	}
+	return errors.Join(errs...)
 }

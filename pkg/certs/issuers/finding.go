@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/pem"
 	"fmt"
+	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -39,6 +42,31 @@ func pair(secret *corev1.Secret) *Published {
 		return nil
 	}
 	return p
+}
+
+// IssuedBy is who issued what is in a Secret; empty for nobody of those.
+func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
+	if CertificateOf(secret) != "" {
+		return managerv1alpha1.ProviderCertManager
+	}
+	if secret.Annotations["service.beta.openshift.io/originating-service-name"] != "" {
+		return managerv1alpha1.ProviderServiceCA
+	}
+	return ""
+}
+
+// CertificateOf is the Certificate of cert-manager that a Secret was issued for.
+func CertificateOf(secret *corev1.Secret) string {
+	return secret.Annotations["cert-manager.io/certificate-name"]
+}
+
+// Disown takes the marks of cert-manager off a Secret that it does not write any more.
+func Disown(secret *corev1.Secret) {
+	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
+		maps.DeleteFunc(marks, func(mark, _ string) bool {
+			return strings.HasPrefix(mark, certManagerGroup+"/") || strings.HasSuffix(mark, "."+certManagerGroup+"/fao")
+		})
+	}
 }
 
 // hasCertificate tells whether PEM text holds any certificate.

@@ -22,12 +22,9 @@ func ServiceCABundle(service string, meta metav1.ObjectMeta) *corev1.ConfigMap {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta}
 }
 
-// ServiceCANames are the names that service-ca puts into a certificate. The short one
-// that the manager puts into its own is not among them, and no API server asks for it.
-func ServiceCANames(service, namespace string) []string {
-	name := service + "." + namespace + ".svc"
-	return []string{name, name + ".cluster.local"}
-}
+// CalledName is the name that API servers ask for, and the one that any issuer has to put
+// into a certificate: service-ca leaves out the short one that the manager puts into its own.
+func CalledName(service, namespace string) string { return service + "." + namespace + ".svc" }
 
 // ServiceCAFacts are what the cluster shows. What is absent is nil.
 type ServiceCAFacts struct {

@@ -1,0 +1,34 @@
+package certs
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Seen is what a Secret that is none of the manager's business shows.
+type Seen struct {
+	NotBefore, NotAfter time.Time
+	// CA is what came with the certificate, PEM; empty when nothing did.
+	CA []byte
+	// CAFingerprint is the hex SHA-256 of its DER form.
+	CAFingerprint string
+}
+
+// Look reads a serving certificate without judging it; nil where there is none.
+func Look(secret *corev1.Secret) *Seen {
+	if secret == nil {
+		return nil
+	}
+	chain := parse(secret.Data[corev1.TLSCertKey])
+	if len(chain) == 0 {
+		return nil
+	}
+	seen := &Seen{NotBefore: chain[0].NotBefore, NotAfter: end(chain), CA: secret.Data[vocabulary.KeyCA]}
+	if authorities := parse(seen.CA); len(authorities) > 0 {
+		seen.CAFingerprint = hexSHA256(authorities[0].Raw)
+	}
+	return seen
+}

@@ -1,0 +1,269 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// chosen is who issues an operator's certificates.
+type chosen struct {
+	issuers.Choice
+	// mistake says why the choice cannot be read. Until it is mended, whoever issued goes
+	// on, and is told nothing new.
+	mistake string
+}
+
+// undecided is the provider before there was a choice that could be read.
+const undecided managerv1alpha1.CertificateProvider = "undecided"
+
+// choice reads what the Subscription chooses.
+func (s *snapshot) choice() chosen {
+	choice, err := issuers.ChoiceOf(s.config.Annotations)
+	if err == nil {
+		return chosen{Choice: choice}
+	}
+	return chosen{
+		Choice:  issuers.Choice{Provider: cmp.Or(s.status.Provider, undecided)},
+		mistake: fmt.Sprintf("Subscription %s/%s, spec.config.annotations: %v", s.csv.Namespace, s.config.Subscription, err),
+	}
+}
+
+// issuance is what an issuer beside the manager is to be told, and what it made of it.
+type issuance struct {
+	issuers.Finding
+	provider managerv1alpha1.CertificateProvider
+	names    []string // that a certificate must bear; none for all that the manager's own bear
+	steps    []rollout.Step
+	service  map[string]string // annotations by which a Service asks
+	again    time.Time         // when to look again at what does not tell by itself
+}
+
+// generation is what was issued, for the phases that any generation takes.
+func (i issuance) generation() *certs.Generation {
+	if i.Published == nil {
+		return nil
+	}
+	return &certs.Generation{CA: i.Published.CA, Certificate: i.Published.Certificate, Key: i.Published.Key}
+}
+
+// explain adds to a certificate what there is to say of its issuer, which matters most
+// while there is nothing to serve.
+func (i issuance) explain(c certificate) certificate {
+	c.tell, c.trust.ServiceAnnotations = i.steps, i.service
+	c.again = sooner(c.again, i.again)
+	if i.Problem != "" && (c.status.CAFingerprint == "" || c.status.Message == "") {
+		c.status.Message = i.Problem
+	}
+	return c
+}
+
+// issuance asks the issuer of a Deployment's certificate.
+func (c *Controller) issuance(ctx context.Context, s *snapshot, deployment string) (issuance, error) {
+	choice := s.choice()
+	steps, waits := c.relieve(s, s.services[deployment], choice.Provider)
+	var i issuance
+	var err error
+	switch {
+	case waits && choice.mistake == "":
+		i.steps = steps
+	case choice.Provider == managerv1alpha1.ProviderCertManager:
+		i, err = c.fromCertManager(ctx, s, deployment, choice.Issuer)
+	case choice.Provider == managerv1alpha1.ProviderServiceCA:
+		i, err = c.fromServiceCA(ctx, s, deployment)
+	}
+	i.provider = choice.Provider
+	if choice.Provider != managerv1alpha1.ProviderManager {
+		// What API servers ask for; that other clients may use more names is the issuer's concern.
+		i.names = []string{issuers.CalledName(s.services[deployment], s.csv.Namespace)}
+	}
+	if choice.mistake != "" {
+		i.Problem, i.steps = choice.mistake, nil
+	}
+	return i, err
+}
+
+func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deployment string, issuer issuers.Issuer) (issuance, error) {
+	service := s.services[deployment]
+	facts := issuers.CertManagerFacts{
+		Installed: c.hasCertManager(),
+		Order: issuers.Order{
+			Service: service, Names: certs.DNSNames(service, s.csv.Namespace), Validity: c.Certificates.Validity,
+			Issuer: issuer, Meta: install.OwnedMeta(s.csv, ""),
+		},
+		Objects: map[string]*unstructured.Unstructured{},
+	}
+	secret, err := c.secret(ctx, s, names.Issued(names.Secret(service)))
+	if err != nil {
+		return issuance{}, err
+	}
+	facts.Secret = secret
+	i := issuance{}
+	if facts.Installed {
+		i = c.orderFrom(s, &facts)
+	}
+	i.Finding = issuers.FromCertManager(facts)
+	i.steps = append(i.steps, adoptIssued(s, secret)...)
+	i.steps = append(i.steps, adoptIssued(s, c.caches.secrets.get(s.csv.Namespace, names.Issued(names.CA(service))))...)
+	return i, nil
+}
+
+// orderFrom compares what was ordered of cert-manager with what is there.
+func (c *Controller) orderFrom(s *snapshot, facts *issuers.CertManagerFacts) (i issuance) {
+	for _, resource := range []schema.GroupVersionResource{issuers.Certificates, issuers.Issuers, issuers.ClusterIssuers} {
+		if _, filled := c.foreign.of(resource); !filled {
+			return issuance{again: c.now().Add(cacheGrace)}
+		}
+	}
+	for _, desired := range facts.Order.Objects() {
+		live := c.lookUpForeign(resourceOf(desired), desired.GetNamespace(), desired.GetName())
+		if live != nil {
+			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
+		}
+		i.steps = append(i.steps, applyIfDiffers(desired, live)...)
+	}
+	switch named := facts.Order.Issuer; {
+	case named.Group != issuers.Issuers.Group:
+	case named.Kind == "ClusterIssuer":
+		facts.Issuer = c.lookUpForeign(issuers.ClusterIssuers, "", named.Name)
+	default:
+		facts.Issuer = c.lookUpForeign(issuers.Issuers, s.csv.Namespace, named.Name)
+	}
+	return i
+}
+
+func (c *Controller) lookUpForeign(resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	cached, _ := c.foreign.of(resource)
+	return cached.get(namespace, name)
+}
+
+// hasCertManager tells whether cert-manager's definitions are there and served.
+func (c *Controller) hasCertManager() bool {
+	crd := c.caches.crds.get("", issuers.CertificatesCRD)
+	if crd == nil {
+		return false
+	}
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established {
+			return condition.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment string) (issuance, error) {
+	service := s.services[deployment]
+	secret, err := c.secret(ctx, s, names.Issued(names.Secret(service)))
+	if err != nil {
+		return issuance{}, err
+	}
+	desired, err := unstructuredOf(issuers.ServiceCABundle(service, install.OwnedMeta(s.csv, "")))
+	if err != nil {
+		return issuance{}, err
+	}
+	i := issuance{service: issuers.ServiceCAAnnotations(service)}
+	facts := issuers.ServiceCAFacts{Service: s.observed.Services[service], Secret: secret}
+	cached, filled := c.foreign.of(configMaps)
+	live := cached.get(desired.GetNamespace(), desired.GetName())
+	if live != nil {
+		facts.Bundle = &corev1.ConfigMap{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, facts.Bundle); err != nil {
+			return issuance{}, err
+		}
+	}
+	if filled {
+		i.steps = applyIfDiffers(desired, live)
+	} else {
+		i.again = c.now().Add(cacheGrace)
+	}
+	i.Finding = issuers.FromServiceCA(facts)
+	i.steps = append(i.steps, adoptIssued(s, secret)...)
+	return i, nil
+}
+
+// adoptIssued lets the manager's caches see a Secret that an issuer made, and lets it go
+// with its ClusterServiceVersion.
+func adoptIssued(s *snapshot, secret *corev1.Secret) []rollout.Step {
+	if secret == nil || s.mayClaim(secret) != "" {
+		return nil
+	}
+	adopted := secret.DeepCopy()
+	changed := install.Own(adopted, s.csv)
+	if adopted.Labels == nil {
+		adopted.Labels = map[string]string{}
+	}
+	for label, value := range install.OwnerLabels(s.csv) {
+		if adopted.Labels[label] != value {
+			adopted.Labels[label], changed = value, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: rollout.Drift{Fields: []string{"metadata"}}}}
+}
+
+// applyIfDiffers is the write that makes an object be as desired, if there is one to do.
+func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
+	switch {
+	case live == nil:
+		return []rollout.Step{{Verb: rollout.Apply, Object: desired}}
+	case issuers.Differs(desired, live):
+		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: rollout.Drift{Fields: []string{"spec"}}}}
+	default:
+		return nil
+	}
+}
+
+var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+
+// resourceOf is the resource of an object that an issuer is told about.
+func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
+	switch o.GetKind() {
+	case "Certificate":
+		return issuers.Certificates
+	case "Issuer":
+		return issuers.Issuers
+	default:
+		return configMaps
+	}
+}
+
+func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return &unstructured.Unstructured{Object: content}, nil
+}
+
+// tell writes what an issuer reads, or takes it away.
+func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	client := c.Dynamic.Resource(resourceOf(o)).Namespace(o.GetNamespace())
+	if step.Verb != rollout.Delete {
+		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
+	}
+	err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+	if apierrors.IsNotFound(err) {
+		return o, nil
+	}
+	return o, err
+}

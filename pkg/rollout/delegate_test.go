@@ -1,0 +1,77 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A delegated webhook is registered in two steps: without rules, so that a caBundle can be
+// injected, and with them once its endpoints serve what was injected. The caBundle that
+// is live stays, whatever else is written.
+func TestDelegatedWebhook(t *testing.T) {
+	const webhook = "v.manager.example.com"
+	c := unregistered(t)
+	c.trust.Delegated, c.trust.CABundle = true, nil
+	c.Certificates["manager"] = certificateWith("holds no certificate")
+	rules := func() int { return len(c.validating("manager").Webhooks[0].Rules) }
+	bundle := func() string { return string(c.validating("manager").Webhooks[0].ClientConfig.CABundle) }
+	says := func(want string) {
+		t.Helper()
+		if diff := cmp.Diff([]string{want}, webhooksOf(c.pass())); diff != "" {
+			t.Errorf("webhooks (-want +got):\n%s", diff)
+		}
+	}
+
+	says(webhook + " Waiting CABundleNotInjected: the registration is being written without rules, for its caBundle to be injected")
+	if rules() != 0 || bundle() != "" {
+		t.Fatalf("it is registered with %d rules and caBundle %q", rules(), bundle())
+	}
+	says(webhook + " Waiting CABundleNotInjected: nobody has injected a caBundle into ValidatingWebhookConfiguration " + c.validating("manager").Name +
+		" yet: check the annotations in the Subscription's spec.config, and whoever is to act on them")
+
+	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("injected")
+	c.answer = func(e Endpoint) Answer {
+		if e.Trust != "injected" {
+			t.Errorf("%s is dialled under %q", e.What, e.Trust)
+		}
+		return Answer{Reason: "ForeignCertificate", Message: "serves another"}
+	}
+	says(webhook + " Waiting ForeignCertificate: serves another")
+	if rules() != 0 || bundle() != "injected" {
+		t.Fatalf("it has %d rules and caBundle %q", rules(), bundle())
+	}
+
+	c.answer = func(Endpoint) Answer { return Answer{} }
+	says(webhook + " Waiting Registering: its endpoints serve what was injected: the registration gets its rules")
+	says(webhook + " Registered Serving: ")
+	if rules() != 1 || bundle() != "injected" {
+		t.Errorf("it is registered with %d rules and caBundle %q", rules(), bundle())
+	}
+	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("renewed")
+	c.validating("manager").Webhooks[0].Rules = nil
+	c.becomeUnavailable("manager")
+	c.pass()
+	if bundle() != "renewed" {
+		t.Errorf("the caBundle is %q, want the one that was injected last", bundle())
+	}
+}
+
+// A webhook that is live stays so when its caBundle is handed over, and when it comes back.
+func TestHandoverOfALiveWebhook(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	for _, delegated := range []bool{true, false} {
+		c.trust.Delegated = delegated
+		for range 3 {
+			for _, step := range c.pass().Steps {
+				if step.Verb == Delete {
+					t.Errorf("delegated %t: %s %s", delegated, step.Verb, step.Key())
+				}
+			}
+			w := c.validating("manager").Webhooks[0]
+			if len(w.Rules) == 0 || string(w.ClientConfig.CABundle) != "ca" {
+				t.Fatalf("delegated %t: it has %d rules and caBundle %q", delegated, len(w.Rules), w.ClientConfig.CABundle)
+			}
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+)
+
+// runCertManager starts the one cert-manager of this package.
+var runCertManager = sync.OnceValue(func() error { return cluster.StartCertManager(context.Background()) })
+
+func (e *env) certManager() {
+	e.Helper()
+	e.must(runCertManager())
+}
+
+// choose tells in the operator's Subscription who issues its certificates: a provider,
+// and pairs of further annotations.
+func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
+	e.Helper()
+	annotations := map[string]string{vocabulary.AnnotationCertificates: string(provider)}
+	for i := 0; i < len(more); i += 2 {
+		annotations[more[i]] = more[i+1]
+	}
+	subscriptions := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
+	wanted := &operatorsv1alpha1.Subscription{
+		ObjectMeta: metav1.ObjectMeta{Name: "operator"},
+		Spec: &operatorsv1alpha1.SubscriptionSpec{
+			CatalogSource: "catalog", CatalogSourceNamespace: "olm", Package: "operator", StartingCSV: "operator.v1",
+			Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: annotations},
+		},
+	}
+	if there, err := subscriptions.Get(e.ctx, "operator", metav1.GetOptions{}); err == nil {
+		wanted.ResourceVersion = there.ResourceVersion
+		_, err = subscriptions.Update(e.ctx, wanted, metav1.UpdateOptions{})
+		e.must(err)
+		return
+	}
+	_, err := subscriptions.Create(e.ctx, wanted, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// provides waits until a provider's certificate is the only one that is served and trusted.
+func (e *env) provides(provider managerv1alpha1.CertificateProvider) {
+	e.Helper()
+	e.eventually("certificates are those of "+string(provider), func() (bool, any) {
+		s := e.rollout("operator.v1")
+		if len(s.Deployments) == 0 || s.Deployments[0].Certificate == nil {
+			return false, s
+		}
+		c := s.Deployments[0].Certificate
+		return s.Provider == provider && c.Provider == provider && c.Phase == managerv1alpha1.CertificateStable && c.Message == "" &&
+			len(e.registered()) == 1 && e.rotated(), fmt.Sprintf("%s %+v", s.Provider, *c)
+	})
+}
+
+// says waits until the WebhookRollout says something of the certificate.
+func (e *env) says(text string) {
+	e.Helper()
+	e.eventually("the WebhookRollout says "+text, func() (bool, any) {
+		s := e.rollout("operator.v1")
+		if len(s.Deployments) == 0 || s.Deployments[0].Certificate == nil {
+			return false, s
+		}
+		return strings.Contains(s.Deployments[0].Certificate.Message, text), *s.Deployments[0].Certificate
+	})
+}
+
+// The state of a cluster without cert-manager is clear, and ends when it is installed.
+// This test comes before those that others run beside, which need cert-manager.
+func TestCertManagerIsNotInstalled(t *testing.T) {
+	e := newEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.choose(managerv1alpha1.ProviderCertManager)
+	e.create(csv("operator.v1", "server"))
+	e.says("cert-manager is not installed")
+	if w := e.webhookStatus("operator.v1", "v.example.com"); w.Reason != "CertificateUnusable" || !strings.Contains(w.Message, "install cert-manager") {
+		t.Errorf("the webhook says %+v", w)
+	}
+	e.registersNothing()
+	e.certManager()
+	e.provides(managerv1alpha1.ProviderCertManager)
+	e.succeeds("operator.v1")
+}
+
+// A certificate of cert-manager is signed by a CA, goes the way of any other, and leaves
+// nothing behind that no garbage collector would remove.
+func TestCertManagerIssues(t *testing.T) {
+	e := newParallelEnv(t)
+	e.certManager()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.choose(managerv1alpha1.ProviderCertManager)
+	e.install(csv("operator.v1", "server"))
+	e.provides(managerv1alpha1.ProviderCertManager)
+	leaf := e.servingCertificate().Leaf
+	if leaf.IsCA || !parse(e.servingCA()).IsCA {
+		t.Error("the leaf is a CA, or is signed by none")
+	}
+	if err := leaf.VerifyHostname("server-service." + e.namespace + ".svc"); err != nil {
+		t.Error(err)
+	}
+	m.looksAgain("operator.v1")
+	since := e.auditEnd()
+	m.looksAgain("operator.v1")
+	m.writesNothing(since)
+	e.uninstall("operator.v1")
+	e.leavesNothing()
+}
+
+// Providers change while the webhook is live, in every direction, and at every moment
+// it trusts what its pods may serve. What the one before was asked for goes.
+func TestProvidersChange(t *testing.T) {
+	const manager, certManager, serviceCA = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA
+	e := newParallelEnv(t)
+	e.certManager()
+	e.runServiceCA()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	first, bundles := e.servingCA(), e.watchTrust()
+	for _, next := range []managerv1alpha1.CertificateProvider{certManager, serviceCA, manager, serviceCA, certManager, manager} {
+		before := e.servingCA()
+		e.collectRequests()
+		e.choose(next)
+		e.provides(next)
+		if bytes.Equal(before, e.servingCA()) {
+			t.Errorf("the certificate of %s is signed by the CA of the provider before", next)
+		}
+		e.eventually("nobody but "+string(next)+" is asked", func() (bool, any) { return e.asked(next) })
+	}
+	bundles.neverWithout(first, e.servingCA())
+	e.succeeds("operator.v1")
+}
+
+// collectRequests plays the garbage collector for what cert-manager made of Certificates
+// that are gone: it would take their names for requests that are under way.
+func (e *env) collectRequests() {
+	e.Helper()
+	requests := e.any.Resource(issuers.Certificates.GroupVersion().WithResource("certificaterequests")).Namespace(e.namespace)
+	list, err := requests.List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	for _, o := range list.Items {
+		owner := o.GetOwnerReferences()[0]
+		there, err := e.any.Resource(issuers.Certificates).Namespace(e.namespace).Get(e.ctx, owner.Name, metav1.GetOptions{})
+		if err != nil || there.GetUID() != owner.UID {
+			e.must(requests.Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+		}
+	}
+}
+
+// asked tells whether what there is of others' was asked of this provider.
+func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen []string) {
+	e.Helper()
+	for _, resource := range []string{"certificates", "issuers"} {
+		list, err := e.any.Resource(issuers.Certificates.GroupVersion().WithResource(resource)).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
+		e.must(err)
+		for _, o := range list.Items {
+			seen = append(seen, o.GetKind()+" "+o.GetName())
+		}
+	}
+	bundles, err := e.kube.CoreV1().ConfigMaps(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.managed=true"})
+	e.must(err)
+	for _, o := range bundles.Items {
+		seen = append(seen, "ConfigMap "+o.Name)
+	}
+	secrets, err := e.kube.CoreV1().Secrets(e.namespace).List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	for _, o := range secrets.Items {
+		if strings.HasSuffix(o.Name, "-issued") {
+			seen = append(seen, "Secret "+o.Name)
+		}
+	}
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	if service.Annotations[vocabulary.AnnotationServingCertSecret] != "" {
+		seen = append(seen, "Service server-service")
+	}
+	slices.Sort(seen)
+	want := map[managerv1alpha1.CertificateProvider][]string{
+		managerv1alpha1.ProviderCertManager: {
+			"Certificate server-service-ca", "Certificate server-service-cert", "Issuer server-service-ca", "Issuer server-service-selfsigned",
+			"Secret server-service-ca-issued", "Secret server-service-cert-issued",
+		},
+		managerv1alpha1.ProviderServiceCA: {"ConfigMap server-service-ca", "Secret server-service-cert-issued", "Service server-service"},
+	}
+	return slices.Equal(seen, want[provider]), seen
+}
+
+// A choice that cannot be read changes nothing of what there is.
+func TestMistakenChoice(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	before := e.servingCA()
+	e.choose("vault")
+	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificates is "vault": use manager`)
+	if !bytes.Equal(before, e.servingCA()) || !e.rotated() {
+		t.Error("the certificate is another one")
+	}
+	e.succeeds("operator.v1")
+	e.choose(managerv1alpha1.ProviderManager)
+	e.provides(managerv1alpha1.ProviderManager)
+}
+
+// An issuer that is named has to be there and ready, and its CA may change under way.
+func TestNamedIssuer(t *testing.T) {
+	e := newParallelEnv(t)
+	e.certManager()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	first, bundles := e.servingCA(), e.watchTrust()
+	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+	e.says("Issuer " + e.namespace + "/internal does not exist")
+	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	e.says("Issuer " + e.namespace + "/internal is not ready")
+	if !bytes.Equal(first, e.servingCA()) {
+		t.Error("the manager's certificate is gone before there is another")
+	}
+	e.signingCA("internal-ca", 1)
+	e.provides(managerv1alpha1.ProviderCertManager)
+
+	before := e.servingCA()
+	e.signingCA("internal-ca", 2)
+	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret+"-issued", metav1.DeleteOptions{}))
+	e.eventually("the issuer's new CA signs", func() (bool, any) { return !bytes.Equal(before, e.servingCA()), nil })
+	e.provides(managerv1alpha1.ProviderCertManager)
+	bundles.neverWithout(first, e.servingCA())
+}
+
+// Issuers that are not cert-manager's own may never answer, or publish no CA.
+func TestForeignIssuer(t *testing.T) {
+	e := newParallelEnv(t)
+	e.certManager()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Corporate.example.com/ca")
+	e.create(csv("operator.v1", "server"))
+	e.says("Certificate " + e.namespace + "/server-service-cert is not ready: ")
+	e.registersNothing()
+	e.signRequests(nil)
+	e.says("Corporate " + e.namespace + "/ca publishes no CA: Secret " + e.namespace + "/server-service-cert-issued has no ca.crt")
+	e.registersNothing()
+	e.choose(managerv1alpha1.ProviderCertManager)
+	e.provides(managerv1alpha1.ProviderCertManager)
+}
+
+func (e *env) issuer(name string, spec map[string]any) {
+	e.Helper()
+	_, err := e.any.Resource(issuers.Issuers).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": map[string]any{"name": name}, "spec": spec,
+	}}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// merge changes an object that no typed client knows.
+func (e *env) mergeStatus(o unstructured.Unstructured, status map[string]any) {
+	e.Helper()
+	patch, err := json.Marshal(map[string]any{"status": status})
+	e.must(err)
+	_, err = e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	e.must(err)
+}
