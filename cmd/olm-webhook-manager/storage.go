@@ -62,6 +62,6 @@ func migrate(ctx context.Context, out io.Writer, crd string, o migrateOptions) e
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: all objects are stored in %s; %d were rewritten\n", crd, storage.StorageVersion(now), n)
+	fmt.Fprintf(out, "%s: all objects are stored in %s; %d were rewritten\n", crd, storage.Stored(now), n)
 	return nil
 }

@@ -92,7 +92,7 @@ func (b built) with(change func(*corev1.Secret)) built {
 
 func (b built) change(at time.Time, change func(*machine, *corev1.Secret)) built {
 	m := *b.machine
-	m.now, m.Facts.Secret = at, b.Secret
+	m.now, m.Secret = at, b.Secret
 	m.state = read(m.Facts, at)
 	m.write(func(s *corev1.Secret) { change(&m, s) })
 	return built{t: b.t, machine: b.machine, Secret: m.d.Write}

@@ -14,7 +14,7 @@ import (
 
 // The ClusterServiceVersion tells of the newest certificate, and of the first to be due.
 func TestReportCertificates(t *testing.T) {
-	at := func(hours time.Duration) *metav1.Time { return new(metav1.NewTime(noon.Add(hours * time.Hour))) }
+	at := func(hours int) *metav1.Time { return new(metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour))) }
 	certificate := func(from, due *metav1.Time) managerv1alpha1.DeploymentStatus {
 		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: due}}
 	}

@@ -95,19 +95,8 @@ func next(from Phase, f facts) Phase {
 			return to
 		}
 	}
-	switch {
-	case f.failure != nil:
-		return *f.failure
-	case from.Phase == "" || isStable(from) || isBeingReplaced(from):
-		return phaseUnknown
-	case f.notUpgradeable != "":
-		return phaseNotUpgradeable.because(f.notUpgradeable)
-	case f.unmet != "" && from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
-		return phaseLost
-	case f.unmet != "":
-		return phaseUnmet.because(": " + f.unmet)
-	case f.notReady != "":
-		return phaseUnknown.because(": " + f.notReady)
+	if to, held := holding(from, f); held {
+		return to
 	}
 	switch from.Phase {
 	case operatorsv1alpha1.CSVPhasePending:
@@ -120,6 +109,26 @@ func next(from Phase, f facts) Phase {
 		return afterSucceeded(from, f)
 	default:
 		return afterFailed(from, f)
+	}
+}
+
+// holding is the phase of a version that may not be installed, or not yet.
+func holding(from Phase, f facts) (to Phase, held bool) {
+	switch {
+	case f.failure != nil:
+		return *f.failure, true
+	case from.Phase == "" || isStable(from) || isBeingReplaced(from):
+		return phaseUnknown, true
+	case f.notUpgradeable != "":
+		return phaseNotUpgradeable.because(f.notUpgradeable), true
+	case f.unmet != "" && from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
+		return phaseLost, true
+	case f.unmet != "":
+		return phaseUnmet.because(": " + f.unmet), true
+	case f.notReady != "":
+		return phaseUnknown.because(": " + f.notReady), true
+	default:
+		return from, false
 	}
 }
 

@@ -73,7 +73,7 @@ func Migrate(ctx context.Context, c Cluster, to string, progress Progress) (rewr
 		return 0, err
 	}
 	if to == "" {
-		to = StorageVersion(crd)
+		to = Stored(crd)
 	}
 	for {
 		step, err := Next(crd, to)
@@ -111,7 +111,7 @@ func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 	if err != nil {
 		return n, err
 	}
-	if now.UID != crd.UID || StorageVersion(now) != to || now.Generation != crd.Generation && !storedAlike(now, crd) {
+	if now.UID != crd.UID || Stored(now) != to || now.Generation != crd.Generation && !storedAlike(now, crd) {
 		return n, fmt.Errorf("%s was changed while its objects were rewritten: nothing was forgotten, run the command again", crd.Name)
 	}
 	return n, c.Forget(ctx, now, to)
@@ -120,7 +120,7 @@ func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 // storedAlike tells whether two states of a definition store objects in one version and
 // have the same versions.
 func storedAlike(a, b *apiextensionsv1.CustomResourceDefinition) bool {
-	return StorageVersion(a) == StorageVersion(b) && strings.Join(versions(a), " ") == strings.Join(versions(b), " ")
+	return Stored(a) == Stored(b) && strings.Join(versions(a), " ") == strings.Join(versions(b), " ")
 }
 
 // agreement is how often every API server has to say so before it is believed: what it
@@ -132,10 +132,10 @@ const agreement = 10
 func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	wanted, last, agreed := Hash(crd, to), "", 0
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		hashes, err := c.Hashes(ctx, crd, to)
-		if err != nil {
-			last, agreed = err.Error(), 0
-			return false, nil // an API server that restarts answers later
+		hashes, failure := c.Hashes(ctx, crd, to)
+		if failure != nil { // an API server that restarts answers later
+			last, agreed = failure.Error(), 0
+			return false, nil
 		}
 		for _, hash := range hashes {
 			if hash != wanted {

@@ -66,9 +66,9 @@ func (c *cluster) Store(_ context.Context, _ *apiextensionsv1.CustomResourceDefi
 
 func (c *cluster) Hashes(context.Context, *apiextensionsv1.CustomResourceDefinition, string) ([]string, error) {
 	if c.late--; c.late < 0 {
-		c.writes = StorageVersion(c.crd)
+		c.writes = Stored(c.crd)
 	}
-	return []string{Hash(c.crd, StorageVersion(c.crd)), Hash(c.crd, c.writes)}, nil
+	return []string{Hash(c.crd, Stored(c.crd)), Hash(c.crd, c.writes)}, nil
 }
 
 func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _, after string) (*unstructured.UnstructuredList, error) {

@@ -80,8 +80,8 @@ func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string)
 	return nil
 }
 
-// StorageVersion is the version in which a definition's objects are written.
-func StorageVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
+// Stored is the version in which a definition's objects are written.
+func Stored(crd *apiextensionsv1.CustomResourceDefinition) string {
 	for _, v := range crd.Spec.Versions {
 		if v.Storage {
 			return v.Name

@@ -52,8 +52,8 @@ func (e *env) startManager() *manager {
 	})
 	e.Cleanup(m.stop)
 	e.eventually("the manager is ready", func() (bool, error) {
-		response, err := http.Get("http://" + m.address + "/readyz")
-		if err != nil {
+		response, refused := http.Get("http://" + m.address + "/readyz")
+		if refused != nil { // it does not listen yet
 			return false, nil
 		}
 		return response.StatusCode == http.StatusOK, response.Body.Close()
