@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"sync/atomic"
+	"time"
 )
 
 // drain is how a process leaves without losing a call. From SIGTERM on it is not ready,
@@ -11,11 +12,36 @@ import (
 // one by one: the answer to a connection's next call says that it was the last one. A
 // caller then never writes to a connection that is being closed.
 type drain struct {
-	begun atomic.Bool
+	begun    atomic.Bool
+	lastCall atomic.Int64 // Unix time in nanoseconds
 }
+
+// A connection that no call came on is closed at the end, and a call that is being
+// written to it at that instant is lost. So the end is when nobody calls any more: when
+// no call has come for the quiet time, which is waited for as long as the patience goes.
+const (
+	quietTime     = time.Second
+	drainPatience = 3 * time.Second
+)
 
 func (d *drain) begin() {
 	d.begun.Store(true)
+}
+
+// wait returns when the period is over and nobody calls any more.
+func (d *drain) wait(period time.Duration) {
+	<-time.After(period)
+	last := time.Now().Add(drainPatience)
+	for {
+		quiet := time.Unix(0, d.lastCall.Load()).Add(quietTime)
+		if quiet.After(last) {
+			quiet = last
+		}
+		if !quiet.After(time.Now()) {
+			return
+		}
+		<-time.After(time.Until(quiet))
+	}
 }
 
 // check is for /readyz.
@@ -26,9 +52,13 @@ func (d *drain) check() error {
 	return nil
 }
 
-// handler ends connections while draining; HTTP/2 puts the header as a GOAWAY.
+// handler ends connections while draining; HTTP/2 puts the header as a GOAWAY. Reviews
+// are posted; probes, which go on to the end, are not.
 func (d *drain) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			d.lastCall.Store(time.Now().UnixNano())
+		}
 		if d.begun.Load() {
 			w.Header().Set("Connection", "close")
 		}

@@ -85,7 +85,7 @@ func (o *options) addDrainFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.drainPeriod, "drain-period", o.drainPeriod,
 		"After SIGTERM, how long to go on serving while the cluster learns that this process is not ready any more.")
 	fs.DurationVar(&o.drainTimeout, "drain-timeout", o.drainTimeout,
-		"After that, how long to wait for the calls under way. The pod's terminationGracePeriodSeconds should be more than both together.")
+		"After that, how long to wait for the calls under way. The pod's terminationGracePeriodSeconds should be four seconds more than both together.")
 }
 
 func selectionUsage(what string, names []string) string {

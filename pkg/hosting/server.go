@@ -64,8 +64,8 @@ func (s *webhookServer) run(ctx context.Context) error {
 
 	<-ctx.Done()
 	s.drain.begin()
-	klog.Infof("Draining: serving for another %s, then waiting for calls under way, at most %s", s.options.drainPeriod, s.options.drainTimeout)
-	<-time.After(s.options.drainPeriod)
+	klog.Infof("Draining: serving for another %s and until nobody calls, then waiting for calls under way, at most %s", s.options.drainPeriod, s.options.drainTimeout)
+	s.drain.wait(s.options.drainPeriod)
 	close(stop)
 	<-stopped
 	return starting.Wait()

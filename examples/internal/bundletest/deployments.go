@@ -70,7 +70,8 @@ func hasPort(c corev1.Container, port int32) bool {
 
 func isGivenTimeToDrain(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, flags *pflag.FlagSet) {
 	t.Helper()
-	needed := duration(t, flags, "drain-period") + duration(t, flags, "drain-timeout")
+	const untilNobodyCalls = 3 * time.Second
+	needed := duration(t, flags, "drain-period") + untilNobodyCalls + duration(t, flags, "drain-timeout")
 	if grace := time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second; grace <= needed {
 		t.Errorf("Deployment %s: the kubelet waits %s for a server that needs %s", d.Name, grace, needed)
 	}
