@@ -105,27 +105,28 @@ func (e *env) signRequests(published []byte) {
 	e.eventually("a request is signed", func() (bool, any) {
 		list, err := e.any.Resource(requests).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
-		for _, request := range list.Items {
-			encoded, _, _ := nested(request.Object, "spec", "request")
-			text, err := base64.StdEncoding.DecodeString(encoded)
-			e.must(err)
-			block, _ := pem.Decode(text)
-			asked, err := x509.ParseCertificateRequest(block.Bytes)
-			e.must(err)
-			status := map[string]any{
-				"certificate": base64.StdEncoding.EncodeToString(signer.sign(e, asked.PublicKey, asked.DNSNames)),
-				"conditions": []any{
-					map[string]any{"type": "Approved", "status": "True", "reason": "cert-manager.io", "message": "approved"},
-					map[string]any{"type": "Ready", "status": "True", "reason": "Issued", "message": "signed"},
-				},
-			}
-			if published != nil {
-				status["ca"] = base64.StdEncoding.EncodeToString(published)
-			}
-			e.mergeStatus(request, status)
-			return true, nil
+		if len(list.Items) == 0 {
+			return false, "no request"
 		}
-		return false, len(list.Items)
+		request := list.Items[0]
+		encoded, _, _ := nested(request.Object, "spec", "request")
+		text, err := base64.StdEncoding.DecodeString(encoded)
+		e.must(err)
+		block, _ := pem.Decode(text)
+		asked, err := x509.ParseCertificateRequest(block.Bytes)
+		e.must(err)
+		status := map[string]any{
+			"certificate": base64.StdEncoding.EncodeToString(signer.sign(e, asked.PublicKey, asked.DNSNames)),
+			"conditions": []any{
+				map[string]any{"type": "Approved", "status": "True", "reason": "cert-manager.io", "message": "approved"},
+				map[string]any{"type": "Ready", "status": "True", "reason": "Issued", "message": "signed"},
+			},
+		}
+		if published != nil {
+			status["ca"] = base64.StdEncoding.EncodeToString(published)
+		}
+		e.mergeStatus(request, status)
+		return true, nil
 	})
 }
 
