@@ -11,38 +11,12 @@ const isNew = -1
 // origins tells for each element of a list where it was in the list before: an equal
 // one, else one of the same name, else, if elements have no names, the one in its place.
 func origins(was, is []any) []int {
-	origin := make([]int, len(is))
-	taken := make([]bool, len(was))
-	match := func(i int, same func(was, is any) bool) {
-		for j := range was {
-			// The first candidate is the element's own place.
-			j = (i + j) % len(was)
-			if !taken[j] && same(was[j], is[i]) {
-				origin[i], taken[j] = j, true
-				return
-			}
-		}
-	}
-	for i := range is {
-		origin[i] = isNew
-		match(i, reflect.DeepEqual)
-	}
-	for i := range is {
-		if origin[i] == isNew {
-			match(i, sameName)
-		}
-	}
-	for i := range is {
-		if origin[i] == isNew && i < len(was) && !taken[i] && nameOf(was[i]) == "" && nameOf(is[i]) == "" {
-			origin[i], taken[i] = i, true
-		}
-	}
-	return origin
-}
-
-func sameName(was, is any) bool {
-	name := nameOf(was)
-	return name != "" && name == nameOf(is)
+	m := newMatching(was, is)
+	m.ends()
+	m.by(canonical)
+	m.by(nameOf)
+	m.places()
+	return m.origin
 }
 
 // nameOf returns what most lists of the Kubernetes API are keyed by.

@@ -3,6 +3,7 @@ package hosting
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,6 +114,79 @@ func TestPatch(t *testing.T) {
 			}
 			if got != nil {
 				checkPatch(t, sentPod, got, test.change)
+			}
+		})
+	}
+}
+
+// A list may be as long as a body allows: to compare all its elements with all would take
+// hours.
+func TestPatchOfALongList(t *testing.T) {
+	const length = 100_000
+	var list []string
+	for i := range length {
+		list = append(list, fmt.Sprintf(`{"key":"k%d","novel":%d}`, i, i))
+	}
+	sent := `{"metadata":{"name":"p"},"spec":{"tolerations":[` + strings.Join(list, ",") + `]}}`
+	for name, change := range map[string]func(*corev1.PodSpec){
+		"one at the beginning": func(s *corev1.PodSpec) {
+			s.Tolerations = append([]corev1.Toleration{{Key: "new"}}, s.Tolerations...)
+		},
+		"one at the beginning and one at the end": func(s *corev1.PodSpec) {
+			s.Tolerations = append(append([]corev1.Toleration{{Key: "new"}}, s.Tolerations...), corev1.Toleration{Key: "last"})
+		},
+		"all in the opposite order": func(s *corev1.PodSpec) { slices.Reverse(s.Tolerations) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := patchOf(t, sent, func(p *corev1.Pod) { change(&p.Spec) })
+			var operations []struct {
+				Value []struct {
+					Key   string
+					Novel int
+				}
+			}
+			if err := json.Unmarshal(got, &operations); err != nil {
+				t.Fatal(err)
+			}
+			kept := 0
+			for _, e := range operations[0].Value {
+				if e.Key == fmt.Sprintf("k%d", e.Novel) {
+					kept++
+				}
+			}
+			if len(operations) != 1 || kept != length {
+				t.Errorf("%d operations keep %d of %d elements whole", len(operations), kept, length)
+			}
+		})
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	named := func(name string, value any) any { return map[string]any{"name": name, "value": value} }
+	for name, test := range map[string]struct {
+		was, is []any
+		want    []int
+	}{
+		"nothing":                        {nil, nil, []int{}},
+		"all new":                        {nil, []any{"a"}, []int{isNew}},
+		"all gone":                       {[]any{"a"}, nil, []int{}},
+		"the same":                       {[]any{"a", "b"}, []any{"a", "b"}, []int{0, 1}},
+		"one before":                     {[]any{"a", "b"}, []any{"x", "a", "b"}, []int{isNew, 0, 1}},
+		"one before and one after":       {[]any{"a", "b"}, []any{"x", "a", "b", "y"}, []int{isNew, 0, 1, isNew}},
+		"equal ones, each once":          {[]any{"a", "a"}, []any{"a", "a", "a"}, []int{0, 1, isNew}},
+		"equal ones, fewer":              {[]any{"a", "a", "a"}, []any{"a", "a"}, []int{0, 1}},
+		"equal ones stay in their place": {[]any{"p", "a", "q", "a", "r"}, []any{"P", "b", "Q", "a", "R"}, []int{0, 1, 2, 3, 4}},
+		"the opposite order":             {[]any{"a", "b", "c"}, []any{"c", "b", "a"}, []int{2, 1, 0}},
+		"equality before a name":         {[]any{named("n", 1), named("n", 2)}, []any{named("n", 2), named("n", 3)}, []int{1, 0}},
+		"a name elsewhere": {
+			[]any{named("m", 1), named("n", 1), named("o", 1)}, []any{named("n", 2), named("o", 2), named("p", 2)}, []int{1, 2, isNew},
+		},
+		"another name in its place": {[]any{named("m", 1)}, []any{named("n", 1)}, []int{isNew}},
+		"no names: by place":        {[]any{1, 2}, []any{3, 4, 5}, []int{0, 1, isNew}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, origins(test.was, test.is)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
