@@ -117,7 +117,7 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 		return response, denied, nil
 	}
 	if err != nil {
-		return nil, failed, handlerFailed(ctx, err)
+		return nil, failed, internalError(err)
 	}
 
 	response.Allowed = true

@@ -2,11 +2,9 @@ package hosting
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -62,14 +60,8 @@ func (e *endpoint) log(said outcome, err error) {
 	}
 }
 
-// call contains what a handler does: a panic fails the call that it happened in.
+// call returns at the deadline at the latest, whatever the handler does.
 func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (answer []byte, said outcome, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			klog.Errorf("Webhook %s panicked: %v\n%s", e.name, cause, debug.Stack())
-			answer, said, err = nil, panicked, internalError(fmt.Errorf("the handler panicked: %v", cause))
-		}
-	}()
 	if err := checkHTTP(w, r); err != nil {
 		return nil, invalid, err
 	}
@@ -85,15 +77,16 @@ func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (answer []byte, 
 	if err != nil {
 		return nil, invalid, err
 	}
-	defer body.release()
-	review, said, err := e.webhook.Handler.answer(ctx, e.webhook, body.Bytes())
-	if err != nil {
-		return nil, said, err
+	done := make(chan answered, 1)
+	go e.handle(ctx, body, done)
+	select {
+	case a := <-done:
+		if ctx.Err() == nil {
+			return a.answer, a.said, a.err
+		}
+	case <-ctx.Done():
 	}
-	if answer, err = json.Marshal(review); err != nil {
-		return nil, failed, internalError(fmt.Errorf("the answer cannot be encoded: %w", err))
-	}
-	return answer, said, nil
+	return nil, failed, late(ctx)
 }
 
 func checkHTTP(w http.ResponseWriter, r *http.Request) error {

@@ -51,12 +51,10 @@ func notFound(path string, endpoints []*endpoint) error {
 		fmt.Sprintf("nothing is served at %q: there are webhooks at %s", path, quoted(paths))}
 }
 
-// handlerFailed tells a handler that was late from one that did not succeed.
-func handlerFailed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return &failure{http.StatusGatewayTimeout, metav1.StatusReasonTimeout, fmt.Sprintf("the handler ran into the call's deadline: %v", err)}
-	}
-	return internalError(err)
+// late is for a handler that has not returned in time.
+func late(ctx context.Context) error {
+	return &failure{http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+		fmt.Sprintf("the handler had no answer by the call's deadline: %v", context.Cause(ctx))}
 }
 
 // writeFailure answers with an error.

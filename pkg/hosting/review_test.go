@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,8 @@ func judging(mutate bool) hosting.Webhook {
 			r.Annotate("seen", "yes")
 		case "label":
 			r.Object.Labels = map[string]string{"seen": "yes"}
+		case "prepend":
+			r.Object.Spec.Tolerations = append([]corev1.Toleration{{Key: "new"}}, r.Object.Spec.Tolerations...)
 		}
 		return nil
 	}
@@ -71,7 +74,11 @@ func handlerOf(t testing.TB, w hosting.Webhook) http.Handler {
 }
 
 func post(handler http.Handler, body string) *httptest.ResponseRecorder {
-	request := httptest.NewRequest(http.MethodPost, "/pods?timeout=10s", strings.NewReader(body))
+	return postFor("30s", handler, body)
+}
+
+func postFor(timeout string, handler http.Handler, body string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(http.MethodPost, "/pods?timeout="+timeout, strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	response := httptest.NewRecorder()
 	handler.ServeHTTP(response, request)
@@ -142,17 +149,52 @@ func TestHandlersThatFail(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	handler := handlerOf(t, judging(false))
-	request := httptest.NewRequest(http.MethodPost, "/pods?timeout=20ms", strings.NewReader(asking("wait")))
-	request.Header.Set("Content-Type", "application/json")
-	response := httptest.NewRecorder()
 	began := time.Now()
-	handler.ServeHTTP(response, request)
+	response := postFor("20ms", handler, asking("wait"))
 	if took := time.Since(began); took < 20*time.Millisecond {
-		t.Errorf("the handler's context ended after %s", took)
+		t.Errorf("the call ended after %s", took)
 	}
 	if got := failureOf(t, response); got.Code != http.StatusGatewayTimeout || got.Reason != metav1.StatusReasonTimeout {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// The answer comes at the deadline whatever the handler does, and calls go on.
+func TestAHandlerThatIgnoresTheDeadline(t *testing.T) {
+	proceed := make(chan struct{})
+	defer close(proceed)
+	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
+		func(_ context.Context, r hosting.Request[*corev1.Pod]) error {
+			if r.Object.Annotations["do"] == "block" {
+				<-proceed
+			}
+			return nil
+		},
+	)})
+	wantFailure(t, postFor("20ms", handler, asking("block")), http.StatusGatewayTimeout, "no answer by the call's deadline")
+	wantFailure(t, post(handler, goodReview), http.StatusOK, "")
+}
+
+// A handler that returns just after the deadline does not have its verdict taken.
+func TestAVerdictTooLate(t *testing.T) {
+	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
+		func(ctx context.Context, _ hosting.Request[*corev1.Pod]) error {
+			<-ctx.Done()
+			return nil
+		},
+	)})
+	wantFailure(t, postFor("20ms", handler, goodReview), http.StatusGatewayTimeout, "no answer by the call's deadline")
+}
+
+// A handler that ends its goroutine, as a test's helper may, is no reason to wait.
+func TestAHandlerThatEndsItsGoroutine(t *testing.T) {
+	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
+		func(context.Context, hosting.Request[*corev1.Pod]) error {
+			goruntime.Goexit()
+			return nil
+		},
+	)})
+	wantFailure(t, post(handler, goodReview), http.StatusInternalServerError, "ended its goroutine")
 }
 
 func TestMalformedCalls(t *testing.T) {
@@ -234,13 +276,16 @@ func TestMalformedBodies(t *testing.T) {
 		"an object's field of another type": {
 			replace(`"containers":[{"name":"c"}]`, `"containers":{"name":"c"}`), 400, "does not decode",
 		},
-		"very deep":                   {replace(podObject, strings.Repeat(`{"a":`, 20000)+`1`+strings.Repeat(`}`, 20000)), 400, "does not decode"},
-		"a number too large":          {replace(`"name":"p"`, `"name":"p","generation":1e400`), 400, "does not decode"},
-		"too large":                   {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20)+`"`), 413, "7340032 bytes"},
-		"good, with unknown fields":   {replace(`"uid"`, `"novel":{"a":[1]},"uid"`), 200, ""},
-		"good, but no UTF-8":          {replace(`"name":"p"`, "\"name\":\"\xff\xfe\""), 200, ""},
-		"good, with a null old one":   {replace(`"operation"`, `"oldObject":null,"operation"`), 200, ""},
-		"good, with a name in NULs":   {replace(`"name":"p"`, `"name":"\u0000"`), 200, ""},
+		"very deep":                 {replace(podObject, strings.Repeat(`{"a":`, 20000)+`1`+strings.Repeat(`}`, 20000)), 400, "does not decode"},
+		"a number too large":        {replace(`"name":"p"`, `"name":"p","generation":1e400`), 400, "does not decode"},
+		"too large":                 {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20)+`"`), 413, "7340032 bytes"},
+		"good, with unknown fields": {replace(`"uid"`, `"novel":{"a":[1]},"uid"`), 200, ""},
+		"good, but no UTF-8":        {replace(`"name":"p"`, "\"name\":\"\xff\xfe\""), 200, ""},
+		"good, with a null old one": {replace(`"operation"`, `"oldObject":null,"operation"`), 200, ""},
+		"good, with a name in NULs": {replace(`"name":"p"`, `"name":"\u0000"`), 200, ""},
+		"good, with a hundred thousand in a list": {
+			strings.Replace(asking("prepend"), `"containers"`, `"tolerations":[`+strings.Repeat(`{"key":"k","operator":"Exists"},`, 99_999)+`{"key":"k"}],"containers"`, 1), 200, "",
+		},
 		"good, as large as it may be": {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20-len(goodReview))+`"`), 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

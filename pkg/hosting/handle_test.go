@@ -1,0 +1,61 @@
+package hosting
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// keeper looks at its body once more after it was told to proceed.
+type keeper struct {
+	Handler
+
+	proceed chan struct{}
+	kept    chan string
+}
+
+func (k keeper) answer(_ context.Context, _ *Webhook, body []byte) (any, outcome, error) {
+	if strings.HasPrefix(string(body), "slow") {
+		<-k.proceed
+		k.kept <- string(body)
+	}
+	return nil, allowed, nil
+}
+
+// The body is the handler's until it has returned: that the call is over does not have
+// later calls write into it.
+func TestALateHandlerKeepsItsBody(t *testing.T) {
+	k := keeper{
+		Handler: Validating(func(context.Context, Request[*corev1.Pod]) error { return nil }),
+		proceed: make(chan struct{}), kept: make(chan string),
+	}
+	handler, err := NewHTTPHandler("pods", Webhook{Handler: k, Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(timeout, body string) int {
+		request := httptest.NewRequest(http.MethodPost, "/pods?timeout="+timeout, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, request)
+		return response.Code
+	}
+	const slow = "slow as can be"
+	if code := call("20ms", slow); code != http.StatusGatewayTimeout {
+		t.Errorf("HTTP %d", code)
+	}
+	for range 100 {
+		if code := call("30s", strings.Repeat("x", len(slow))); code != http.StatusOK {
+			t.Fatalf("HTTP %d", code)
+		}
+	}
+	close(k.proceed)
+	if got := <-k.kept; got != slow {
+		t.Errorf("the late handler's body has become %q", got)
+	}
+}
