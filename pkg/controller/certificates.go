@@ -59,7 +59,7 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 		case certs.NeedNothing:
 			return issuance.explain(c.certificateOf(s, deployment, facts, decision, pods)), nil
 		case certs.NeedIssued:
-			facts.Issued, err = s.mint(deployment, *decision.Mint)
+			facts.Issued, err = s.mint(facts.Blank.Name, *decision.Mint)
 		case certs.NeedRotating:
 			facts.Rotating = new(c.rotating(facts.Blank, now))
 		case certs.NeedLive:
@@ -192,15 +192,16 @@ func owned(write, there *corev1.Secret, s *snapshot) *corev1.Secret {
 	return nil
 }
 
-// mint issues a generation, once in a pass.
-func (s *snapshot) mint(deployment string, request certs.Request) (*certs.Generation, error) {
-	minted, ok := s.minted[deployment]
+// mint issues a generation for a Secret, once in a pass. Where a Service turns out to be
+// somebody else's, another one, with another Secret, is called by another name.
+func (s *snapshot) mint(secret string, request certs.Request) (*certs.Generation, error) {
+	minted, ok := s.minted[secret]
 	if !ok {
 		var err error
 		if minted, err = certs.Mint(request); err != nil {
 			return nil, err
 		}
-		s.minted[deployment] = minted
+		s.minted[secret] = minted
 	}
 	return &minted, nil
 }

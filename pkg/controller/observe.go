@@ -36,7 +36,7 @@ type snapshot struct {
 
 	services map[string]string                    // names of the Services, by Deployment
 	secrets  map[string]*corev1.Secret            // by name
-	minted   map[string]certs.Generation          // in this pass, by Deployment
+	minted   map[string]certs.Generation          // in this pass, by Secret
 	taken    map[string]bool                      // names of Services that are not ours
 	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // A read that fails is neither an object that is there nor one that is not: the pass
@@ -20,7 +22,7 @@ func TestReadsThatFail(t *testing.T) {
 			config := cluster.Config()
 			config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/"+resource+"/") && mended.Load() == 0 {
+					if ofThePass(r, resource) && mended.Load() == 0 {
 						failed.Add(1)
 						return nil, errors.New("the network is down")
 					}
@@ -36,4 +38,12 @@ func TestReadsThatFail(t *testing.T) {
 			e.succeeds("operator.v1")
 		})
 	}
+}
+
+// ofThePass tells the reads of some resource that a pass makes from those of the caches:
+// it asks for one object, or for all of one owner.
+func ofThePass(r *http.Request, resource string) bool {
+	one := strings.Contains(r.URL.Path, "/"+resource+"/")
+	ofOneOwner := strings.HasSuffix(r.URL.Path, "/"+resource) && strings.Contains(r.URL.Query().Get("labelSelector"), vocabulary.LabelOwnerNamespace+"=")
+	return r.Method == http.MethodGet && (one || ofOneOwner)
 }

@@ -76,7 +76,7 @@ func TestRotation(t *testing.T) {
 	}
 	e.eventually("the ClusterServiceVersion says when its certificates began and are due", func() (bool, any) {
 		s := e.get("operator.v1").Status
-		return began != nil && due != nil && began.Before(s.CertsLastUpdated) && due.After(s.CertsLastUpdated.Time) && s.CertsRotateAt != nil, s
+		return began != nil && due != nil && !s.CertsLastUpdated.Before(began) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
 	})
 	m.looksAgain("operator.v1")
 	if c := e.rotation(); c.Generation != 2 || c.Phase != managerv1alpha1.CertificateStable {

@@ -90,4 +90,4 @@ func TestScopeLabelsNamespacesThatComeLater(t *testing.T) {
 	e.carriesLabel(group, []string{later}, later)
 }
 
-func isRegistration(write string) bool { return strings.Contains(write, "webhookconfigurations/") }
+func isRegistration(write string) bool { return strings.Contains(write, "webhookconfigurations") }

@@ -60,7 +60,8 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 
 // Writes returns those of the events that changed something, or tried to, by clients
 // whose user agent contains the text. Leases and events are not among them: they are
-// written for as long as a controller runs, whatever it has to do.
+// written for as long as a controller runs, whatever it has to do. Nor is the question who
+// one is, which nothing is stored of.
 func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
 	var writes []auditv1.Event
 	for _, event := range events {
@@ -84,6 +85,8 @@ func isWrite(verb string) bool {
 
 func isBookkeeping(group, resource string) bool {
 	switch group {
+	case "authentication.k8s.io":
+		return resource == "selfsubjectreviews"
 	case "coordination.k8s.io":
 		return resource == "leases"
 	case "", "events.k8s.io":
