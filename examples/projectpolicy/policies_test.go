@@ -194,8 +194,11 @@ func brokenBy(store *policyStore, namespace string) []string {
 	return names
 }
 
+// update changes a policy once the store has reported on it as it was: a status that comes
+// later would undo the change, as the fake, unlike an API server, knows no conflicts.
 func update(t *testing.T, client *fake.FakeDynamicClient, obj *unstructured.Unstructured) {
 	t.Helper()
+	until(t, func() bool { return len(conditions(t, client, obj.GetName())) > 0 }, "the status of "+obj.GetName())
 	if _, err := client.Resource(policy.Resource).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
