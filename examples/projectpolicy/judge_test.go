@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,8 +12,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/webhooktest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
 // The files of testdata are AdmissionReviews as a kube-apiserver sent them:
@@ -105,7 +104,7 @@ func TestReview(t *testing.T) {
 			policies := newPolicyStore()
 			policies.current.Store(&test.rules)
 
-			got := post(t, newWebhook(test.own, policies), review)
+			got := webhooktest.Review(t, newWebhook(test.own, policies), review)
 			want := admissionv1.AdmissionReview{
 				TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
 				Response: &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: test.wantWarning},
@@ -121,31 +120,6 @@ func TestReview(t *testing.T) {
 			}
 		})
 	}
-}
-
-// post sends the review the way the API server does and returns the answer.
-func post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) admissionv1.AdmissionReview {
-	t.Helper()
-	handler, err := hosting.NewHTTPHandler("namespaces", webhook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := json.Marshal(review)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request := httptest.NewRequest(http.MethodPost, webhookPath+"?timeout=5s", bytes.NewReader(body))
-	request.Header.Set("Content-Type", "application/json")
-	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, request)
-	if recorder.Code != http.StatusOK {
-		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
-	}
-	var got admissionv1.AdmissionReview
-	if err := json.Unmarshal(recorder.Body.Bytes(), &got); err != nil {
-		t.Fatalf("%v in %s", err, recorder.Body)
-	}
-	return got
 }
 
 func readTestdata(t *testing.T, file string) *admissionv1.AdmissionReview {

@@ -1,0 +1,46 @@
+// Package webhooktest calls an example's webhook as an API server does, without one.
+package webhooktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+// Post sends a review the way the API server does, and returns whatever is answered.
+func Post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) *httptest.ResponseRecorder {
+	t.Helper()
+	handler, err := hosting.NewHTTPHandler("webhook", webhook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(review)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webhook.Path+"?timeout=5s", bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, request)
+	return recorder
+}
+
+// Review sends a review that must be answered with one.
+func Review(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) admissionv1.AdmissionReview {
+	t.Helper()
+	recorder := Post(t, webhook, review)
+	if recorder.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
+	}
+	var answer admissionv1.AdmissionReview
+	if err := json.Unmarshal(recorder.Body.Bytes(), &answer); err != nil {
+		t.Fatalf("%v in %s", err, recorder.Body)
+	}
+	return answer
+}
