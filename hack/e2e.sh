@@ -11,4 +11,4 @@ done
 ./hack/image.sh hook ./test/e2e/hook
 ./hack/deploy.sh "${examples[@]}" hook
 
-go test -count=1 -timeout=20m -v ./test/e2e/...
+go test -count=1 -timeout=25m -v ./test/e2e
