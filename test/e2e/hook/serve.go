@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os/signal"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,7 +31,9 @@ func serve(flags []string) {
 	}
 	drained := make(chan struct{})
 	if slices.Contains(flags, "--drain") {
-		go drain(server, drained)
+		leaving := &leave{next: server.Handler}
+		server.Handler = leaving
+		go drain(server, leaving, drained)
 	} else {
 		close(drained)
 	}
@@ -46,15 +49,41 @@ func serve(flags []string) {
 	<-drained
 }
 
+// leave ends connections one by one: the answer to a connection's next call says that it
+// was the last. To close those that are idle at the moment would lose the calls that are
+// being written to them.
+type leave struct {
+	next     http.Handler
+	begun    atomic.Bool
+	lastCall atomic.Int64 // Unix time in nanoseconds
+}
+
+func (l *leave) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost { // no probe
+		l.lastCall.Store(time.Now().UnixNano())
+	}
+	if l.begun.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	l.next.ServeHTTP(w, r)
+}
+
 // drain goes on serving until nobody calls this pod any more: kube-proxy learns a little
 // late that the pod ends.
-func drain(server *http.Server, drained chan<- struct{}) {
+func drain(server *http.Server, leaving *leave, drained chan<- struct{}) {
 	defer close(drained)
 	told, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	<-told.Done()
-	server.SetKeepAlivesEnabled(false)
+	leaving.begun.Store(true)
 	<-time.After(5 * time.Second)
+	for last := time.Now().Add(5 * time.Second); time.Now().Before(last); {
+		quiet := time.Until(time.Unix(0, leaving.lastCall.Load()).Add(time.Second))
+		if quiet <= 0 {
+			break
+		}
+		<-time.After(quiet)
+	}
 	if err := server.Shutdown(context.Background()); err != nil {
 		log.Print(err)
 	}
