@@ -130,7 +130,6 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	}
 }
 
-// A webhook with a wish for a namespace is not second-guessed, nor is one that fails open.
 // Replicas that make certificates for themselves trust each other's.
 func TestRegistrationOfReplicas(t *testing.T) {
 	namespace := newNamespaceOf(t, "register")
