@@ -11,8 +11,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// The sample is one that an API server and the command would take.
-func TestStaticPod(t *testing.T) {
+// The sample gives the server the time that it takes to drain. What else it needs, the
+// conformance tests ask of an API server and of the program.
+func TestStaticPodHasTimeToDrain(t *testing.T) {
 	data, err := os.ReadFile("testdata/static-pod.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -22,8 +23,9 @@ func TestStaticPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := hosting.NewBuilder("volumelabels")
-	b.RegisterController("labeler", idle)
-	b.RegisterWebhook("volumes", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	b.Flags().String("volumes", "", "as in examples/volumelabels")
+	b.RegisterController("persistentvolumes", idle)
+	b.RegisterWebhook("persistentvolumes", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
 	flags := b.Command().Flags()
 	if err := flags.Parse(pod.Spec.Containers[0].Args); err != nil {
 		t.Error(err)

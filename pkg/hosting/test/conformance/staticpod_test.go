@@ -1,0 +1,92 @@
+package conformance
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// The sample of a static pod is one that the API server takes, and its arguments have the
+// program of examples/volumelabels serve and register its webhook.
+func TestStaticPod(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/static-pod.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
+		t.Fatal(err)
+	}
+	client, _ := newClient(t)
+	eventually(t, "the API server takes the pod", func() bool {
+		// It may not have made the priority class yet.
+		_, err = client.CoreV1().Pods(pod.Namespace).Create(t.Context(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil || !strings.Contains(err.Error(), "PriorityClass")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runSample(t, pod.Spec.Containers[0].Args)
+
+	t.Cleanup(func() { unregister(t, client, "volumelabels") })
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "data"},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.example.com", VolumeHandle: "vol-1"}},
+		},
+	}
+	eventually(t, "a volume is labelled in line", func() bool {
+		made, err := client.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && made.Labels[corev1.LabelTopologyZone] == "north-1"
+	})
+}
+
+// runSample runs the program as the kubelet would, with folders of the test's for those
+// of the node, and the test's address for the loopback one.
+func runSample(t *testing.T, args []string) {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "volumelabels")
+	if output, err := exec.Command("go", "build", "-o", program, "../../../../examples/volumelabels").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	kubeconfig, err := os.ReadFile(cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{
+		"kubeconfig":   string(kubeconfig),
+		"volumes.yaml": "volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {topology.kubernetes.io/zone: north-1}}]",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here := strings.NewReplacer("127.0.0.1", newAddress(), "/etc/volumelabels", dir, "/certs", filepath.Join(dir, "certs"))
+	var own []string
+	for _, arg := range args {
+		own = append(own, here.Replace(arg))
+	}
+	var log bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program, own...)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Wait() // the test's context has ended it
+		if t.Failed() {
+			t.Logf("its log:\n%s", log.String())
+		}
+	})
+}
