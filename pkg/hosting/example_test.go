@@ -2,6 +2,7 @@ package hosting_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +11,10 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
@@ -50,7 +54,33 @@ func ExampleBuilder() {
 			return nil
 		}),
 	})
-	os.Exit(b.Run())
+	// A main function ends with os.Exit(b.Run()).
+
+	for _, name := range []string{"controllers", "webhooks", "zones"} {
+		f := b.Command().Flags().Lookup(name)
+		fmt.Printf("--%s=%s: %s\n", f.Name, f.DefValue, f.Usage)
+	}
+	// Output:
+	// --controllers=[*]: The controllers to run, of "labeler": * for all, NAME for one, -NAME for all but one.
+	// --webhooks=[]: The webhooks to run, of "volumes": * for all, NAME for one, -NAME for all but one.
+	// --zones=/etc/zones.yaml: file of the zones of volumes
+}
+
+// A command that is another one's, but for one webhook.
+func ExampleBuilder_DeregisterWebhook() {
+	b := hosting.NewBuilder("shop")
+	for _, name := range []string{"carts", "orders", "legacy"} {
+		b.RegisterWebhook(name, hosting.Webhook{
+			Kinds:   []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")},
+			Handler: hosting.Validating(requireTeam),
+		})
+	}
+	b.RegisterController("cleaner", func(context.Context, hosting.Environment) error { return nil })
+
+	b.DeregisterWebhook("legacy")
+	fmt.Println(b.Command().Flags().Lookup("webhooks").Usage)
+	// Output:
+	// The webhooks to run, of "carts" and "orders": * for all, NAME for one, -NAME for all but one.
 }
 
 // A handler is tested as what it is: something that is called over HTTP.
@@ -62,13 +92,7 @@ func ExampleNewHTTPHandler() {
 	if err != nil {
 		panic(err)
 	}
-	request := httptest.NewRequest(http.MethodPost, "/pods", strings.NewReader(`{
-		"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-		"request": {
-			"uid": "1", "operation": "CREATE", "kind": {"version": "v1", "kind": "Pod"},
-			"object": {"metadata": {"name": "cart"}}
-		}
-	}`))
+	request := httptest.NewRequest(http.MethodPost, "/pods", strings.NewReader(createPod))
 	request.Header.Set("Content-Type", "application/json")
 	response := httptest.NewRecorder()
 	handler.ServeHTTP(response, request)
@@ -77,30 +101,78 @@ func ExampleNewHTTPHandler() {
 	// {"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"1","allowed":false,"status":{"metadata":{},"status":"Failure","message":"pod cart has no label team: say who owns it","reason":"Forbidden","code":403}}}
 }
 
+// createPod is what an API server asks when a pod is created.
+const createPod = `{
+	"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+	"request": {
+		"uid": "1", "operation": "CREATE", "kind": {"version": "v1", "kind": "Pod"},
+		"object": {"metadata": {"name": "cart"}}
+	}
+}`
+
+// ask has a webhook answer a review.
+func ask(webhook hosting.Webhook, review string) []byte {
+	handler, err := hosting.NewHTTPHandler("example", webhook)
+	if err != nil {
+		panic(err)
+	}
+	request := httptest.NewRequest(http.MethodPost, "/example", strings.NewReader(review))
+	request.Header.Set("Content-Type", "application/json")
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	return response.Body.Bytes()
+}
+
+// A verdict may have any status that an API server's answers have.
+func ExampleDenyStatus() {
+	pod := corev1.SchemeGroupVersion.WithKind("Pod")
+	answer := ask(hosting.Webhook{
+		Kinds: []schema.GroupVersionKind{pod},
+		Handler: hosting.Validating(func(_ context.Context, r hosting.Request[*corev1.Pod]) error {
+			missing := field.Required(field.NewPath("spec", "priorityClassName"), "say how important it is")
+			return hosting.DenyStatus(apierrors.NewInvalid(pod.GroupKind(), r.Object.Name, field.ErrorList{missing}).ErrStatus)
+		}),
+	}, createPod)
+
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(answer, &review); err != nil {
+		panic(err)
+	}
+	fmt.Println(review.Response.Result.Code, review.Response.Result.Message)
+	// Output:
+	// 422 Pod "cart" is invalid: spec.priorityClassName: Required value: say how important it is
+}
+
 // The handler changes the object; the JSON patch follows from that.
 func ExampleMutating() {
-	handler := hosting.Mutating(func(_ context.Context, r hosting.Request[*corev1.Pod]) error {
-		if r.Object.Spec.PriorityClassName == "" {
-			r.Object.Spec.PriorityClassName = "standard"
-			r.Warn("pod %s has no priority class: it gets %s", r.Object.Name, "standard")
-		}
-		return nil
-	})
-	b := hosting.NewBuilder("priorities")
-	b.RegisterWebhook("pods", hosting.Webhook{
+	answer := ask(hosting.Webhook{
 		Kinds:      []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")},
 		Operations: []admissionv1.Operation{admissionv1.Create},
-		Handler:    handler,
-	})
-	os.Exit(b.Run())
+		Handler: hosting.Mutating(func(_ context.Context, r hosting.Request[*corev1.Pod]) error {
+			if r.Object.Spec.PriorityClassName == "" {
+				r.Object.Spec.PriorityClassName = "standard"
+				r.Warn("pod %s has no priority class: it gets %s", r.Object.Name, "standard")
+			}
+			return nil
+		}),
+	}, createPod)
+
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(answer, &review); err != nil {
+		panic(err)
+	}
+	fmt.Println(review.Response.Warnings[0])
+	fmt.Println(string(review.Response.Patch))
+	// Output:
+	// pod cart has no priority class: it gets standard
+	// [{"op":"add","path":"/spec","value":{"containers":null,"priorityClassName":"standard"}}]
 }
 
 // The versions of a CustomResourceDefinition, of which v2 is the hub. Names, labels and
 // all other metadata are copied already.
 func ExampleConversion() {
 	house := schema.GroupKind{Group: "house.example.com", Kind: "Window"}
-	b := hosting.NewBuilder("windows")
-	b.RegisterWebhook("convert", hosting.Webhook{
+	answer := ask(hosting.Webhook{
 		Handler: hosting.Conversion(house.WithVersion("v2"),
 			hosting.Spoke(house.WithVersion("v1"),
 				func(from, to *window) error {
@@ -112,6 +184,19 @@ func ExampleConversion() {
 					return nil
 				}),
 		),
-	})
-	os.Exit(b.Run())
+	}, `{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+		"request": {
+			"uid": "1", "desiredAPIVersion": "house.example.com/v2",
+			"objects": [{"apiVersion": "house.example.com/v1", "kind": "Window", "metadata": {"name": "bay"}, "size": "2x1"}]
+		}
+	}`)
+
+	var review apiextensionsv1.ConversionReview
+	if err := json.Unmarshal(answer, &review); err != nil {
+		panic(err)
+	}
+	fmt.Println(string(review.Response.ConvertedObjects[0].Raw))
+	// Output:
+	// {"kind":"Window","apiVersion":"house.example.com/v2","metadata":{"name":"bay"},"width":"2","height":"1"}
 }
