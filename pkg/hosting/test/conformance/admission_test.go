@@ -28,6 +28,10 @@ func obey(ctx context.Context, r hosting.Request[*corev1.ConfigMap]) error {
 		object = r.OldObject
 	}
 	switch object.Data["do"] {
+	case "stay":
+		if r.Operation == admissionv1.Delete {
+			return hosting.Deny("ConfigMap %s is to stay", object.Name)
+		}
 	case "deny":
 		return hosting.Deny("ConfigMap %s asked for it", object.Name)
 	case "invalid":
@@ -106,9 +110,14 @@ func TestValidating(t *testing.T) {
 		waitForAnnotation(t, place, "judge."+namespace+".hosting/verdict", "with a warning")
 	})
 	t.Run("delete", func(t *testing.T) {
-		const name = "allow"
-		if err := client.CoreV1().ConfigMaps(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
+		configMaps := client.CoreV1().ConfigMaps(namespace)
+		for do, wantDenied := range map[string]bool{"go": false, "stay": true} {
+			if _, err := configMaps.Create(t.Context(), doing(do), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := configMaps.Delete(t.Context(), do, metav1.DeleteOptions{}); apierrors.IsForbidden(err) != wantDenied || err != nil && !wantDenied {
+				t.Errorf("deleting %s: %v", do, err)
+			}
 		}
 	})
 	t.Run("dry run", func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"os"
@@ -58,6 +59,28 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		load.another(t, 50)
 	}
 	load.wantNoneFailed(t)
+}
+
+// The chain is served as the file holds it: what is new in it alone is new.
+func TestChainIsReplaced(t *testing.T) {
+	address := newAddress()
+	whole := mint(t, address)
+	leafAlone := whole
+	leafAlone.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: whole.leaf})
+	volume := secretVolume{dir: t.TempDir()}
+	volume.mount(t, leafAlone)
+	h := launch(t, judging(), address, "--self-signed-certificate=false", "--cert-dir="+volume.dir)
+	h.waitUntilReady(t)
+
+	chain := func() []*x509.Certificate { return dialHost(t, h).ConnectionState().PeerCertificates }
+	if got := chain(); len(got) != 1 || !bytes.Equal(got[0].Raw, whole.leaf) {
+		t.Fatalf("at first, there are %d certificates", len(got))
+	}
+	volume.mount(t, whole)
+	eventually(t, "the authority is served, too", func() bool {
+		got := chain()
+		return len(got) == 2 && bytes.Equal(got[0].Raw, whole.leaf)
+	})
 }
 
 // served is the certificate that a new connection gets, which the authorities must vouch

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"crypto/tls"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // call may fail, over connections that each carry many calls.
 func TestRollingRestart(t *testing.T) {
 	for protocol, flag := range map[string]string{
-		"HTTP/2":   "--disable-http2-serving=false",
+		"HTTP/2.0": "--disable-http2-serving=false",
 		"HTTP/1.1": "--disable-http2-serving=true",
 	} {
 		t.Run(protocol, func(t *testing.T) {
@@ -31,6 +32,9 @@ func TestRollingRestart(t *testing.T) {
 			old.waitUntilReady(t)
 			client, _ := newClient(t)
 			waitUntilCalled(t, client, namespace)
+			if got := protocolOf(t, old); got != protocol {
+				t.Fatalf("it speaks %s", got)
+			}
 			load := startLoad(t, client, namespace)
 			load.another(t, 100)
 
@@ -57,4 +61,18 @@ func TestRollingRestart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// protocolOf is what the host agrees upon with clients that can do both, as API servers
+// can.
+func protocolOf(t *testing.T, h *host) string {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Get(h.url("/readyz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.Proto
 }
