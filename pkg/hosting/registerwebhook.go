@@ -26,56 +26,57 @@ func (r *registrar) webhookName(e *endpoint) string {
 
 func (r *registrar) writeValidating(ctx context.Context, e *endpoint) error {
 	configurations := r.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	live, err := configurations.Get(ctx, r.configurationName(e), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	return writeConfiguration(ctx, configurations, r.configurationName(e), func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
+		var others []byte
+		if len(c.Webhooks) == 1 {
+			others = c.Webhooks[0].ClientConfig.CABundle
+		}
+		webhook, err := r.validatingWebhook(e, others)
+		c.Name, c.Webhooks = r.configurationName(e), []admissionregistrationv1.ValidatingWebhook{webhook}
 		return err
-	}
-	absent := err != nil
-	var others []byte
-	if !absent && len(live.Webhooks) == 1 {
-		others = live.Webhooks[0].ClientConfig.CABundle
-	}
-	webhook, err := r.validatingWebhook(e, others)
-	if err != nil {
-		return err
-	}
-	if absent {
-		_, err = configurations.Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
-			ObjectMeta: metav1.ObjectMeta{Name: r.configurationName(e)},
-			Webhooks:   []admissionregistrationv1.ValidatingWebhook{webhook},
-		}, metav1.CreateOptions{})
-		return err
-	}
-	live.Webhooks = []admissionregistrationv1.ValidatingWebhook{webhook}
-	_, err = configurations.Update(ctx, live, metav1.UpdateOptions{})
-	return err
+	})
 }
 
 func (r *registrar) writeMutating(ctx context.Context, e *endpoint) error {
 	configurations := r.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	live, err := configurations.Get(ctx, r.configurationName(e), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	return writeConfiguration(ctx, configurations, r.configurationName(e), func(c *admissionregistrationv1.MutatingWebhookConfiguration) error {
+		var others []byte
+		if len(c.Webhooks) == 1 {
+			others = c.Webhooks[0].ClientConfig.CABundle
+		}
+		webhook, err := r.validatingWebhook(e, others)
+		c.Name, c.Webhooks = r.configurationName(e), []admissionregistrationv1.MutatingWebhook{
+			mutatingWebhook(webhook, e.webhook.Registration.ReinvocationPolicy),
+		}
+		return err
+	})
+}
+
+// configurations are the client's, of one form of webhook.
+type configurations[C any] interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*C, error)
+	Create(ctx context.Context, c *C, opts metav1.CreateOptions) (*C, error)
+	Update(ctx context.Context, c *C, opts metav1.UpdateOptions) (*C, error)
+}
+
+// writeConfiguration fills the configuration that there is, or a new one.
+func writeConfiguration[C any](ctx context.Context, client configurations[C], name string, fill func(*C) error) error {
+	live, err := client.Get(ctx, name, metav1.GetOptions{})
+	absent := apierrors.IsNotFound(err)
+	switch {
+	case absent:
+		live = new(C)
+	case err != nil:
 		return err
 	}
-	absent := err != nil
-	var others []byte
-	if !absent && len(live.Webhooks) == 1 {
-		others = live.Webhooks[0].ClientConfig.CABundle
-	}
-	common, err := r.validatingWebhook(e, others)
-	if err != nil {
+	if err := fill(live); err != nil {
 		return err
 	}
-	webhook := mutatingWebhook(common, e.webhook.Registration.ReinvocationPolicy)
 	if absent {
-		_, err = configurations.Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
-			ObjectMeta: metav1.ObjectMeta{Name: r.configurationName(e)},
-			Webhooks:   []admissionregistrationv1.MutatingWebhook{webhook},
-		}, metav1.CreateOptions{})
-		return err
+		_, err = client.Create(ctx, live, metav1.CreateOptions{})
+	} else {
+		_, err = client.Update(ctx, live, metav1.UpdateOptions{})
 	}
-	live.Webhooks = []admissionregistrationv1.MutatingWebhook{webhook}
-	_, err = configurations.Update(ctx, live, metav1.UpdateOptions{})
 	return err
 }
 
