@@ -79,7 +79,7 @@ func (c *converter[H]) form() form          { return conversion }
 func (c *converter[H]) maxBodyBytes() int64 { return 32 << 20 }
 
 func (c *converter[H]) check(w *Webhook) error {
-	mistakes := c.mistakes
+	mistakes := slices.Clone(c.mistakes)
 	if len(w.Kinds) > 0 || len(w.Operations) > 0 {
 		mistakes = append(mistakes, errors.New("a conversion has no Kinds and no Operations: its hub and spokes say what it converts"))
 	}

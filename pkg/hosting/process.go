@@ -28,9 +28,6 @@ func newProcess(b *Builder, o *options) (*process, error) {
 		controllers: map[string]Controller{},
 		metrics:     newMetrics(),
 	}
-	if len(b.controllers) == 0 {
-		o.webhooks = []string{"*"} // there is no flag then
-	}
 	names, err := selectNames("controllers", o.controllers, b.controllerNames())
 	if err != nil {
 		return nil, err
@@ -38,7 +35,11 @@ func newProcess(b *Builder, o *options) (*process, error) {
 	for _, name := range names {
 		p.controllers[name] = b.controllers[name]
 	}
-	names, err = selectNames("webhooks", o.webhooks, b.webhookNames())
+	webhooks := o.webhooks
+	if len(b.controllers) == 0 {
+		webhooks = []string{"*"} // there is no flag then
+	}
+	names, err = selectNames("webhooks", webhooks, b.webhookNames())
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ type registrationOptions struct {
 
 	// client is what the flags come to, but for path and caBundle.
 	client admissionregistrationv1.WebhookClientConfig
+	// hosts are the names and addresses that a certificate must be for.
+	hosts []string
 }
 
 func (o *registrationOptions) addFlags(fs *pflag.FlagSet) {
@@ -66,6 +68,8 @@ func (o *registrationOptions) completeService() error {
 	}
 	number := int32(port)
 	o.client.Service = &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: name, Port: &number}
+	host := name + "." + namespace + ".svc"
+	o.hosts = []string{host, host + ".cluster.local"}
 	return nil
 }
 
@@ -77,6 +81,11 @@ func (o *registrationOptions) completeURL() error {
 	}
 	base := "https://" + u.Host
 	o.client.URL = &base
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip != nil {
+		host = ip.String()
+	}
+	o.hosts = []string{host}
 	return nil
 }
 
@@ -90,23 +99,6 @@ func (o *registrationOptions) clientConfig(path string, caBundle []byte) admissi
 		*config.URL += path
 	}
 	return config
-}
-
-// hosts are the names and addresses that a certificate must be for.
-func (o *registrationOptions) hosts() []string {
-	if s := o.client.Service; s != nil {
-		name := s.Name + "." + s.Namespace + ".svc"
-		return []string{name, name + ".cluster.local"}
-	}
-	u, err := url.Parse(*o.client.URL)
-	if err != nil {
-		return nil
-	}
-	host := u.Hostname()
-	if ip := net.ParseIP(host); ip != nil {
-		return []string{ip.String()}
-	}
-	return []string{host}
 }
 
 // caPath is where the authorities are.
@@ -130,5 +122,5 @@ func (o *registrationOptions) makeCertificate(c *certificate) error {
 	if !o.selfSigned {
 		return nil
 	}
-	return makeSelfSigned(c.certFile, c.keyFile, o.caPath(c), o.hosts())
+	return makeSelfSigned(c.certFile, c.keyFile, o.caPath(c), o.hosts)
 }

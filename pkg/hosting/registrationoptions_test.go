@@ -57,7 +57,7 @@ func TestRegistrationOptions(t *testing.T) {
 			if diff := cmp.Diff(test.want, o.clientConfig("/p", []byte("ca"))); diff != "" {
 				t.Errorf("client config (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(test.hosts, o.hosts()); diff != "" {
+			if diff := cmp.Diff(test.hosts, o.hosts); diff != "" {
 				t.Errorf("hosts (-want +got):\n%s", diff)
 			}
 			if again := o.clientConfig("/q", nil); cmp.Equal(test.want, again) {
