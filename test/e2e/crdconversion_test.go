@@ -41,7 +41,7 @@ func TestCRDConversion(t *testing.T) {
 		}
 		return true, nil
 	})
-	if diff := cmp.Diff(caches.Content(old), caches.Content(client.Get(t, convert.V1, "old"))); diff != "" {
+	if diff := cmp.Diff(caches.Authored(old), caches.Authored(client.Get(t, convert.V1, "old"))); diff != "" {
 		t.Errorf("the old Cache after the upgrade (-before +after):\n%s", diff)
 	}
 	client.RoundTrips(t, 50)

@@ -13,8 +13,8 @@ import (
 )
 
 // newExample is the Namespace into which the README of an example installs it. Its context
-// also serves what the test cleans up. After the test the ClusterServiceVersions go first, so that no webhook outlives its server, and
-// then what was installed around them.
+// also serves what the test cleans up. After the test the ClusterServiceVersions go first,
+// so that no webhook outlives its server, and then what was installed around them.
 func newExample(t *testing.T, namespace, installed string) *env {
 	t.Helper()
 	e := &env{T: t, ctx: context.WithoutCancel(t.Context()), namespace: namespace, began: metav1.Now()}

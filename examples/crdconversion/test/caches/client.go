@@ -2,8 +2,6 @@
 package caches
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,15 +63,29 @@ func New(version schema.GroupVersion, name string, spec map[string]any) *unstruc
 	return c
 }
 
-// Content is all of a Cache that does not change by itself.
+// Content is all of a Cache that somebody has written, its operator included. The rest of
+// the metadata is the API server's own.
 func Content(cache *unstructured.Unstructured) map[string]any {
-	content := maps.Clone(cache.Object)
-	delete(content, "metadata")
-	delete(content, "status")
-	content["name"] = cache.GetName()
-	if annotations := cache.GetAnnotations(); len(annotations) > 0 {
-		content["annotations"] = annotations
+	content := Authored(cache)
+	if status, ok := cache.Object["status"]; ok {
+		content["status"] = status
 	}
-	content["labels"] = slices.Sorted(maps.Keys(cache.GetLabels()))
+	return content
+}
+
+// Authored is Content without the status, which an operator that runs writes meanwhile.
+func Authored(cache *unstructured.Unstructured) map[string]any {
+	content := map[string]any{
+		"apiVersion": cache.GetAPIVersion(),
+		"kind":       cache.GetKind(),
+		"name":       cache.GetName(),
+		"spec":       cache.Object["spec"],
+	}
+	metadata, _, _ := unstructured.NestedMap(cache.Object, "metadata") // an object without any has none to compare
+	for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
+		if value, ok := metadata[field]; ok {
+			content[field] = value
+		}
+	}
 	return content
 }
