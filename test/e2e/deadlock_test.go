@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,7 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 	e.succeeds("hook.v1")
 	before := e.podUIDs()
 
-	e.must(kubeClient.CoreV1().Pods(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}))
+	e.deletePodsAtOnce()
 	e.eventually("somebody else's pod is refused while nobody judges it", func() (bool, any) {
 		err := e.tryAPod(nil)
 		return err != nil && strings.Contains(err.Error(), "failed calling webhook"), err
@@ -65,6 +66,21 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete},
 		Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: resources},
 	}
+}
+
+// deletePodsAtOnce deletes all pods side by side: each deletion is judged by a pod that is
+// about to go.
+func (e *env) deletePodsAtOnce() {
+	e.Helper()
+	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	var deletions errgroup.Group
+	for _, pod := range pods.Items {
+		deletions.Go(func() error {
+			return kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		})
+	}
+	e.must(deletions.Wait())
 }
 
 func (e *env) podUIDs() sets.Set[types.UID] {
