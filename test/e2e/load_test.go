@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -132,6 +134,26 @@ func (l *load) end(excused func(call) bool) {
 		l.Errorf("%d more calls like these", wrong-shown)
 	}
 	l.Logf("%d calls: %d uncovered, %d denied, %d converted, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(converted), l.count(failed))
+	l.Log(l.pace())
+}
+
+// pace says how fast the load really was: it is asked for so many calls a second, and a
+// busy machine may make fewer of it.
+func (l *load) pace() string {
+	took := make([]time.Duration, 0, len(l.calls))
+	sent := make([]time.Time, 0, len(l.calls))
+	for _, c := range l.calls {
+		took, sent = append(took, c.answered.Sub(c.sent)), append(sent, c.sent)
+	}
+	slices.Sort(took)
+	slices.SortFunc(sent, time.Time.Compare)
+	gap := time.Duration(0)
+	for i := range sent[1:] {
+		gap = max(gap, sent[i+1].Sub(sent[i]))
+	}
+	rate := float64(len(sent)) / sent[len(sent)-1].Sub(sent[0]).Seconds()
+	return fmt.Sprintf("%.0f calls a second, 99%% of them answered within %s, at most %s between two",
+		rate, took[len(took)*99/100].Round(time.Millisecond), gap.Round(time.Millisecond))
 }
 
 // uncoveredBefore excuses calls of a time when the webhook need not be live yet.

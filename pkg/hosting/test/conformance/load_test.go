@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,8 @@ type load struct {
 	calls  atomic.Int64
 	mu     sync.Mutex
 	failed []string
+	sent   []time.Time
+	took   []time.Duration
 }
 
 func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *load {
@@ -46,11 +49,13 @@ func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *loa
 }
 
 func (l *load) call(client kubernetes.Interface, namespace string) {
+	sent := time.Now()
 	_, err := client.CoreV1().ConfigMaps(namespace).Create(context.Background(), doing("allow"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	l.calls.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent, l.took = append(l.sent, sent), append(l.took, time.Since(sent))
 	if err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		l.failed = append(l.failed, fmt.Sprintf("%s: %v", time.Now().Format("05.000"), err))
 	}
 }
@@ -73,7 +78,21 @@ func (l *load) wantNoneFailed(t *testing.T) {
 	t.Helper()
 	l.end()
 	t.Logf("%d calls, %d failed", l.calls.Load(), len(l.failed))
+	t.Log(l.pace())
 	for _, f := range l.failed {
 		t.Error(f)
 	}
+}
+
+// pace says how fast the load really was: a busy machine makes fewer calls of it.
+func (l *load) pace() string {
+	slices.Sort(l.took)
+	slices.SortFunc(l.sent, time.Time.Compare)
+	gap := time.Duration(0)
+	for i := range l.sent[1:] {
+		gap = max(gap, l.sent[i+1].Sub(l.sent[i]))
+	}
+	rate := float64(len(l.sent)) / l.sent[len(l.sent)-1].Sub(l.sent[0]).Seconds()
+	return fmt.Sprintf("%.0f calls a second, 99%% of them answered within %s, at most %s between two",
+		rate, l.took[len(l.took)*99/100].Round(time.Millisecond), gap.Round(time.Millisecond))
 }
