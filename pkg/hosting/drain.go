@@ -17,12 +17,12 @@ type drain struct {
 }
 
 // A connection that no call came on is closed at the end, and a call that is being
-// written to it at that instant is lost. So the end is when nobody calls any more: when
-// no call has come for the quiet time, which is waited for as long as the patience goes.
-const (
-	quietTime     = time.Second
-	drainPatience = 3 * time.Second
-)
+// written to it at that instant is lost: HTTP/1.1 has no way to say beforehand that an idle
+// connection ends. So the end is when nobody calls any more: when no call has come for a
+// quarter of the period, which is waited for three quarters of it at most.
+func patience(period time.Duration) (quiet, atMost time.Duration) {
+	return period / 4, period * 3 / 4
+}
 
 func (d *drain) begin() {
 	d.begun.Store(true)
@@ -31,16 +31,17 @@ func (d *drain) begin() {
 // wait returns when the period is over and nobody calls any more.
 func (d *drain) wait(period time.Duration) {
 	<-time.After(period)
-	last := time.Now().Add(drainPatience)
+	quiet, atMost := patience(period)
+	last := time.Now().Add(atMost)
 	for {
-		quiet := time.Unix(0, d.lastCall.Load()).Add(quietTime)
-		if quiet.After(last) {
-			quiet = last
+		end := time.Unix(0, d.lastCall.Load()).Add(quiet)
+		if end.After(last) {
+			end = last
 		}
-		if !quiet.After(time.Now()) {
+		if !end.After(time.Now()) {
 			return
 		}
-		<-time.After(time.Until(quiet))
+		<-time.After(time.Until(end))
 	}
 }
 

@@ -42,7 +42,7 @@ func newOptions(name string) (*options, error) {
 		serving:       genericoptions.NewSecureServingOptions(),
 		healthAddress: ":8081",
 		drainPeriod:   10 * time.Second,
-		drainTimeout:  15 * time.Second,
+		drainTimeout:  10 * time.Second,
 		callers:       newCallerOptions(),
 		election:      newElectionOptions(name),
 	}
@@ -83,9 +83,9 @@ func (o *options) flags(b *Builder) *cliflag.NamedFlagSets {
 
 func (o *options) addDrainFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.drainPeriod, "drain-period", o.drainPeriod,
-		"After SIGTERM, how long to go on serving while the cluster learns that this process is not ready any more.")
+		"After SIGTERM, how long to go on serving while the cluster learns that this process is not ready any more. It is up to three quarters longer while calls still come.")
 	fs.DurationVar(&o.drainTimeout, "drain-timeout", o.drainTimeout,
-		"After that, how long to wait for the calls under way. The pod's terminationGracePeriodSeconds should be four seconds more than both together.")
+		"After that, how long to wait for the calls under way. The pod's terminationGracePeriodSeconds should be more than this and one and three quarters of the drain period.")
 }
 
 func selectionUsage(what string, names []string) string {

@@ -70,8 +70,7 @@ func hasPort(c corev1.Container, port int32) bool {
 
 func isGivenTimeToDrain(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, flags *pflag.FlagSet) {
 	t.Helper()
-	const untilNobodyCalls = 3 * time.Second
-	needed := duration(t, flags, "drain-period") + untilNobodyCalls + duration(t, flags, "drain-timeout")
+	needed := duration(t, flags, "drain-period")*7/4 + duration(t, flags, "drain-timeout")
 	if grace := time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second; grace <= needed {
 		t.Errorf("Deployment %s: the kubelet waits %s for a server that needs %s", d.Name, grace, needed)
 	}

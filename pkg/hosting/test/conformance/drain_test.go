@@ -27,7 +27,7 @@ func TestRollingRestart(t *testing.T) {
 			}
 			first, second := newAddress(), newAddress()
 			service := startBalancer(t, first)
-			args := []string{flag, "--register-webhooks", "--webhook-url=https://" + service.address + ":9443", "--cert-dir=" + t.TempDir(), "--drain-period=2s"}
+			args := []string{flag, "--register-webhooks", "--webhook-url=https://" + service.address + ":9443", "--cert-dir=" + t.TempDir(), "--drain-period=8s"}
 			old := launch(t, build(), first, args...)
 			old.waitUntilReady(t)
 			client, _ := newClient(t)
