@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -130,26 +131,31 @@ const agreement = 10
 // known waits until every API server stores objects in the version. One that does not
 // yet would store an object, just rewritten, in the version before.
 func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
-	wanted, last, agreed := Hash(crd, to), "", 0
+	doubt, agreed := "", 0
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		hashes, failure := c.Hashes(ctx, crd, to)
-		if failure != nil { // an API server that restarts answers later
-			last, agreed = failure.Error(), 0
-			return false, nil
-		}
-		for _, hash := range hashes {
-			if hash != wanted {
-				last, agreed = "an API server still stores objects in another version", 0
-				return false, nil
-			}
-		}
 		agreed++
+		if doubt = doubtful(ctx, c, crd, to); doubt != "" {
+			agreed = 0
+		}
 		return agreed == agreement, nil
 	})
 	if err != nil {
-		return fmt.Errorf("not every API server stores the objects of %s in %s: %s", crd.Name, to, last)
+		return fmt.Errorf("not every API server stores the objects of %s in %s: %s", crd.Name, to, doubt)
 	}
 	return nil
+}
+
+// doubtful says why it is not known that every API server stores objects in the version;
+// empty when they all say so. One that restarts answers later.
+func doubtful(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) string {
+	hashes, err := c.Hashes(ctx, crd, to)
+	if err != nil {
+		return err.Error()
+	}
+	if slices.ContainsFunc(hashes, func(hash string) bool { return hash != Hash(crd, to) }) {
+		return "an API server still stores objects in another version"
+	}
+	return ""
 }
 
 func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (int, error) {

@@ -51,14 +51,14 @@ func (e *env) startManager() *manager {
 		}
 	})
 	e.Cleanup(m.stop)
-	e.eventually("the manager is ready", func() (bool, error) {
-		response, refused := http.Get("http://" + m.address + "/readyz")
-		if refused != nil { // it does not listen yet
-			return false, nil
-		}
-		return response.StatusCode == http.StatusOK, response.Body.Close()
-	})
+	e.eventually("the manager is ready", func() (bool, error) { return isReady(m.address), nil })
 	return m
+}
+
+// isReady is false, too, while nobody listens yet.
+func isReady(address string) bool {
+	response, err := http.Get("http://" + address + "/readyz")
+	return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
 func freeAddress(e *env) string {
