@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -21,15 +22,14 @@ func TestCRDConversion(t *testing.T) {
 	const files, crd = "examples/crdconversion", "caches.crdconversion.example.com"
 	e := newExample(t, "crdconversion", files+"/install")
 	e.kubectl("apply", "--server-side", "-k", files+"/install")
-	client := &caches.Client{Dynamic: dynamicClient, Namespace: e.namespace}
+	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"} // where the samples are
 
 	e.applyBundle(files+"/bundle-v1", "crdconversion.v1.0.0")
 	// It goes while there is a webhook to convert what goes with it.
 	e.Cleanup(func() { e.kubectl("delete", "crd", crd, "--wait", "--ignore-not-found") })
-	old, err := client.In(convert.V1).Create(e.ctx,
-		caches.New(convert.V1, "old", map[string]any{"size": "3x512Mi", "evict": "lru", "debug": true}), metav1.CreateOptions{})
-	e.must(err)
-	e.reportsMemory(client, "old", "1536Mi")
+	e.kubectl("apply", "-f", files+"/samples/cache-v1.yaml")
+	e.reportsMemory(client, "sessions", "1536Mi")
+	old := client.Get(t, convert.V1, "sessions")
 
 	e.applyBundle(files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
 	e.isReplaced("crdconversion.v1.0.0")
@@ -41,7 +41,7 @@ func TestCRDConversion(t *testing.T) {
 		}
 		return true, nil
 	})
-	if diff := cmp.Diff(caches.Authored(old), caches.Authored(client.Get(t, convert.V1, "old"))); diff != "" {
+	if diff := cmp.Diff(caches.Authored(old), caches.Authored(client.Get(t, convert.V1, "sessions"))); diff != "" {
 		t.Errorf("the old Cache after the upgrade (-before +after):\n%s", diff)
 	}
 	client.RoundTrips(t, 50)
@@ -50,7 +50,7 @@ func TestCRDConversion(t *testing.T) {
 		c := call{sent: time.Now(), outcome: converted}
 		// It is stored in one of the two versions: one of the two reads needs the webhook.
 		for _, version := range caches.Versions {
-			if _, c.err = client.In(version).Get(ctx, "old", metav1.GetOptions{}); c.err != nil {
+			if _, c.err = client.In(version).Get(ctx, "sessions", metav1.GetOptions{}); c.err != nil {
 				c.outcome = failed
 				break
 			}
@@ -62,6 +62,43 @@ func TestCRDConversion(t *testing.T) {
 	e.kill("crdconversion-operator")
 	load.goesOn(converted)
 	load.end(never)
+
+	e.goesBack(client, files, crd)
+}
+
+// goesBack is the README's way back to the version that has no webhook. A Cache that is
+// older than v2 is what it was, and of one that was born in v2 nothing is lost either.
+func (e *env) goesBack(client *caches.Client, files, crd string) {
+	e.Helper()
+	e.kubectl("apply", "-f", files+"/samples/cache-v2.yaml")
+	before := map[string]any{}
+	for _, name := range []string{"sessions", "pages"} {
+		before[name] = caches.Authored(client.Get(e.T, convert.V1, name))
+	}
+
+	e.manager("storage", "migrate", crd, "--to", "v1")
+	e.kubectl("replace", "-f", files+"/bundle-v1/manifests/crdconversion.example.com_caches.yaml")
+	e.kubectl("delete", "-n", e.namespace, "csv/crdconversion.v2.0.0", "--wait")
+	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v1/manifests/crdconversion.clusterserviceversion.yaml")
+	e.succeeds("crdconversion.v1.0.0")
+
+	for name, want := range before {
+		if diff := cmp.Diff(want, any(caches.Authored(client.Get(e.T, convert.V1, name)))); diff != "" {
+			e.Errorf("Cache %s after the way back (-before +after):\n%s", name, diff)
+		}
+	}
+	// The operator of v1 is at work: it takes the change that only it can have seen.
+	e.kubectl("patch", "caches.v1.crdconversion.example.com/pages", "-n", "default", "--type=merge", "-p", `{"spec":{"size":"5x1Gi"}}`)
+	e.reportsMemory(client, "pages", "5Gi")
+}
+
+// manager runs the manager's program as an administrator does, from this source.
+func (e *env) manager(arguments ...string) {
+	e.Helper()
+	output, err := exec.CommandContext(e.ctx, "go", append([]string{"run", "../../cmd/olm-webhook-manager"}, arguments...)...).CombinedOutput()
+	if err != nil {
+		e.Fatalf("olm-webhook-manager %v: %v\n%s", arguments, err, output)
+	}
 }
 
 // isReplaced waits until the ClusterServiceVersion before is gone.

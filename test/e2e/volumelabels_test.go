@@ -6,10 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // PersistentVolumes get their labels as they are created; those that are older than the
@@ -34,8 +30,10 @@ func TestVolumeLabels(t *testing.T) {
 			t.Errorf("%s: a PersistentVolume is created in zone %q", test.csv, zone)
 		}
 		e.isUnlabelled(e.createVolume("unknown", "vol-9999"))
+		e.sampleIsLabelled("persistentvolume.yaml", "north-1")
+		e.sampleIsLabelled("persistentvolume-unknown.yaml", "")
 
-		switchOn := e.switchOff(test.csv, "persistentvolumes.volumelabels.example.com")
+		switchOn := e.switchOff(test.csv)
 		e.isUnlabelled(e.createVolume("while-off", "vol-0001"))
 		e.isLabelledLater("while-off", "north-1")
 		switchOn()
@@ -46,26 +44,31 @@ func TestVolumeLabels(t *testing.T) {
 	}
 }
 
-// switchOff has a webhook taken out of service as an administrator does, by the config of
-// the Subscription, and returns when it is not registered any more.
-func (e *env) switchOff(csv, webhook string) (switchOn func()) {
+// sampleIsLabelled asks in which zone a sample would be created, none if zone is empty.
+func (e *env) sampleIsLabelled(sample, zone string) {
 	e.Helper()
-	client := olmClient.OperatorsV1alpha1().Subscriptions(e.namespace)
-	made, err := client.Create(e.ctx, &operatorsv1alpha1.Subscription{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "off-"},
-		Spec: &operatorsv1alpha1.SubscriptionSpec{
-			CatalogSource: "any", CatalogSourceNamespace: e.namespace, Package: "any", StartingCSV: csv,
-			Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{vocabulary.AnnotationDisabledWebhooks: webhook}},
-		},
-	}, metav1.CreateOptions{})
+	got, err := kubectl(e.ctx, "create", "--dry-run=server", "-f", "examples/volumelabels/samples/"+sample,
+		"-o", `jsonpath={.metadata.labels.topology\.kubernetes\.io/zone}`)
 	e.must(err)
+	if got != zone {
+		e.Errorf("%s is created in zone %q, want %q", sample, got, zone)
+	}
+}
+
+// switchOff has the webhook taken out of service as an administrator does, by the sample
+// of a Subscription, and returns when it is not registered any more.
+func (e *env) switchOff(csv string) (switchOn func()) {
+	e.Helper()
+	const sample, webhook = "examples/volumelabels/samples/webhook-off.yaml", "the webhook of volumelabels"
+	e.kubectl("apply", "-n", e.namespace, "-f", sample)
+	e.kubectl("patch", "-n", e.namespace, "subscription.operators.coreos.com/volumelabels", "--type=merge", "-p", `{"spec":{"startingCSV":"`+csv+`"}}`)
 	e.eventually(webhook+" is off", func() (bool, any) {
 		left := e.registrations()
 		return len(left) == 0, left
 	})
 	return func() {
 		e.Helper()
-		e.must(client.Delete(e.ctx, made.Name, metav1.DeleteOptions{}))
+		e.kubectl("delete", "-n", e.namespace, "-f", sample)
 		e.eventually(webhook+" is on again", func() (bool, any) {
 			there := e.registrations()
 			return len(there) == 1, there
