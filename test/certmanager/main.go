@@ -25,23 +25,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: certmanager KUBECONFIG")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	ctrl.SetLogger(klog.Background())
-	if err := run(ctx, os.Args[1]); err != nil && !errors.Is(err, context.Canceled) {
+	if err := run(os.Args[1]); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run works until the context ends, or one of the two does.
-func run(ctx context.Context, kubeconfig string) error {
+// run works until it is told to end, or one of the two ends.
+func run(kubeconfig string) error {
+	told, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
 	}
 	config.QPS = -1
-	working, ctx := errgroup.WithContext(ctx)
+	working, ctx := errgroup.WithContext(told)
 	working.Go(func() error { return inject(ctx, rest.CopyConfig(config)) })
 	working.Go(func() error { return issue(ctx, kubeconfig) })
 	return working.Wait()
