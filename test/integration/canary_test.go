@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -134,7 +135,7 @@ func (e *env) leavesNoCanary() {
 	e.Helper()
 	e.eventually("no canary is left", func() (bool, any) {
 		all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
-			LabelSelector: "olm-webhook-manager.io/canary,olm.owner.namespace=" + e.namespace,
+			LabelSelector: vocabulary.LabelCanary + ",olm.owner.namespace=" + e.namespace,
 		})
 		e.must(err)
 		return len(all.Items) == 0, all.Items

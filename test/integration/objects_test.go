@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // group makes an OperatorGroup in the test's Namespace.
@@ -137,10 +138,12 @@ func (e *env) webhookStatus(csv, generateName string) managerv1alpha1.WebhookSta
 }
 
 // registered are the validating registrations of the test's Namespace, by the name of
-// their webhook.
+// their webhook. A canary that is in the air is none.
 func (e *env) registered() map[string]admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
-	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
+	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
+		LabelSelector: "olm.owner.namespace=" + e.namespace + ",!" + vocabulary.LabelCanary,
+	})
 	e.must(err)
 	found := map[string]admissionregistrationv1.ValidatingWebhookConfiguration{}
 	for _, c := range list.Items {
