@@ -1,0 +1,170 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// Whoever issues the certificate of a live webhook, and whichever CA the issuer changes
+// to, no call fails. cert-manager and its cainjector are the real ones.
+func TestProvidersUnderLoad(t *testing.T) {
+	e := newEnv(t)
+	e.certManager()
+	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
+	e.succeeds("hook.v1")
+	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
+	load.goesOn(denied)
+	for _, change := range []struct {
+		name string
+		do   func()
+	}{
+		{"manager to cert-manager", e.changeToCertManager},
+		{"another CA of the issuer", e.changeCA},
+		{"cert-manager to none, with the cainjector", e.changeToNone},
+		{"none to manager", e.changeToManager},
+	} {
+		began := time.Now()
+		change.do()
+		t.Logf("%s: done after %s", change.name, time.Since(began).Round(100*time.Millisecond))
+		load.goesOn(denied)
+	}
+	load.end(never)
+}
+
+// changeToCertManager names an issuer of the administrator's.
+func (e *env) changeToCertManager() {
+	e.Helper()
+	e.declare(issuers.Issuers, "Issuer", "root", map[string]any{"selfSigned": map[string]any{}})
+	e.declare(issuers.Certificates, "Certificate", "ca", map[string]any{
+		"isCA": true, "commonName": "e2e", "secretName": "ca", "issuerRef": map[string]any{"kind": "Issuer", "name": "root"},
+	})
+	e.declare(issuers.Issuers, "Issuer", "internal", map[string]any{"ca": map[string]any{"secretName": "ca"}})
+	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+	e.provides(managerv1alpha1.ProviderCertManager, 2)
+}
+
+// changeCA has the issuer sign with another CA, and at once.
+func (e *env) changeCA() {
+	e.Helper()
+	secrets := kubeClient.CoreV1().Secrets(e.namespace)
+	e.must(secrets.Delete(e.ctx, "ca", metav1.DeleteOptions{}))
+	e.eventually("the issuer has another CA", func() (bool, any) {
+		ca, err := secrets.Get(e.ctx, "ca", metav1.GetOptions{})
+		return err == nil && len(ca.Data[corev1.TLSCertKey]) > 0, err
+	})
+	e.must(secrets.Delete(e.ctx, hookCertificate+"-issued", metav1.DeleteOptions{}))
+	e.provides(managerv1alpha1.ProviderCertManager, 3)
+}
+
+// changeToNone lets the administrator's own Certificate, of the same issuer, take over.
+func (e *env) changeToNone() {
+	e.Helper()
+	before := e.leaf()
+	e.choose(managerv1alpha1.ProviderNone, "cert-manager.io/inject-ca-from", e.namespace+"/own")
+	e.eventually("the manager keeps its hands off", func() (bool, any) {
+		c := e.certificate("hook.v1")
+		return c.Provider == managerv1alpha1.ProviderNone, c
+	})
+	e.declare(issuers.Certificates, "Certificate", "own", map[string]any{
+		"secretName": hookCertificate, "dnsNames": []any{"hook-service." + e.namespace + ".svc"},
+		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
+	})
+	e.eventually("the administrator's certificate is there", func() (bool, any) { return e.leaf() != before, nil })
+	e.eventually("the cainjector has a hand in the registration", func() (bool, any) {
+		fields := e.registration().ManagedFields
+		return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool { return strings.Contains(f.Manager, "cainjector") }), fields
+	})
+}
+
+func (e *env) changeToManager() {
+	e.Helper()
+	e.choose(managerv1alpha1.ProviderManager)
+	e.must(dynamicClient.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.provides(managerv1alpha1.ProviderManager, 4)
+}
+
+// certManager runs the real one beside the cluster until the test ends, unless the
+// cluster is not one of ours and has its own.
+func (e *env) certManager() {
+	e.Helper()
+	_, err := dynamicClient.Resource(issuers.Certificates).List(e.ctx, metav1.ListOptions{Limit: 1})
+	if err == nil && !auditLog().Available() {
+		return
+	}
+	cluster, err := kube.Start(e.ctx)
+	e.must(err)
+	e.Cleanup(func() { e.must(cluster.Stop()) })
+	e.must(cluster.StartCertManager(e.ctx))
+}
+
+// declare creates an object of cert-manager's.
+func (e *env) declare(resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
+	e.Helper()
+	_, err := dynamicClient.Resource(resource).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
+	}}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// choose tells in the operator's Subscription who issues its certificates: a provider,
+// and pairs of further annotations.
+func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
+	e.Helper()
+	annotations := map[string]string{vocabulary.AnnotationCertificates: string(provider)}
+	for i := 0; i < len(more); i += 2 {
+		annotations[more[i]] = more[i+1]
+	}
+	subscriptions := olmClient.OperatorsV1alpha1().Subscriptions(e.namespace)
+	wanted := &operatorsv1alpha1.Subscription{
+		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
+		Spec: &operatorsv1alpha1.SubscriptionSpec{
+			CatalogSource: "catalog", CatalogSourceNamespace: "olm", Package: "hook", StartingCSV: "hook.v1",
+			Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: annotations},
+		},
+	}
+	there, err := subscriptions.Get(e.ctx, wanted.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = subscriptions.Create(e.ctx, wanted, metav1.CreateOptions{})
+		e.must(err)
+		return
+	}
+	e.must(err)
+	wanted.ResourceVersion = there.ResourceVersion
+	_, err = subscriptions.Update(e.ctx, wanted, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+// provides waits until a provider's certificate of a generation is the only one that is
+// served and trusted.
+func (e *env) provides(provider managerv1alpha1.CertificateProvider, generation int64) {
+	e.Helper()
+	e.rotates("hook.v1", generation)
+	e.eventually("certificates are those of "+string(provider), func() (bool, any) {
+		c := e.certificate("hook.v1")
+		return c.Provider == provider && c.Message == "", c
+	})
+}
+
+// leaf is the certificate that pods mount.
+func (e *env) leaf() string {
+	e.Helper()
+	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, hookCertificate, metav1.GetOptions{})
+	e.must(err)
+	return string(secret.Data[corev1.TLSCertKey])
+}
