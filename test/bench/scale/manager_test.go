@@ -29,8 +29,8 @@ type manager struct {
 }
 
 // startManager builds the manager as it is shipped and runs it with its defaults, but for
-// the gate: nobody serves here.
-func (e *env) startManager() *manager {
+// the gate, since there is no kube-proxy here, and the flags that are given.
+func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
 	program := filepath.Join(e.TempDir(), "manager")
 	if out, err := exec.CommandContext(e.ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "../../../cmd/olm-webhook-manager").CombinedOutput(); err != nil {
@@ -39,7 +39,8 @@ func (e *env) startManager() *manager {
 	m := &manager{env: e, address: freeAddress(e)}
 	log, err := os.Create(filepath.Join(e.TempDir(), "log"))
 	e.must(err)
-	command := exec.CommandContext(e.ctx, program, "run", "--kubeconfig="+cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning", "--listen="+m.address)
+	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning", "--listen=" + m.address}, flags...)
+	command := exec.CommandContext(e.ctx, program, flags...)
 	command.Stdout, command.Stderr = log, log
 	e.must(command.Start())
 	m.process = command.Process

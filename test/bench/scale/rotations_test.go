@@ -1,0 +1,77 @@
+package scale
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// BenchmarkRotations lets a manager that was down for long find two hundred certificates
+// due at one moment. Every other server reloads; the rest have to be restarted.
+func BenchmarkRotations(b *testing.B) {
+	for b.Loop() {
+		rotate(b, 200)
+	}
+}
+
+func rotate(b *testing.B, size int) {
+	const places = 10 // what --certificate-rotations is by default
+	e := newEnv(b)
+	csvs := e.csvs(size, 1)
+	servers := e.playServers(csvs)
+	m := e.startManager()
+	e.each(csvs, e.createCSV)
+	e.allSucceed(csvs)
+	e.quiet(m)
+	m.stop()
+	for i, s := range servers {
+		s.reloads = i%2 == 0
+		e.must(s.age(80 * 24 * time.Hour))
+		e.must(s.start())
+	}
+	underWay := e.watchRotations()
+	m = e.startManager("--certificate-reload-grace=10s")
+	took := e.timed(func() {
+		e.eventually("all certificates are replaced", func() (bool, error) { return e.rotated() == size, nil })
+	})
+	m.stop()
+
+	restarts, most := 0, servers[0].restarting.most()
+	for _, s := range servers {
+		restarts += s.restarts
+		if want := map[bool]int{true: 0, false: 1}[s.reloads]; s.restarts != want {
+			b.Errorf("%s (reloads: %t) was restarted %d times, want %d", s.name, s.reloads, s.restarts, want)
+		}
+	}
+	if underWay.most() > places || most > places {
+		b.Errorf("%d rotations and %d restarts at once, want at most %d", underWay.most(), most, places)
+	}
+	b.ReportMetric(took.Seconds(), "s")
+	b.ReportMetric(float64(underWay.most()), "rotations-at-once")
+	b.ReportMetric(float64(restarts), "restarts")
+	b.ReportMetric(float64(most), "restarts-at-once")
+	b.ReportMetric(0, "ns/op")
+	e.clear()
+}
+
+// rotated is how many certificates are of the second generation, and nothing else is
+// trusted.
+func (e *env) rotated() int {
+	e.Helper()
+	n := 0
+	e.eachNamespace(func(namespace string) {
+		rollouts, err := e.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{ResourceVersion: "0"})
+		e.must(err)
+		for _, r := range rollouts.Items {
+			for _, d := range r.Status.Deployments {
+				if c := d.Certificate; c != nil && c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable {
+					n++
+				}
+			}
+		}
+	})
+	return n
+}
