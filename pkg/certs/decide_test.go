@@ -131,10 +131,6 @@ func TestRotation(t *testing.T) {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registered: []Registration{both}}, at: seconds(5),
 			phase: distributing, trust: "2 1", says: "until 2026-04-30T12:00:06Z",
 		},
-		"API servers were seen to have learnt": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registered: []Registration{both}, Live: true, Settled: true}, at: seconds(2),
-			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
-		},
 		"API servers have learnt, by caches": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registered: []Registration{both}}, at: seconds(6),
 			need: NeedLive, phase: distributing, trust: "2 1",

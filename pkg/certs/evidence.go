@@ -39,6 +39,9 @@ type Evidence struct {
 	// Leaf is the fingerprint of the certificate that they were asked for (see
 	// Serving.Leaf): what was seen of one certificate must not count for another.
 	Leaf string
+	// ThroughAPIServer is set when the API server was asked in place of the backends, which
+	// costs it some writes.
+	ThroughAPIServer bool
 	// Backends are every non-terminal pod behind the Service, and every endpoint that
 	// serves or terminates. None is proof too: nobody is there who could serve another.
 	Backends []Backend

@@ -23,7 +23,7 @@ type state struct {
 	number   int64               // of the newest generation that the Secret knows
 
 	issuer, nextIssuer managerv1alpha1.CertificateProvider
-	order              string    // the last that was followed
+	order, dueDone     string    // the last that were followed
 	begun              time.Time // when next was stored
 	trusted            time.Time // when all registrations were seen to trust next
 	versions           string    // of those registrations
@@ -61,6 +61,7 @@ func read(f Facts, now time.Time) state {
 		issuer:       issuerIn(secret, vocabulary.AnnotationIssuer),
 		nextIssuer:   issuerIn(secret, vocabulary.AnnotationNextIssuer),
 		order:        secret.Annotations[vocabulary.AnnotationOrderDone],
+		dueDone:      secret.Annotations[vocabulary.AnnotationDueDone],
 		begun:        instantIn(secret, vocabulary.AnnotationBegun),
 		promoted:     instantIn(secret, vocabulary.AnnotationPromoted),
 		previousEnds: instantIn(secret, vocabulary.AnnotationPreviousEnds),

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,6 +24,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 )
 
@@ -123,10 +125,13 @@ func withoutManagedFields(o any) (any, error) {
 	return o, nil
 }
 
-// withoutProse drops the parts of a ClusterServiceVersion that are for catalogs.
+// withoutProse drops the parts of a ClusterServiceVersion that are for catalogs, and who
+// wrote what, but for orders to rotate.
 func withoutProse(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-		csv.ManagedFields = nil
+		csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
+			return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
+		})
 		csv.Spec.Icon, csv.Spec.Description = nil, ""
 	}
 	return o, nil

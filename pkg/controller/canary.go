@@ -50,14 +50,15 @@ func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoint
 	}
 }
 
-// sendCanary registers a canary for the Service of an endpoint, and takes it away again
-// whatever comes of it.
-func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, trust []byte) probe.Result {
+// sendCanary registers a canary for the Service of an endpoint, has it called once under
+// each bundle until a call does not come through, and takes the canary away again whatever
+// comes of it.
+func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, bundles ...[]byte) probe.Result {
 	target := probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 	canaries := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	canary, err := applyWhole(ctx, canaries, install.Canary(s.csv, e.Service, e.Port, trust))
+	canary, err := applyWhole(ctx, canaries, install.Canary(s.csv, e.Service, e.Port, bundles...))
 	if err != nil {
-		return probe.FromAPIServer(target, install.CanaryCalled, err)
+		return probe.FromAPIServer(target, install.CanarySeen, err)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
@@ -72,9 +73,16 @@ func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endp
 		return refusal != nil && strings.Contains(refusal.Error(), install.CanaryCondition), nil
 	})
 	if err != nil {
-		return probe.FromAPIServer(target, install.CanaryCalled, cmp.Or(refusal, errNotSeen))
+		return probe.FromAPIServer(target, install.CanaryCalled(0), cmp.Or(refusal, errNotSeen))
 	}
-	return probe.FromAPIServer(target, install.CanaryCalled, c.provoke(ctx, s, canary, install.CanaryCalled))
+	result := probe.Result{Target: target, Reason: probe.Serving}
+	for i := range bundles {
+		called := install.CanaryCalled(i)
+		if result = probe.FromAPIServer(target, called, c.provoke(ctx, s, canary, called)); result.Reason != probe.Serving {
+			break
+		}
+	}
+	return result
 }
 
 // provoke asks for what a webhook of the canary matches, and returns the refusal.

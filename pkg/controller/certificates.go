@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -61,7 +62,8 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 		case certs.NeedIssued:
 			facts.Issued, err = s.mint(facts.Blank.Name, *decision.Mint)
 		case certs.NeedRotating:
-			facts.Rotating = new(c.rotating(facts.Blank, now))
+			this := types.NamespacedName{Namespace: facts.Blank.Namespace, Name: facts.Blank.Name}
+			facts.Rotating = new(c.places.others(this, c.caches.secrets.all(), c.Certificates.Parallel, now))
 		case certs.NeedLive:
 			err = c.readLive(ctx, s, deployment, &facts)
 		case certs.NeedEvidence:
@@ -81,6 +83,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 	secret, err := c.secret(ctx, s, names.Secret(service))
 	live := s.observed.Deployments[deployment]
 	blank := install.OwnedMeta(s.csv, names.Secret(service))
+	_, restartedFor := s.template(deployment)
 	return certs.Facts{
 		Secret:       secret,
 		Blank:        blank,
@@ -88,6 +91,8 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 		Names:        certs.DNSNames(service, s.csv.Namespace),
 		Running:      live != nil,
 		Order:        s.csv.Annotations[vocabulary.AnnotationRotate],
+		Due:          certs.OrderedDue(s.csv.Status.CertsRotateAt, s.csv.ManagedFields, c.now()),
+		RestartedFor: restartedFor,
 		RestartCosts: rollout.RestartCosts(live),
 		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "",
 	}, err
@@ -145,6 +150,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 		result.status.RotatesAt = instant(serving.RenewAt)
 	}
 	result.trust.CAHash, result.trust.RestartedFor = startedFor(s, deployment, d)
+	s.duePending = s.duePending || d.DuePending
 	for _, name := range d.Nudge {
 		result.nudge = append(result.nudge, pods[name])
 	}
@@ -159,10 +165,7 @@ func joined(texts ...string) string {
 // startedFor is what the pod template says of the certificate: what it said already,
 // unless pods have to be replaced for another. A change replaces them.
 func startedFor(s *snapshot, deployment string, d certs.Decision) (caHash, generation string) {
-	if live := s.observed.Deployments[deployment]; live != nil {
-		template := live.Spec.Template.Annotations
-		caHash, generation = template[vocabulary.AnnotationCAHash], template[vocabulary.AnnotationRestartedFor]
-	}
+	caHash, generation = s.template(deployment)
 	if d.Serving == nil {
 		return caHash, generation
 	}
@@ -173,6 +176,16 @@ func startedFor(s *snapshot, deployment string, d certs.Decision) (caHash, gener
 		caHash, generation = d.Serving.CAHash, strconv.FormatInt(d.Serving.Number, 10)
 	}
 	return caHash, generation
+}
+
+// template is what a Deployment's pod template says of the certificate.
+func (s *snapshot) template(deployment string) (caHash, restartedFor string) {
+	live := s.observed.Deployments[deployment]
+	if live == nil {
+		return "", ""
+	}
+	annotations := live.Spec.Template.Annotations
+	return annotations[vocabulary.AnnotationCAHash], annotations[vocabulary.AnnotationRestartedFor]
 }
 
 // owned makes the ClusterServiceVersion own the Secret that is to be written, or, when
@@ -204,17 +217,6 @@ func (s *snapshot) mint(secret string, request certs.Request) (*certs.Generation
 		s.minted[secret] = minted
 	}
 	return &minted, nil
-}
-
-// rotating is how many other certificates are being replaced.
-func (c *Controller) rotating(this metav1.ObjectMeta, now time.Time) int {
-	n := 0
-	for _, secret := range c.caches.secrets.all() {
-		if certs.UnderWay(secret, now) && (secret.Namespace != this.Namespace || secret.Name != this.Name) {
-			n++
-		}
-	}
-	return n
 }
 
 // secret is the live one where the caches show none: they show those that bear the

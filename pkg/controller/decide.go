@@ -35,6 +35,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Trust:          map[string]install.Trust{},
 	}
 	var again time.Time
+	s.duePending = false
 	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if len(install.DescriptionsOf(s.csv, spec.Name)) == 0 {
 			continue

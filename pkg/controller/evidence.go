@@ -67,11 +67,17 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 		seen.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + s.services[deployment] + " is being created"}}
 		return seen, pods, nil
 	}
-	backends, err := c.backends(ctx, service, deployment)
+	backends, endpoints, err := c.backends(ctx, service, deployment)
 	if err != nil {
 		return nil, nil, err
 	}
-	seen.Backends = c.ask(ctx, backends, serving)
+	dialled := false
+	if c.Probe != ProbeAPIServer {
+		seen.Backends, dialled = c.ask(ctx, backends, serving)
+	}
+	if !dialled && len(backends) > 0 {
+		seen.Backends, seen.ThroughAPIServer = c.sample(ctx, s, service, backends, endpoints, serving), true
+	}
 	for _, b := range backends {
 		if b.Pod != nil {
 			pods[b.Pod.Name] = b.Pod
@@ -80,23 +86,26 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 	return seen, pods, nil
 }
 
-// backends are those of a Service that the API server knows now.
-func (c *Controller) backends(ctx context.Context, service *corev1.Service, deployment string) ([]rollout.Backend, error) {
+// backends are those of a Service that the API server knows now, and what it knows of
+// where they are called.
+func (c *Controller) backends(ctx context.Context, service *corev1.Service, deployment string) ([]rollout.Backend, []*discoveryv1.EndpointSlice, error) {
 	behind := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(service.Spec.Selector).String()}
 	pods, err := c.Kube.CoreV1().Pods(service.Namespace).List(ctx, behind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	of := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}).String()}
-	endpoints, err := c.Kube.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, of)
+	slices, err := c.Kube.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, of)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rollout.Backends(service, pointers(pods.Items), pointers(endpoints.Items), deployment), nil
+	endpoints := pointers(slices.Items)
+	return rollout.Backends(service, pointers(pods.Items), endpoints, deployment), endpoints, nil
 }
 
-// ask dials every address of the backends, and says of each backend what it serves.
-func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, serving *certs.Serving) []certs.Backend {
+// ask dials every address of the backends, and says of each backend what it serves, and
+// whether any could be dialled at all.
+func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
 	var targets []probe.Target
 	for _, b := range backends {
 		for _, e := range b.Endpoints {
@@ -104,25 +113,23 @@ func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, servin
 		}
 	}
 	results := probe.All(ctx, targets, serving.CA, bounds)
-	var asked []certs.Backend
+	dialled = len(results) == 0
+	for _, result := range results {
+		dialled = dialled || !result.Undialled()
+	}
 	for _, b := range backends {
 		asked = append(asked, backendSeen(b, results[:len(b.Endpoints)], serving))
 		results = results[len(b.Endpoints):]
 	}
-	return asked
+	return asked, dialled
 }
 
 // backendSeen serves the current certificate when it does on every port.
 func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
 	seen := certs.Backend{Message: b.Message}
+	seen.Pod, seen.Nudged = podOf(b)
 	if len(results) == 0 {
 		seen.Serves = certs.ServesUnknown
-	}
-	if b.Pod != nil {
-		seen.Pod = b.Pod.Name
-		if at, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[vocabulary.AnnotationNudge]); err == nil {
-			seen.Nudged = at
-		}
 	}
 	for _, r := range results {
 		switch {
@@ -136,6 +143,18 @@ func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Servi
 		}
 	}
 	return seen
+}
+
+// podOf is the pod of a backend, if it is one, and when it was last nudged.
+func podOf(b rollout.Backend) (name string, nudged time.Time) {
+	if b.Pod == nil {
+		return "", time.Time{}
+	}
+	nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[vocabulary.AnnotationNudge])
+	if err != nil {
+		nudged = time.Time{} // never, or somebody else wrote it
+	}
+	return b.Pod.Name, nudged
 }
 
 // nudge makes the pod's kubelet look at its volumes: it does whenever the pod changes.

@@ -39,6 +39,8 @@ type snapshot struct {
 	minted   map[string]certs.Generation          // in this pass, by Secret
 	taken    map[string]bool                      // names of Services that are not ours
 	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
+
+	duePending bool // status.certsRotateAt is an order that is not followed yet
 }
 
 // observe reads the caches, and what the API server says of itself where a
@@ -52,6 +54,8 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
 		taken:   map[string]bool{},
+
+		duePending: certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
 		observed: rollout.Observed{
 			Deployments:  byName(c.caches.deployments.ofOwners(owners)),
 			Services:     byName(c.caches.services.ofOwners(owners)),

@@ -72,6 +72,7 @@ func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1a
 // results of its requirements.
 func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []rollout.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
 	updated := s.csv.DeepCopy()
+	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(c.now())
 	for _, p := range phases {
 		updated.SetPhase(p.Phase, p.Reason, p.Message, &now)
@@ -79,7 +80,9 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 	if s.failure == nil {
 		updated.SetRequirementStatus(s.verdict.Requirements)
 	}
-	rollout.ReportCertificates(&updated.Status, status)
+	if !s.duePending {
+		rollout.ReportCertificates(&updated.Status, status)
+	}
 	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package install
 
 import (
+	"fmt"
+	"strings"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,30 +20,41 @@ const (
 	// CanarySeen refuses its object without calling anybody: the API server has seen the
 	// canary.
 	CanarySeen = "seen.canary.olm-webhook-manager.io"
-	// CanaryCalled makes the API server call the Service.
-	CanaryCalled = "called.canary.olm-webhook-manager.io"
 )
+
+// CanaryCalled makes the API server call the Service, under one of the bundles.
+func CanaryCalled(bundle int) string {
+	return fmt.Sprintf("called-%d.canary.olm-webhook-manager.io", bundle)
+}
+
+// FreshBundles are the same trust so many times, each in another text, unlike all of
+// another occasion: API servers keep connections for each text, so each call opens one.
+func FreshBundles(bundle []byte, times int, occasion string) [][]byte {
+	all := make([][]byte, 0, times)
+	for i := range times {
+		all = append(all, append(fmt.Appendf(nil, "# %s, %d\n", occasion, i), bundle...))
+	}
+	return all
+}
 
 // CanaryCondition is what the API server refuses the object of CanarySeen with, and says
 // so: under the policy Fail a condition that cannot be evaluated is a refusal.
 const CanaryCondition = `object.metadata.labels["olm-webhook-manager.io/canary-seen"] == ""`
 
-var canaryWords = map[string]string{CanarySeen: "seen", CanaryCalled: "called"}
-
 // canaryPath is served by nobody.
 const canaryPath = "/olm-webhook-manager-canary-of-a-path-that-does-not-exist"
 
 // Canary is a registration by which the API server tells whether it reaches a Service
-// under a caBundle: it matches nothing but a labelled object of ours, which is never
-// stored. It bears the owner's labels, so whatever interrupts its use, it is removed as
+// under each of some caBundles: it matches nothing but labelled objects of ours, which are
+// never stored. It bears the owner's labels, so whatever interrupts its use, it is removed as
 // a registration that the ClusterServiceVersion does not declare.
-func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port int32, bundle []byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
+func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port int32, bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
 	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: merged(OwnerLabels(csv), map[string]string{vocabulary.LabelCanary: name})},
 	}
-	for _, webhook := range []string{CanarySeen, CanaryCalled} {
+	called := func(webhook string, bundle []byte) {
 		canary.Webhooks = append(canary.Webhooks, admissionregistrationv1.ValidatingWebhook{
 			Name: webhook,
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
@@ -61,6 +75,10 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 			AdmissionReviewVersions: []string{"v1"},
 		})
 	}
+	called(CanarySeen, nil)
+	for i, bundle := range bundles {
+		called(CanaryCalled(i), bundle)
+	}
 	canary.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "seen", Expression: CanaryCondition}}
 	return canary
 }
@@ -73,5 +91,5 @@ func CanaryObject(canary *admissionregistrationv1.ValidatingWebhookConfiguration
 }
 
 func canaryLabels(canary, webhook string) map[string]string {
-	return map[string]string{vocabulary.LabelCanary: names.LabelValue(canary + "." + canaryWords[webhook])}
+	return map[string]string{vocabulary.LabelCanary: names.LabelValue(canary + "." + strings.Split(webhook, ".")[0])}
 }

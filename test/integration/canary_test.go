@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -128,6 +130,41 @@ func TestCanaryThatStays(t *testing.T) {
 	if len(kept) != 1 {
 		t.Fatal("no canary was to be taken away")
 	}
+	e.leavesNoCanary()
+}
+
+// Where the manager dials nobody, a rotation comes to its end by what the API server finds
+// behind the Service, and not before every pod serves the new certificate.
+func TestRotationThroughTheAPIServer(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p, other := e.playPod(), e.playPod() // the other one has another port, so it can be no more than an endpoint
+	m := e.manage(throughAPIServer, graceOf(time.Hour))
+	e.create(p.csv())
+	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+	p.start()
+	other.serve()
+	e.endpoint(p.listener)
+	e.endpointOf("other", other.listener)
+	e.succeeds("operator.v1")
+	before, trust := e.servingCA(), e.watchTrust()
+	e.order("once")
+	e.eventually("the API server finds the certificate of before", func() (bool, any) {
+		c := e.rotation()
+		return c.Endpoints == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
+	})
+	if p.get().Annotations[vocabulary.AnnotationNudge] == "" {
+		t.Error("the pod's kubelet is not made to look")
+	}
+	p.reload()
+	m.looksAgain("operator.v1")
+	if c := e.rotation(); !e.trusts(before) || c.Phase != managerv1alpha1.CertificatePromoting {
+		t.Errorf("somebody serves the certificate of before still, and it is %+v", c)
+	}
+	other.reload()
+	e.rotates(2)
+	trust.neverWithout(before, e.servingCA())
 	e.leavesNoCanary()
 }
 

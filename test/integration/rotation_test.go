@@ -262,7 +262,13 @@ func (p *playedPod) csv() *operatorsv1alpha1.ClusterServiceVersion {
 // start plays what the kubelet does with a pod.
 func (p *playedPod) start() {
 	p.Helper()
-	p.reload()
+	p.serve()
+	p.stand()
+}
+
+// stand is a pod that runs, and serves what it may.
+func (p *playedPod) stand() {
+	p.Helper()
 	pod, err := p.kube.CoreV1().Pods(p.namespace).Create(p.ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "server-0", Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
@@ -272,24 +278,20 @@ func (p *playedPod) start() {
 	pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, ip, []corev1.PodIP{{IP: ip}}
 	_, err = p.kube.CoreV1().Pods(p.namespace).UpdateStatus(p.ctx, pod, metav1.UpdateOptions{})
 	p.must(err)
-	config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+}
+
+// serve answers with what is mounted, until it reloads the same.
+func (p *playedPod) serve() {
+	p.Helper()
+	p.reload()
+	server := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		loaded := p.loaded
 		return &loaded, nil
-	}}
-	go func() {
-		for {
-			conn, err := p.listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_ = tls.Server(conn, config).Handshake() // the client's concern
-			}()
-		}
-	}()
+	}}}
+	go func() { _ = server.ServeTLS(p.listener, "", "") }() // it ends with the test
+	p.Cleanup(func() { _ = server.Close() })
 }
 
 // reload takes up what is mounted.

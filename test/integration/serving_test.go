@@ -155,15 +155,21 @@ func (e *env) foreignCertificate() tls.Certificate {
 // one, and it listens there.
 func (e *env) endpoint(l net.Listener) {
 	e.Helper()
+	e.endpointOf("server-0", l)
+}
+
+// endpointOf is one that belongs to a pod, there or not.
+func (e *env) endpointOf(pod string, l net.Listener) {
+	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
 	address := l.Addr().(*net.TCPAddr)
 	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: service.Name, Labels: map[string]string{discoveryv1.LabelServiceName: service.Name}},
+		ObjectMeta:  metav1.ObjectMeta{Name: service.Name + "-" + pod, Labels: map[string]string{discoveryv1.LabelServiceName: service.Name}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints: []discoveryv1.Endpoint{{
 			Addresses: []string{address.IP.String()}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
-			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: "server-0"},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod},
 		}},
 		Ports: []discoveryv1.EndpointPort{{Name: &service.Spec.Ports[0].Name, Port: new(int32(address.Port))}},
 	}

@@ -31,7 +31,7 @@ func (e *env) watchTrust() *trustWatch {
 	w := &trustWatch{env: e}
 	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
 	e.must(err)
-	ours := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace}
+	ours := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace + ",!" + vocabulary.LabelCanary}
 	validating, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, ours)
 	e.must(err)
 	for _, source := range []watch.Interface{secrets, validating} {

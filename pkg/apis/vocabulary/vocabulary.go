@@ -69,6 +69,9 @@ const (
 	AnnotationPreviousEnds = "olm-webhook-manager.io/certificate-previous-ends"
 	// AnnotationOrderDone is the last value of AnnotationRotate that was followed.
 	AnnotationOrderDone = "olm-webhook-manager.io/rotation-ordered"
+	// AnnotationDueDone is the last status.certsRotateAt by which somebody ordered a rotation
+	// that was followed: pods are restarted with it, as they are by OLM v0.
+	AnnotationDueDone = "olm-webhook-manager.io/rotation-due"
 )
 
 // AnnotationRotate, on a ClusterServiceVersion, orders a rotation of its serving

@@ -1,0 +1,84 @@
+package certs
+
+import (
+	"crypto/x509"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// distribute promotes next once every registration trusts it.
+func (m *machine) distribute() {
+	if m.current == nil && !m.hidden {
+		if m.live() {
+			m.write(m.hide)
+		}
+		return
+	}
+	if waits := m.distrusting(m.next.ca()); waits != "" {
+		m.d.Message = waits + " does not trust the next certificate yet"
+		return
+	}
+	if m.noted() && !m.mayPromote() {
+		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.trusted.Add(m.policy.Settle))
+		return
+	}
+	switch {
+	case !m.live():
+	case m.mayPromote():
+		m.write(m.promote)
+	default:
+		m.write(func(s *corev1.Secret) {
+			s.Annotations[vocabulary.AnnotationTrusted] = m.now.UTC().Format(time.RFC3339Nano) + " " + m.fingerprint()
+		})
+	}
+}
+
+// noted tells whether the Secret says since when the registrations, as they are, trust next.
+func (m *machine) noted() bool { return !m.trusted.IsZero() && m.versions == m.fingerprint() }
+
+// mayPromote tells whether API servers trust next: all registrations have for the settle
+// time. A current generation that nobody can verify
+// is not worth waiting for.
+func (m *machine) mayPromote() bool {
+	if len(m.Registered) == 0 || m.policy.Settle == 0 {
+		return true
+	}
+	if m.current != nil && !m.now.Add(-m.policy.ClockSkew).Before(end(m.current.chain)) {
+		return true
+	}
+	return m.noted() && !m.now.Before(m.trusted.Add(m.policy.Settle))
+}
+
+// promote gives next to pods, and goes on trusting what they serve until they do.
+func (m *machine) promote(s *corev1.Secret) {
+	previous, ends, followed := slices.Clone(m.previous), m.previousEnds, maps.Clone(s.Annotations)
+	if m.current != nil {
+		previous = append([]*x509.Certificate{m.current.ca()}, previous...)
+		if last := end(m.current.chain); last.After(ends) {
+			ends = last
+		}
+	}
+	previous = slices.DeleteFunc(previous, m.next.ca().Equal)
+	m.storeCurrent(s, m.next, m.nextIssuer)
+	for _, order := range []string{vocabulary.AnnotationOrderDone, vocabulary.AnnotationDueDone} {
+		delete(s.Annotations, order) // one that came since is for another rotation
+		if followed[order] != "" {
+			s.Annotations[order] = followed[order]
+		}
+	}
+	m.awaitProof(s, previous, ends)
+}
+
+// awaitProof has previous trusted until pods are seen to serve the current generation.
+func (m *machine) awaitProof(s *corev1.Secret, previous []*x509.Certificate, ends time.Time) {
+	if len(previous) > 0 {
+		s.Data[vocabulary.KeyPreviousCAs] = encode(newestFirst(trustworthy(previous, m.now))...)
+	}
+	note(s, vocabulary.AnnotationPromoted, m.now)
+	note(s, vocabulary.AnnotationPreviousEnds, ends)
+}

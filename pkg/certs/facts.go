@@ -1,0 +1,137 @@
+package certs
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// Facts is what the cluster holds about one Deployment's serving certificate.
+type Facts struct {
+	// Secret has the name of the Deployment's serving certificate; nil when there is none.
+	Secret *corev1.Secret
+	// Blank is the metadata of a Secret that is to be created.
+	Blank metav1.ObjectMeta
+	// Registered is what makes API servers call the Deployment's webhooks.
+	Registered []Registration
+	// Names are the DNS names that the leaf must carry.
+	Names []string
+	// Running is set when the Deployment exists: its pods may serve something.
+	Running bool
+	// Issuer is who is to issue the certificate; the manager when it is empty.
+	Issuer managerv1alpha1.CertificateProvider
+	// Issued is the generation that the issuer issued last; nil when there is none. The
+	// manager itself issues when a decision asks it to (see Decision.Mint).
+	Issued *Generation
+	// Order is the value by which somebody orders a rotation (see vocabulary.AnnotationRotate).
+	Order string
+	// Due is an instant of the past that somebody wrote into status.certsRotateAt, which is an
+	// order to OLM v0; empty for none (see OrderedDue).
+	Due string
+	// RestartedFor is the number of the generation that the Deployment's pods were last
+	// restarted for, as their template says it; empty for none.
+	RestartedFor string
+	// RestartCosts says why a restart of the Deployment's pods makes calls fail; empty when
+	// it need not.
+	RestartCosts string
+
+	// Occupied says who else writes the Secret, in a sentence with a way out; empty for nobody.
+	Occupied string
+
+	// Live is set when Secret and Registered were read from the API server, in this pass.
+	Live bool
+	// Evidence is what pods serve; nil while that was not asked in this pass.
+	Evidence *Evidence
+	// Rotating is how many other certificates are being replaced; nil while that was not
+	// asked in this pass.
+	Rotating *int
+	// ReadOnly is set when the API server refuses to write the Secret.
+	ReadOnly bool
+}
+
+// Need is something that a decision lacks. It has to be found out, and Decide be asked
+// again in the same pass.
+type Need string
+
+const (
+	// NeedNothing is a decision that can be carried out.
+	NeedNothing Need = ""
+	// NeedLive asks for Facts.Secret and Facts.Registered as the API server has them now:
+	// caches are not good enough to give pods another certificate.
+	NeedLive Need = "Live"
+	// NeedEvidence asks for the same, and for Facts.Evidence.
+	NeedEvidence Need = "Evidence"
+	// NeedRotating asks for Facts.Rotating.
+	NeedRotating Need = "Rotating"
+	// NeedIssued asks for Facts.Issued, as Decision.Mint says.
+	NeedIssued Need = "Issued"
+)
+
+// Decision is what Facts amount to at an instant.
+type Decision struct {
+	// Need is what the decision lacks. Everything else holds as long as it is not found out.
+	Need Need
+	// Mint is what to mint, with NeedIssued.
+	Mint *Request
+	// Write is the Secret as it is to be written next, before anything below is published;
+	// nil when it is as it should be. It is to be created when it has no resourceVersion.
+	Write *corev1.Secret
+
+	// Phase is where the certificate stands in its life.
+	Phase managerv1alpha1.CertificatePhase
+	// Serving is the generation that pods are given; nil when there is none that API servers
+	// can verify.
+	Serving *Serving
+	// Trust is the caBundle for registrations; nil when there is nothing to trust.
+	Trust []byte
+	// Generation is the number of the newest generation in Trust. A bundle of a lower one
+	// is never written over one of a higher.
+	Generation int64
+
+	// Nudge are the pods whose kubelets are to be made to look at the Secret.
+	Nudge []string
+	// Restart is set when pods do not take up the generation that they are given, and have
+	// to be replaced.
+	Restart bool
+
+	// DuePending is set while Facts.Due is not followed.
+	DuePending bool
+
+	// Problem is why the Secret cannot be used and what comes of it, in a sentence for a
+	// cluster administrator. Empty when it can, or when it was never needed.
+	Problem string
+	// Message says what the phase waits for.
+	Message string
+	// Endpoints counts who serves what, while that matters.
+	Endpoints string
+	// Next is the earliest instant at which the answer changes by itself; zero for never.
+	Next time.Time
+	// Again is when to look again before that, because what pods do cannot be watched.
+	Again time.Time
+}
+
+// Serving is a generation that pods can serve and API servers can verify.
+type Serving struct {
+	// Number counts generations from 1. It is 0 for a certificate of OLM's.
+	Number int64
+	// Issuer is who issued it.
+	Issuer managerv1alpha1.CertificateProvider
+	// Leaf is the hex SHA-256 of the DER form of the certificate that is served.
+	Leaf string
+	// CA is the certificate of the CA, PEM.
+	CA []byte
+	// CAHash is the hex SHA-256 of CA, the value of the annotation olmcahash.
+	CAHash string
+	// CAFingerprint is the hex SHA-256 of the CA's DER form.
+	CAFingerprint string
+	// SharesCA is set while pods may serve another certificate of the same CA.
+	SharesCA bool
+	// NotBefore and NotAfter are when the leaf begins, and when it or its CA ends, whichever
+	// is first.
+	NotBefore, NotAfter time.Time
+	// RenewAt is when it is due.
+	RenewAt time.Time
+}

@@ -1,0 +1,51 @@
+package certs
+
+import (
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// fresh is what the issuer issued, when it is of use and not what the Secret holds
+// already.
+func (m *machine) fresh() *held {
+	if m.Issued == nil {
+		return nil
+	}
+	issued, err := assemble(*m.Issued, m.now)
+	if err != nil || issued.unfit(m.Names, m.now) != "" || issued.sameAs(m.current) || issued.sameAs(m.next) {
+		return nil
+	}
+	return issued
+}
+
+// reissued tells whether what is next was overtaken before any pod could serve it.
+func (m *machine) reissued() bool {
+	if m.Issuer == managerv1alpha1.ProviderManager {
+		return m.nextIssuer != m.Issuer || m.next.unfit(m.Names, m.now) != ""
+	}
+	return m.fresh() != nil
+}
+
+// issue is the generation to take in. Without one, the decision asks the manager to
+// mint; another issuer comes with it in its own time.
+func (m *machine) issue() *held {
+	issued := m.fresh()
+	if issued == nil && m.Issuer == managerv1alpha1.ProviderManager {
+		m.d.Need, m.d.Mint = NeedIssued, m.policy.request(m.following(), m.Names, m.now)
+	}
+	return issued
+}
+
+// following is the number of the generation after all that are known. Numbers go on
+// from whatever is registered, adopted or not: a lower generation is never written
+// over a higher one.
+func (m *machine) following() int64 {
+	return 1 + max(m.number, highestNumber(m.registered()))
+}
+
+// numbered is a generation's number, or the one that it gets.
+func (m *machine) numbered(g *held) int64 {
+	if g.Number > 0 {
+		return g.Number
+	}
+	return m.following()
+}

@@ -1,0 +1,93 @@
+package certs
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// prove looks whether every pod serves the current generation, and ends the trust in
+// all others then, or when nothing else can be served any more.
+func (m *machine) prove() {
+	if m.Evidence == nil || !m.Live {
+		m.d.Need = NeedEvidence
+		return
+	}
+	if m.restarts() {
+		m.d.Restart, m.d.Again = true, m.now.Add(time.Second)
+		return
+	}
+	seen := *m.Evidence
+	if seen.Leaf != m.current.leaf() {
+		m.d.Again = m.now.Add(time.Second)
+		return // it speaks of another certificate
+	}
+	overdue := !m.previousEnds.IsZero() && !m.now.Before(m.previousEnds)
+	if seen.complete() || overdue {
+		m.write(m.retire)
+		return
+	}
+	m.d.Endpoints = seen.String()
+	m.d.Nudge = seen.nudges(m.promoted, m.now)
+	restart, certain := m.restartAt(seen)
+	m.d.Restart = certain && m.Running && !m.now.Before(restart)
+	m.d.Message = m.explain(seen, restart, certain)
+	m.d.Again = m.again(restart, seen.ThroughAPIServer)
+}
+
+// restartAt is when to restart pods that do not serve the current generation. Those
+// that were seen to serve another have had the grace time to reload. Where a restart
+// makes calls fail, and where nothing is known, it waits until it must be.
+func (m *machine) restartAt(seen Evidence) (at time.Time, certain bool) {
+	stale := seen.count(ServesOther) > 0
+	switch {
+	case stale && m.previousEnds.IsZero():
+		return m.promoted.Add(m.policy.Settle), true
+	case stale && m.RestartCosts == "":
+		return m.promoted.Add(m.policy.Grace), true
+	case m.previousEnds.IsZero():
+		return time.Time{}, false
+	default:
+		return m.previousEnds.Add(-m.previousEnds.Sub(m.promoted) / 10), true
+	}
+}
+
+func (m *machine) explain(seen Evidence, restart time.Time, certain bool) string {
+	text := fmt.Sprintf("not every endpoint is seen to serve the new certificate (%s): %s", seen, seen.missing())
+	switch {
+	case m.previousEnds.IsZero() && len(m.Registered) > 0:
+		text += "; calls to it fail until it does"
+	case !m.previousEnds.IsZero():
+		text += "; the CA before stays trusted, at most until " + instant(m.previousEnds)
+	}
+	stale := seen.count(ServesOther) > 0
+	switch {
+	case !certain || !m.Running:
+	case stale && m.RestartCosts != "" && !m.previousEnds.IsZero():
+		text += fmt.Sprintf("; what does not reload has to be restarted, which makes calls fail because %s: it is put off until %s, restart it at a better moment", m.RestartCosts, instant(restart))
+	case stale:
+		text += fmt.Sprintf("; what does not reload is restarted from %s on, pod by pod, which makes calls fail if it does not drain when it is told to end", instant(restart))
+	}
+	return text
+}
+
+// again is the next look at pods: often at first, then in proportion to the wait so far.
+func (m *machine) again(restart time.Time, costly bool) time.Time {
+	shortest, longest := 250*time.Millisecond, 30*time.Second
+	if costly {
+		shortest = 2 * time.Second
+	}
+	pause := min(max(m.now.Sub(m.promoted)/8, shortest), longest)
+	_, nudge := nudgeTimes(m.promoted, m.now)
+	return earliest(m.now, m.now.Add(pause), nudge, restart, m.previousEnds)
+}
+
+// retire ends the trust in everything but the current generation.
+func (m *machine) retire(s *corev1.Secret) {
+	delete(s.Data, vocabulary.KeyPreviousCAs)
+	delete(s.Annotations, vocabulary.AnnotationPromoted)
+	delete(s.Annotations, vocabulary.AnnotationPreviousEnds)
+}

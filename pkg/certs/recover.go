@@ -1,0 +1,93 @@
+package certs
+
+import (
+	"crypto/x509"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// recover begins anew where pods are not given anything, or something that the manager
+// did not put there. Nothing registered: nobody is called, and the new generation is
+// given to pods at once. Else it takes the way of any other, and what is wrong is
+// hidden from pods meanwhile: a kubelet that finds a key missing leaves the files as
+// they are.
+func (m *machine) recover() {
+	if !m.live() {
+		return
+	}
+	next := m.issue()
+	switch {
+	case next == nil:
+	case len(m.Registered) == 0:
+		m.write(func(s *corev1.Secret) {
+			m.storeCurrent(s, next, m.Issuer)
+			if m.Running {
+				note(s, vocabulary.AnnotationPromoted, m.now)
+			}
+		})
+	default:
+		m.write(func(s *corev1.Secret) {
+			m.storeNext(s, next)
+			m.hide(s)
+		})
+	}
+}
+
+// hide takes away what pods must not be given, and notes the CAs of what they may serve
+// instead: those that were noted, and those that are registered, which is why this needs
+// live facts. The API server wants the keys of a pair to exist, so they stay, empty.
+func (m *machine) hide(s *corev1.Secret) {
+	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = []byte{}, []byte{}
+	delete(s.Data, vocabulary.KeyCA)
+	delete(s.Data, vocabulary.KeyOLMCA)
+	delete(s.Annotations, vocabulary.AnnotationLeaf)
+	served := bounded(trustworthy(newestFirst(append(m.registered(), m.previous...)), m.now))
+	s.Data[vocabulary.KeyPreviousCAs] = encode(served...)
+	note(s, vocabulary.AnnotationPreviousEnds, m.latest(served))
+}
+
+// latest is when the last of some CAs ends; now when there is none.
+func (m *machine) latest(authorities []*x509.Certificate) time.Time {
+	last := m.now
+	for _, ca := range authorities {
+		if ca.NotAfter.After(last) {
+			last = ca.NotAfter
+		}
+	}
+	return last
+}
+
+// replace is a rotation that does not wait: the next generation is the only one that is
+// trusted, and calls to pods that do not serve it yet fail.
+func (m *machine) replace() {
+	if !m.live() {
+		return
+	}
+	next := m.next
+	if next == nil || m.reissued() {
+		next = m.issue()
+	}
+	if next == nil {
+		return
+	}
+	m.write(func(s *corev1.Secret) {
+		m.storeCurrent(s, next, m.Issuer)
+		note(s, vocabulary.AnnotationPromoted, m.now)
+	})
+}
+
+// incomplete tells whether current lacks what the manager would have written with it:
+// OLM v0 wrote it, an earlier version of this manager, or somebody took a key away.
+func (m *machine) incomplete() bool {
+	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "")
+}
+
+// complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and
+// one that runs is not brought anything new.
+func (m *machine) complete(s *corev1.Secret) {
+	s.Data[vocabulary.KeyCA] = m.current.CA
+	s.Annotations[vocabulary.AnnotationLeaf] = m.current.leaf()
+}

@@ -1,0 +1,58 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// maxSampled is how many backends calls through a Service are made to reach all of. Where
+// there are more, nothing is concluded from calls that come through.
+const maxSampled = 8
+
+// SampleSize is how many calls through a Service, each over a connection of its own, leave
+// a given one of its backends out in one of three thousand cases.
+func SampleSize(backends int) int {
+	if backends <= 1 {
+		return 1
+	}
+	return 8 * min(backends, maxSampled)
+}
+
+// Unsampled says why calls through a Service do not reach each of its backends alike;
+// empty when they do.
+func Unsampled(service *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
+	switch {
+	case len(backends) > maxSampled:
+		return fmt.Sprintf("there are more than %d of them", maxSampled)
+	case service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP:
+		return "the Service has session affinity"
+	case service.Spec.InternalTrafficPolicy != nil && *service.Spec.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyCluster,
+		service.Spec.TrafficDistribution != nil:
+		return "the Service prefers some of them"
+	}
+	ready := readyAddresses(endpoints)
+	for _, b := range backends {
+		if !slices.ContainsFunc(b.Endpoints, func(e Endpoint) bool { return ready[e.Address] }) {
+			return b.What + " is not ready"
+		}
+	}
+	return ""
+}
+
+func readyAddresses(endpoints []*discoveryv1.EndpointSlice) map[string]bool {
+	ready := map[string]bool{}
+	for _, slice := range endpoints {
+		for _, e := range slice.Endpoints {
+			if e.Conditions.Ready != nil && !*e.Conditions.Ready {
+				continue
+			}
+			for _, address := range addressesIn(slice, e) {
+				ready[address] = true
+			}
+		}
+	}
+	return ready
+}

@@ -1,0 +1,112 @@
+package integration
+
+import (
+	"bytes"
+	"maps"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+)
+
+// OLM's users order a rotation by an instant in the status, and wait for the annotation
+// olmcahash of the pod template. Trust leads in this one too.
+func TestRotationOrderedAsWithOLM(t *testing.T) {
+	for name, pods := range map[string]func(*playedPod){
+		"no pods":               func(*playedPod) {},
+		"pods that never serve": func(p *playedPod) { p.must(p.listener.Close()); p.stand() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			p := e.playPod()
+			m := e.manage(graceOf(time.Hour))
+			e.install(p.csv())
+			pods(p)
+			before, trust, hash := e.servingCA(), e.watchTrust(), e.templateHash()
+			e.orderAsWithOLM()
+			e.eventually("the pods are replaced, and have another certificate", func() (bool, any) {
+				return e.templateHash() != hash && !bytes.Equal(before, e.servingCA()), e.rotation()
+			})
+			e.eventually("the ClusterServiceVersion says the truth again", func() (bool, any) {
+				s := e.get("operator.v1").Status
+				return s.CertsRotateAt.After(time.Now()) && s.Phase == operatorsv1alpha1.CSVPhaseSucceeded, s
+			})
+			after := e.servingCA()
+			m.looksAgain("operator.v1")
+			if !bytes.Equal(after, e.servingCA()) || e.rotation().Generation != 2 {
+				t.Errorf("an order that was followed is followed again: %+v", e.rotation())
+			}
+			trust.neverWithout(before, after)
+		})
+	}
+}
+
+// What the manager itself wrote there is no order when it is over.
+func TestDueCertificateIsNoOrder(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	m.stop()
+	hash := e.templateHash()
+	e.age(80 * 24 * time.Hour)
+	m = e.manage()
+	e.eventually("the certificate that is due is replaced", func() (bool, any) {
+		c := e.rotation()
+		return c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
+	})
+	m.looksAgain("operator.v1")
+	if e.templateHash() != hash {
+		t.Error("the pods are replaced, and nobody serves the certificate of before")
+	}
+}
+
+func (e *env) orderAsWithOLM() {
+	e.Helper()
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		c := e.get("operator.v1")
+		now := metav1.Now()
+		c.Status.CertsLastUpdated, c.Status.CertsRotateAt = &now, &now
+		_, err := client.UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+// age puts into the cluster what a manager would have left there that long ago.
+func (e *env) age(by time.Duration) {
+	e.Helper()
+	policy, then := certs.DefaultPolicy(), time.Now().Add(-by)
+	facts := certs.Facts{Live: true, Names: certs.DNSNames("server-service", e.namespace)}
+	minted, err := certs.Mint(*certs.Decide(facts, policy, then).Mint)
+	e.must(err)
+	facts.Issued = &minted
+	decided := certs.Decide(facts, policy, then)
+	secrets := e.kube.CoreV1().Secrets(e.namespace)
+	live, err := secrets.Get(e.ctx, servingSecret, metav1.GetOptions{})
+	e.must(err)
+	live.Data = decided.Write.Data
+	maps.Copy(live.Annotations, decided.Write.Annotations)
+	_, err = secrets.Update(e.ctx, live, metav1.UpdateOptions{})
+	e.must(err)
+	registration := e.registration("v.example.com")
+	registration.Webhooks[0].ClientConfig.CABundle = decided.Trust
+	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, &registration, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+// templateHash is what the pods were last replaced for, in OLM's words.
+func (e *env) templateHash() string {
+	e.Helper()
+	return e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationCAHash]
+}
