@@ -129,9 +129,10 @@ func (c *Controller) mark(ctx context.Context, k key, s *snapshot) (bool, error)
 	return true, nil
 }
 
-// scopeKnown tells whether there is a scope, if only one that is not supported.
+// scopeKnown tells whether there is a scope, if only one that is not supported, or that
+// somebody else has the better right to.
 func scopeKnown(failure *scope.Failure) bool {
-	return failure == nil || failure.Reason == operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup
+	return failure == nil || failure.Reason == operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup || scope.Yields(failure.Reason)
 }
 
 // carryOut decides and applies until there is nothing left to learn in this pass: a

@@ -80,7 +80,10 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		s.failure = s.scope.Supported(csv)
 		s.observed.Uncovered = s.scope.Unlabelled(c.caches.namespaces.all())
 	}
-	facts, err := c.facts(csv, owners, s)
+	if s.failure == nil {
+		s.failure = s.scope.Conflict(c.claimant(csv), c.rivals(csv))
+	}
+	facts, err := c.facts(csv, relatives, s)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +98,12 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 }
 
 // facts are what a ClusterServiceVersion needs, as far as it is there.
-func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, s *snapshot) (install.Facts, error) {
+func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (install.Facts, error) {
 	facts := install.Facts{
 		CSV: csv, Targets: s.scope.Namespaces,
 		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces),
-		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(owners, s.observed.CRDs),
+		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(ownerIDs(csv, relatives.Older), s.observed.CRDs),
+		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
 	}
 	return facts, c.apis(&facts)
 }

@@ -21,6 +21,11 @@ const (
 	byCRD = "crd"
 	// byReplaced indexes ClusterServiceVersions by the versions that they replace.
 	byReplaced = "replaced"
+	// byOwned indexes ClusterServiceVersions by what of cluster scope they own.
+	byOwned = "owned"
+	// byProvided indexes ClusterServiceVersions by the kinds that they provide, and
+	// OperatorGroups whose administrators list those by what they list.
+	byProvided = "provided"
 	// byAPI indexes ClusterServiceVersions by the APIServices that they depend on.
 	byAPI = "api"
 	// bySubject indexes bindings by whom they give something, and ClusterServiceVersions
@@ -50,9 +55,16 @@ var indexers = cache.Indexers{
 		}
 		return replaced, nil
 	},
-	byAPI:     func(o any) ([]string, error) { return apisOf(o), nil },
-	bySubject: func(o any) ([]string, error) { return subjectsOf(o), nil },
-	byRole:    func(o any) ([]string, error) { return roleOf(o), nil },
+	byOwned: func(o any) ([]string, error) {
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
+			return install.Owned(csv), nil
+		}
+		return nil, nil
+	},
+	byProvided: func(o any) ([]string, error) { return providedBy(o), nil },
+	byAPI:      func(o any) ([]string, error) { return apisOf(o), nil },
+	bySubject:  func(o any) ([]string, error) { return subjectsOf(o), nil },
+	byRole:     func(o any) ([]string, error) { return roleOf(o), nil },
 	byConverter: func(o any) ([]string, error) {
 		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 			if namespace, _ := install.ConvertedBy(crd); namespace != "" {

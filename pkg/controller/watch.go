@@ -27,6 +27,7 @@ func (c *Controller) watch() error {
 	}{
 		{c.caches.csvs.informer, c.versionChanged},
 		{c.caches.csvs.informer, c.apisChanged},
+		{c.caches.csvs.informer, c.claimChanged},
 		{c.caches.rollouts.informer, c.ownersChanged},
 		{c.caches.deployments.informer, c.ownersChanged},
 		{c.caches.pods.informer, c.ownersChanged},
@@ -135,6 +136,7 @@ func (c *Controller) groupChanged(before, after rollout.Object) {
 	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
 	c.lookAtGroupsOf(group.Namespace)
 	c.lookAtCSVsOf(group.Namespace)
+	c.lookAtRivalsOf(before, after)
 	c.queue.Add(key{kind: namespacesKind})
 }
 
@@ -162,10 +164,14 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 	name := present(before, after)[0].GetName()
 	c.queue.Add(key{kind: namespacesKind})
 	c.lookAtCSVsOf(name)
+	for _, group := range c.caches.groups.in(name) {
+		c.lookAtRivalsOf(nil, group)
+	}
 	for _, group := range c.caches.groups.all() {
 		if group.Spec.Selector != nil || slices.Contains(group.Spec.TargetNamespaces, name) {
 			c.queue.Add(key{groupKind, group.Namespace, group.Name})
 			c.lookAtCSVsOf(group.Namespace)
+			c.lookAtRivalsOf(nil, group)
 		}
 	}
 }
@@ -188,7 +194,7 @@ func (c *Controller) accountChanged(before, after rollout.Object) {
 
 // apisChanged matters to the group that tells what a ClusterServiceVersion owns.
 func (c *Controller) apisChanged(before, after rollout.Object) {
-	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil {
+	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimsAnew(before, after) {
 		c.lookAtGroupsOf(present(before, after)[0].GetNamespace())
 	}
 }

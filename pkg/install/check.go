@@ -12,6 +12,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // Facts are what the check of a ClusterServiceVersion looks at besides itself.
@@ -31,6 +33,10 @@ type Facts struct {
 	APIs map[schema.GroupVersionKind]bool
 	// Kubernetes is the version of the API server, as it says itself.
 	Kubernetes string
+	// Neighbours are the other operators of the namespace that own something of the same
+	// name; Began tells whether this one has been installed.
+	Neighbours []scope.Claimant
+	Began      bool
 	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
 	Converters map[string]bool
 }
@@ -39,6 +45,9 @@ type Facts struct {
 type Verdict struct {
 	// Violations are mistakes that only a change of the ClusterServiceVersion mends.
 	Violations []Violation
+	// Conflict says what another operator of the namespace owns with the better right;
+	// empty when there is nothing.
+	Conflict string
 	// Requirements are the results for status.requirementStatus.
 	Requirements []operatorsv1alpha1.RequirementStatus
 	// Recheck is how soon to look again of one's own accord: no event tells when what is
@@ -56,12 +65,13 @@ func Check(f Facts) Verdict {
 			requiredAPIServices(f), ownedAPIServices(f), nativeAPIs(f),
 			distinctDeployments(f.CSV), requiredBackends(f.CSV),
 			requiredAccounts(f)),
-		Recheck: recheck(f),
+		Conflict: ownerConflict(f),
+		Recheck:  recheck(f),
 	}
 }
 
 // Passes tells whether nothing speaks against the installation.
-func (v Verdict) Passes() bool { return v.Mistakes() == "" && v.Unmet() == "" }
+func (v Verdict) Passes() bool { return v.Mistakes() == "" && v.Unmet() == "" && v.Conflict == "" }
 
 // Mistakes are the violations in one text; empty when there are none.
 func (v Verdict) Mistakes() string {

@@ -16,6 +16,7 @@ import (
 // live stays live; the rest is blocked by what the ClusterServiceVersion fails for.
 func (p *planner) hold() {
 	why := p.Verdict.Mistakes()
+	first(&why, p.Verdict.Conflict)
 	first(&why, p.Verdict.Unmet())
 	first(&why, p.Upgrade.NotUpgradeable)
 	first(&why, p.Upgrade.NotReady)
@@ -79,7 +80,7 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	if p.Config.Disabled(d) {
 		return p.disable(install.Webhook{Description: d}, live)
 	}
-	if live == nil {
+	if live == nil || p.mustYield() {
 		return blocked
 	}
 	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: portOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)

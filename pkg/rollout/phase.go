@@ -35,6 +35,8 @@ var (
 		"install strategy completed with no errors"}
 	phaseInvalid = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
 		""}
+	phaseConflict = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict,
+		""}
 	phaseRefused = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed,
 		"install strategy failed: "}
 	phaseTimeout = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed,
@@ -233,6 +235,9 @@ func (p *planner) facts() facts {
 	case p.Verdict.Mistakes() != "":
 		invalid := phaseInvalid.because(p.Verdict.Mistakes())
 		f.failure = &invalid
+	case p.Verdict.Conflict != "" && f.unmet == "":
+		conflict := phaseConflict.because(p.Verdict.Conflict)
+		f.failure = &conflict
 	}
 	for _, d := range p.deployments {
 		waits := d.waits(p)

@@ -27,13 +27,18 @@ type Plan struct {
 }
 
 // Next is the decision. Without a scope, or with mistakes or unmet requirements in
-// the ClusterServiceVersion, nothing is written: what is live stays as it is.
+// the ClusterServiceVersion, nothing is written: what is live stays as it is. Only one
+// that must yield to another operator is taken out of service.
 func Next(in Input, now time.Time) Plan {
 	p := planner{Input: in, now: now}
 	p.unregistered = p.lastUnregistered()
-	if in.Failure == nil && in.Verdict.Passes() && p.mayBegin() {
+	switch {
+	case p.mustYield():
+		p.withdraw()
+		p.hold()
+	case in.Failure == nil && in.Verdict.Passes() && p.mayBegin():
 		p.install()
-	} else {
+	default:
 		p.hold()
 	}
 	p.report()

@@ -132,7 +132,10 @@ func isRegistered(w managerv1alpha1.WebhookStatus) bool {
 
 // Why says in a few words what made the step necessary.
 func (s Step) Why() string {
+	_, deployment := s.Object.(*appsv1.Deployment)
 	switch {
+	case s.Verb == Delete && deployment:
+		return "yields to another operator"
 	case s.Verb == Delete:
 		return "not declared any more"
 	case s.Verb == Nudge:

@@ -10,24 +10,50 @@ import (
 
 // ProvidedAPIs is what the annotation olm.providedAPIs of an OperatorGroup says: the
 // kinds that the operators of its namespace own, as kind.version.group, sorted. Copies
-// own nothing, and one that is being deleted does not any more.
+// own nothing, one that is being deleted does not any more, and one that may not provide
+// its APIs in its group does not provide them.
 func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	var kinds []string
 	for _, csv := range csvs {
-		if csv.IsCopied() || csv.DeletionTimestamp != nil {
-			continue
-		}
-		for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
-			if _, group, ok := strings.Cut(d.Name, "."); ok {
-				kinds = append(kinds, d.Kind+"."+d.Version+"."+group)
-			}
-		}
-		for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-			kinds = append(kinds, d.Kind+"."+d.Version+"."+d.Group)
+		if !csv.IsCopied() && csv.DeletionTimestamp == nil && !outsider(csv) {
+			kinds = append(kinds, APIsOf(csv)...)
 		}
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), ",")
+}
+
+// APIsOf are the kinds that an operator owns, as kind.version.group, sorted.
+func APIsOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var kinds []string
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		if _, group, ok := strings.Cut(d.Name, "."); ok {
+			kinds = append(kinds, d.Kind+"."+d.Version+"."+group)
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		kinds = append(kinds, d.Kind+"."+d.Version+"."+d.Group)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// AnnotatedAPIs are the kinds that an OperatorGroup says it provides.
+func AnnotatedAPIs(group *operatorsv1.OperatorGroup) []string {
+	text := group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// outsider tells an operator that failed for what its group covers or provides.
+func outsider(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	switch csv.Status.Reason {
+	case operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
+		operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+		operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+		return csv.Status.Phase == operatorsv1alpha1.CSVPhaseFailed
+	default:
+		return false
+	}
 }
 
 // ProvidedAPIsDiffer tells whether the annotation of a group is to be written. That of a

@@ -41,6 +41,18 @@ func TestProvidedAPIs(t *testing.T) {
 			}, "ponds.a.example.com")},
 			"",
 		},
+		"one that may not provide it": {
+			[]*operatorsv1alpha1.ClusterServiceVersion{owning(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+				csv.Status.Phase, csv.Status.Reason = operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict
+			}, "ponds.a.example.com"), owning(as, "ponds.b.example.com")},
+			"Pond.v1.b.example.com",
+		},
+		"one that may again": {
+			[]*operatorsv1alpha1.ClusterServiceVersion{owning(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+				csv.Status.Phase, csv.Status.Reason = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown
+			}, "ponds.a.example.com")},
+			"Pond.v1.a.example.com",
+		},
 		"one that is being deleted": {
 			[]*operatorsv1alpha1.ClusterServiceVersion{owning(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 				csv.DeletionTimestamp = &metav1.Time{Time: noon}

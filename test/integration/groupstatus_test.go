@@ -17,25 +17,15 @@ func TestProvidedAPIs(t *testing.T) {
 		installed, after string
 	}{
 		"told by the manager":       {false, "Pond.v1.", ""},
-		"told by the administrator": {true, "Lake.v1.example.com", "Lake.v1.example.com"},
+		"told by the administrator": {true, "Lake.v1.example.com,Pond.v1.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			provided := func(want string) {
-				e.Helper()
-				e.eventually("the group tells "+want, func() (bool, any) {
-					group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
-					e.must(err)
-					return group.Annotations["olm.providedAPIs"] == want, group.Annotations
-				})
-			}
 			e.group("og", operatorsv1.OperatorGroupSpec{StaticProvidedAPIs: test.static})
+			test.installed += e.namespace + ".example.com"
 			if test.static {
-				e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
-					g.Annotations = map[string]string{"olm.providedAPIs": test.installed}
-				})
-			} else {
-				test.installed += e.namespace + ".example.com"
+				test.after = test.installed
+				e.provide(test.installed)
 			}
 			e.runDeployments()
 			e.manage()
@@ -43,11 +33,27 @@ func TestProvidedAPIs(t *testing.T) {
 			c := csv("operator.v1", "server")
 			c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + e.namespace + ".example.com", Version: "v1", Kind: "Pond"}}
 			e.install(c)
-			provided(test.installed)
+			e.tellsOf(test.installed)
 			e.uninstall("operator.v1")
-			provided(test.after)
+			e.tellsOf(test.after)
 		})
 	}
+}
+
+// provide says, as an administrator, what a group's operators own.
+func (e *env) provide(apis string) {
+	e.Helper()
+	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Annotations = map[string]string{"olm.providedAPIs": apis} })
+}
+
+// tellsOf waits until a group tells what its operators own.
+func (e *env) tellsOf(apis string) {
+	e.Helper()
+	e.eventually("the group tells "+apis, func() (bool, any) {
+		group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
+		e.must(err)
+		return group.Annotations["olm.providedAPIs"] == apis, group.Annotations
+	})
 }
 
 func TestServiceAccountOfAGroup(t *testing.T) {

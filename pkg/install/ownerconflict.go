@@ -1,0 +1,66 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// ownerConflict says which CustomResourceDefinition or APIService another operator of the
+// namespace owns with the better right: they would both reconcile the same objects.
+func ownerConflict(f Facts) string {
+	own := scope.Claimant{CSV: f.CSV, Began: f.Began}
+	for _, neighbour := range f.Neighbours {
+		if !neighbour.Precedes(own) {
+			continue
+		}
+		if both := inCommon(ownedCRDs(f.CSV), ownedCRDs(neighbour.CSV)); both != "" {
+			return conflictOver("conflicting CRD owner in namespace", both, neighbour.CSV)
+		}
+		if both := inCommon(apiServicesOf(f.CSV), apiServicesOf(neighbour.CSV)); both != "" {
+			return conflictOver("unable to adopt APIService", both, neighbour.CSV)
+		}
+	}
+	return ""
+}
+
+// conflictOver begins with OLM v0's words.
+func conflictOver(words, owned string, owner *operatorsv1alpha1.ClusterServiceVersion) string {
+	return fmt.Sprintf("%s: ClusterServiceVersion %s owns %s, too: delete one of the two, or, where one is a later version of the other, name that in spec.replaces", words, owner.Name, owned)
+}
+
+// Owned are the names of the CustomResourceDefinitions and APIServices that a
+// ClusterServiceVersion owns.
+func Owned(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	all := append(ownedCRDs(csv), apiServicesOf(csv)...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func ownedCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var names []string
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func apiServicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var names []string
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		names = append(names, APIServiceName(d.Group, d.Version))
+	}
+	return names
+}
+
+func inCommon(one, other []string) string {
+	for _, name := range one {
+		if slices.Contains(other, name) {
+			return name
+		}
+	}
+	return ""
+}

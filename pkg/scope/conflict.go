@@ -1,0 +1,113 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Rival is an operator of another OperatorGroup. It is such a group itself, and CSV is
+// nil, where the group's administrator says what it provides.
+type Rival struct {
+	Claimant
+	Scope Scope
+}
+
+// Conflict is why an operator may not provide its APIs in its scope: somebody provides
+// them already for one of the same namespaces, or the list of what its group provides is
+// the administrator's and lacks them.
+func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
+	provided := APIsOf(own.CSV)
+	var unlisted []string
+	if s.Group.Spec.StaticProvidedAPIs {
+		unlisted = missing(provided, AnnotatedAPIs(s.Group))
+	}
+	rival := s.rival(own, provided, rivals)
+	switch {
+	case rival != nil && (len(unlisted) > 0 || !s.Group.Spec.StaticProvidedAPIs):
+		return interGroupConflict(s, rival, provided)
+	case rival != nil || len(unlisted) > 0:
+		return staticAPIs(s, unlisted, rival)
+	default:
+		return nil
+	}
+}
+
+// rival is the first that provides one of the APIs for one of the same namespaces, and
+// with the better right.
+func (s Scope) rival(own Claimant, provided []string, rivals []Rival) *Rival {
+	for i, r := range rivals {
+		if r.Scope.Group.UID != s.Group.UID && len(common(provided, r.provided())) > 0 && s.meets(r.Scope) != "" &&
+			(r.CSV == nil || r.Precedes(own)) {
+			return &rivals[i]
+		}
+	}
+	return nil
+}
+
+func (r Rival) provided() []string {
+	if r.CSV == nil {
+		return AnnotatedAPIs(r.Scope.Group)
+	}
+	return APIsOf(r.CSV)
+}
+
+func (r Rival) String() string {
+	group := fmt.Sprintf("OperatorGroup %s/%s", r.Scope.Group.Namespace, r.Scope.Group.Name)
+	if r.CSV == nil {
+		return group
+	}
+	return fmt.Sprintf("ClusterServiceVersion %s/%s of %s", r.CSV.Namespace, r.CSV.Name, group)
+}
+
+// meets is a namespace that two scopes have in common, for people; empty when there is
+// none. As for OLM v0, a group covers its own namespace, too.
+func (s Scope) meets(other Scope) string {
+	switch one, two := s.covered(), other.covered(); {
+	case slices.Contains(one, metav1.NamespaceAll) || slices.Contains(two, metav1.NamespaceAll):
+		return "all namespaces"
+	default:
+		if both := common(one, two); len(both) > 0 {
+			return "namespace " + both[0]
+		}
+		return ""
+	}
+}
+
+func (s Scope) covered() []string {
+	if slices.Contains(s.Namespaces, metav1.NamespaceAll) {
+		return s.Namespaces
+	}
+	return append(slices.Clone(s.Namespaces), s.Group.Namespace)
+}
+
+func interGroupConflict(s Scope, rival *Rival, provided []string) *Failure {
+	return &Failure{
+		Reason: operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+		Message: fmt.Sprintf("intersecting operatorgroups provide the same apis: %s provides %s, and both groups cover %s: delete one of the operators, or give one of the groups other targets",
+			rival, strings.Join(common(provided, rival.provided()), ", "), s.meets(rival.Scope)),
+	}
+}
+
+func staticAPIs(s Scope, unlisted []string, rival *Rival) *Failure {
+	cause := fmt.Sprintf("add %s to the annotation olm.providedAPIs of OperatorGroup %s, or unset its spec.staticProvidedAPIs", strings.Join(unlisted, ", "), s.Group.Name)
+	if rival != nil {
+		cause = fmt.Sprintf("%s provides them, too, and both groups cover %s", rival, s.meets(rival.Scope))
+	}
+	return &Failure{
+		Reason:  operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+		Message: "static provided api operatorgroup cannot be modified by these apis: " + cause,
+	}
+}
+
+func common(one, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(one), func(s string) bool { return !slices.Contains(other, s) })
+}
+
+func missing(wanted, there []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(s string) bool { return slices.Contains(there, s) })
+}

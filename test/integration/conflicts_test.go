@@ -1,0 +1,118 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// owning is a ClusterServiceVersion that owns a definition, with a Deployment and a webhook
+// called by its own name.
+func owning(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
+	c := csv(name, name)
+	c.Spec.WebhookDefinitions[0].GenerateName = name + ".example.com"
+	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: crd, Version: "v1", Kind: "Thing"}}
+	return c
+}
+
+// fails waits for a failure whose message begins with OLM v0's words.
+func (e *env) fails(csv string, reason operatorsv1alpha1.ConditionReason, words string) {
+	e.Helper()
+	if message := e.reaches(csv, operatorsv1alpha1.CSVPhaseFailed, reason); !strings.HasPrefix(message, words+": ") {
+		e.Errorf("message %q, want %q and a cause", message, words)
+	}
+}
+
+// The second operator that owns a definition waits until the first is gone.
+func TestOwnerConflict(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	crd := e.newCRD("things", "v1").Name
+	e.install(owning("first", crd))
+	e.create(owning("second", crd))
+	e.fails("second", operatorsv1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
+	m.looksAgain("second")
+	expect(t, e.webhooks(), "first.example.com first first-service /validate")
+	if e.deployment("second") != nil {
+		t.Error("the second operator was started")
+	}
+	e.succeeds("first")
+	e.uninstall("first")
+	e.succeeds("second")
+}
+
+// What one operator owns, none of another group may provide for the same namespaces. When
+// the groups get to intersect, the younger operator is stopped, its webhooks first; when
+// they do not any more, it comes back.
+func TestIntersectingGroups(t *testing.T) {
+	e := newParallelEnv(t)
+	second := *e
+	second.namespace = e.newNamespace("", nil)
+	e.group("og", namespaces(e.namespace))
+	second.group("og", namespaces(second.namespace))
+	e.runDeployments()
+	second.runDeployments()
+	m := e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
+	crd := e.newCRD("things", "v1").Name
+	e.install(owning("first", crd))
+	second.install(owning("second", crd))
+	api := "Thing.v1." + e.namespace + ".example.com"
+	e.tellsOf(api)
+	second.tellsOf(api)
+
+	intersected := e.auditEnd()
+	second.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, second.namespace) })
+	second.fails("second", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
+	e.eventually("the second operator is stopped", func() (bool, any) { return second.deployment("second") == nil, nil })
+	second.registersNothing()
+	second.tellsOf("")
+	webhooksFirst(m, intersected)
+	e.succeeds("first")
+	e.tellsOf(api)
+
+	second.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(second.namespace) })
+	second.succeeds("second")
+	second.tellsOf(api)
+	expect(t, second.webhooks(), "second.example.com second second-service /validate")
+}
+
+// webhooksFirst compares the order of the manager's deletions.
+func webhooksFirst(m *manager, since int64) {
+	m.Helper()
+	deletions := slices.DeleteFunc(m.changes(since), func(write string) bool { return !strings.HasPrefix(write, "delete ") })
+	if len(deletions) != 2 || !strings.HasPrefix(deletions[0], "delete validatingwebhookconfigurations") || !strings.HasPrefix(deletions[1], "delete deployments") {
+		m.Errorf("deleted %q, want the webhook and then its Deployment", deletions)
+	}
+}
+
+// A group with staticProvidedAPIs says which operators it is for.
+func TestStaticProvidedAPIs(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
+	e.runDeployments()
+	m := e.manage()
+	crd := e.newCRD("things", "v1").Name
+	e.create(owning("operator", crd))
+	const reason, words = operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis"
+	e.fails("operator", reason, words)
+	e.registersNothing()
+	e.provide("Thing.v1." + e.namespace + ".example.com")
+	e.succeeds("operator")
+	taken := e.auditEnd()
+	e.provide("Other.v1.example.com")
+	e.fails("operator", reason, words)
+	e.eventually("the operator is stopped", func() (bool, any) { return e.deployment("operator") == nil, nil })
+	webhooksFirst(m, taken)
+	e.tellsOf("Other.v1.example.com")
+	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+	e.reaches("operator", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
+}
