@@ -24,7 +24,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Previous: s.status,
 		Provider: s.choice().Provider,
 	}
-	if in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits() {
+	if (in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits()) && !in.Keeps() {
 		return rollout.Next(in, now), nil
 	}
 	c.nameServices(s)

@@ -69,6 +69,9 @@ func (p *planner) deploymentNames() []string {
 // heldWebhook is called as it was registered, and whether somebody answers is told as
 // ever.
 func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend progress, why string) webhookView {
+	if view, kept := p.kept[install.IdentityOf(d)]; kept {
+		return view
+	}
 	blocked := webhookView{
 		Webhook: install.Webhook{Description: d},
 		state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,

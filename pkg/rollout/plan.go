@@ -27,8 +27,9 @@ type Plan struct {
 }
 
 // Next is the decision. Without a scope, or with mistakes or unmet requirements in
-// the ClusterServiceVersion, nothing is written: what is live stays as it is. Only one
-// that must yield to another operator is taken out of service.
+// the ClusterServiceVersion, nothing is begun: what is live stays as it is, and is looked
+// after while a requirement is not met. Only an operator that must yield to another is
+// taken out of service.
 func Next(in Input, now time.Time) Plan {
 	p := planner{Input: in, now: now}
 	p.unregistered = p.lastUnregistered()
@@ -38,6 +39,9 @@ func Next(in Input, now time.Time) Plan {
 		p.hold()
 	case in.Failure == nil && in.Verdict.Passes() && p.mayBegin():
 		p.install()
+	case in.Keeps():
+		p.keepUp()
+		p.hold()
 	default:
 		p.hold()
 	}
@@ -55,6 +59,8 @@ type planner struct {
 	reinstall   bool   // a Deployment that exists is being changed
 	inUse       string // conversions that are not declared any more and cannot end yet
 	forbidden   string // why this version must not take over from an older one
+
+	kept map[install.Identity]webhookView // those that somebody took away while a requirement is not met
 
 	unregistered time.Time // when the upgrade last took a webhook out of service
 }

@@ -1,0 +1,184 @@
+package rollout
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// InService tells whether the ClusterServiceVersion has webhooks that API servers call, or
+// would call if somebody had not taken them away.
+func (in Input) InService() bool {
+	for _, live := range in.Observed.registrations() {
+		if install.Labelled(live.object, in.CSV) {
+			return true
+		}
+	}
+	for _, d := range in.Previous.Deployments {
+		for _, w := range d.Webhooks {
+			if isRegistered(w) || w.Configuration != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Keeps tells whether to look after webhooks in service although a requirement is not
+// met: their certificates end, and whoever deletes one of them, all the same.
+func (in Input) Keeps() bool {
+	return in.Failure == nil && in.Verdict.Mistakes() == "" && in.Verdict.Conflict == "" && in.Verdict.Unmet() != "" &&
+		!in.Upgrade.Waits() && in.InService()
+}
+
+// keepUp looks after the webhooks that are in service, and what they need. Nothing else
+// is begun, and no Deployment is rolled out for what the ClusterServiceVersion asks for.
+func (p *planner) keepUp() {
+	p.kept = map[install.Identity]webhookView{}
+	for _, step := range p.Issuance {
+		p.take(step)
+	}
+	for _, d := range p.Desired.Deployments {
+		p.keepUpBackend(d)
+	}
+	for _, pod := range p.Nudges {
+		p.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	}
+}
+
+func (p *planner) keepUpBackend(d install.Deployment) {
+	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool {
+		return p.Config.Disabled(w.Description) || p.liveOf(w) == nil && !p.wasRegistered(w)
+	})
+	if len(inService) == 0 {
+		return
+	}
+	declared := !slices.ContainsFunc(inService, func(w install.Webhook) bool { return !p.asDeclared(w) })
+	p.wantUnlessChanged(declared, d.Service, lookUp(p.Observed.Services, d.Service.Name))
+	p.wantUnlessChanged(declared, d.Role, lookUp(p.Observed.Roles, d.Role.Name))
+	p.wantUnlessChanged(declared, d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+	p.writeSecret(d.Object.Name)
+	if live := p.Observed.Deployments[d.Object.Name]; live == nil {
+		p.want(d.Object, nil)
+	} else {
+		p.restart(d.Object, live)
+	}
+	for _, w := range inService {
+		p.keepUpWebhook(d, w)
+	}
+}
+
+// wantUnlessChanged repairs what a webhook needs. What the ClusterServiceVersion wants
+// otherwise than when it was installed waits for the requirement.
+func (p *planner) wantUnlessChanged(declared bool, desired, live Object) {
+	if declared || live == nil {
+		p.want(desired, live)
+	}
+}
+
+func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
+	live := p.liveOf(w)
+	switch {
+	case len(w.Conversions) > 0:
+		p.wantConversions(slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool { return !p.mayReconvert(c) }))
+	case live == nil:
+		p.kept[install.IdentityOf(w.Description)] = p.register(d, w, p.progressOf(d))
+	case w.Delegated && len(rulesOf(live)) == 0:
+	case p.asDeclared(w) && p.theirs(live) == nil:
+		if w.Delegated {
+			w = injected(w, live)
+		}
+		p.keep(registrationOf(w), live)
+	case !w.Delegated:
+		p.trust(registrationOf(w), live)
+	}
+}
+
+// liveOf is what registers a webhook, or the first definition that it converts; nil when
+// nothing does.
+func (p *planner) liveOf(w install.Webhook) Object {
+	for _, c := range w.Conversions {
+		if live := p.Observed.CRDs[c.CRD]; live != nil && converted(live, c) {
+			return live
+		}
+	}
+	if registrationOf(w) == nil {
+		return nil
+	}
+	return p.registered(w)
+}
+
+// asDeclared tells whether the ClusterServiceVersion still wants a webhook as it was
+// registered.
+func (p *planner) asDeclared(w install.Webhook) bool {
+	if registrationOf(w) == nil {
+		return true
+	}
+	live := p.registered(w)
+	return live == nil || live.GetLabels()[vocabulary.LabelWebhookHash] == registrationOf(w).GetLabels()[vocabulary.LabelWebhookHash]
+}
+
+// mayReconvert tells whether a definition is converted by this conversion, or was until
+// somebody wrote over it.
+func (p *planner) mayReconvert(c install.Conversion) bool {
+	live := p.Observed.CRDs[c.CRD]
+	if live == nil {
+		return false
+	}
+	_, by := install.ConvertedBy(live)
+	return converted(live, c) || by == "" && registersCRD(p.Previous, c.CRD)
+}
+
+// trust gives a registration the caBundle that it needs, and leaves the rest of it.
+func (p *planner) trust(desired, live Object) {
+	if bytes.Equal(bundleOf(live), bundleOf(desired)) || generationOf(live) > generationOf(desired) {
+		return
+	}
+	trusting := live.DeepCopyObject().(Object)
+	copyAnnotations(trusting, desired, vocabulary.AnnotationGeneration)
+	switch c := trusting.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			c.Webhooks[i].ClientConfig.CABundle = bundleOf(desired)
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			c.Webhooks[i].ClientConfig.CABundle = bundleOf(desired)
+		}
+	}
+	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: Drift{Fields: []string{"webhooks.clientConfig.caBundle"}}})
+}
+
+// restart replaces the pods of a Deployment where they have to be for a certificate that
+// they do not take up, and changes nothing else of it.
+func (p *planner) restart(desired, live *appsv1.Deployment) {
+	restarted := live.DeepCopy()
+	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, vocabulary.AnnotationCAHash, vocabulary.AnnotationRestartedFor)
+	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
+		p.take(Step{Verb: Update, Object: restarted, Live: live, Drift: Drift{Fields: []string{"spec.template.metadata.annotations"}}})
+	}
+}
+
+// annotatedObject is whatever bears annotations.
+type annotatedObject interface {
+	GetAnnotations() map[string]string
+	SetAnnotations(map[string]string)
+}
+
+// copyAnnotations copies those of some keys, as far as they are there.
+func copyAnnotations(to, from annotatedObject, keys ...string) {
+	annotations := map[string]string{}
+	maps.Copy(annotations, to.GetAnnotations())
+	for _, key := range keys {
+		if value, ok := from.GetAnnotations()[key]; ok {
+			annotations[key] = value
+		}
+	}
+	to.SetAnnotations(annotations)
+}

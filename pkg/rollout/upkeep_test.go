@@ -1,0 +1,109 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// While a requirement is not met, webhooks that are in service stay so; what the
+// ClusterServiceVersion wants otherwise waits.
+func TestUpkeep(t *testing.T) {
+	const (
+		configuration = "ValidatingWebhookConfiguration v.manager.example.com"
+		bundle        = `webhooks[name="v.manager.example.com"].clientConfig.caBundle`
+		generation    = `metadata.annotations.olm-webhook-manager.io/certificate-generation`
+	)
+	renew := func(c *cluster) { c.trust.CABundle, c.trust.Generation = []byte("ca and next ca"), 2 }
+	anotherRule := func(c *cluster) {
+		c.CSV.Spec.WebhookDefinitions[0].Rules = append([]admissionregistrationv1.RuleWithOperations{}, c.CSV.Spec.WebhookDefinitions[0].Rules...)
+		c.CSV.Spec.WebhookDefinitions[0].Rules[0].Resources = []string{"invoices"}
+	}
+	anotherImage := func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" }
+	for name, test := range map[string]struct {
+		happens func(*cluster)
+		want    []string
+	}{
+		"nothing": {func(*cluster) {}, nil},
+		"somebody edits it": {func(c *cluster) {
+			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+		}, []string{"apply " + configuration + `: webhooks[name="v.manager.example.com"].failurePolicy`}},
+		"somebody deletes it":       {func(c *cluster) { c.remove(c.validating("manager")) }, []string{"create " + configuration}},
+		"its Service is deleted":    {func(c *cluster) { delete(c.Observed.Services, "manager-service") }, []string{"create Service shop/manager-service"}},
+		"its Deployment is deleted": {func(c *cluster) { delete(c.Observed.Deployments, "manager") }, []string{"create Deployment shop/manager"}},
+		"another one is":            {func(c *cluster) { delete(c.Observed.Deployments, "worker") }, nil},
+		"its CA is renewed":         {renew, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
+		"pods have to be restarted": {func(c *cluster) { anotherImage(c); c.trust.RestartedFor = "2" }, []string{"update Deployment shop/manager: spec.template.metadata.annotations"}},
+		"another image is wanted":   {anotherImage, nil},
+		"another rule is wanted":    {anotherRule, nil},
+		"and its CA is renewed":     {func(c *cluster) { anotherRule(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"another webhook is wanted": {func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("worker"))
+		}, nil},
+		"it is wanted no more": {func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil }, nil},
+		"a requirement more, and no scope": {func(c *cluster) {
+			obstacles["no scope"].put(c)
+			c.remove(c.validating("manager"))
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installedWithWorker(t)
+			obstacles["a requirement"].put(c)
+			c.pass()
+			test.happens(c)
+			image := c.image("manager")
+			if diff := cmp.Diff(test.want, stepsOf(c.pass())); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if again := c.pass(); len(again.Steps) > 0 {
+				t.Errorf("the next pass: %q", stepsOf(again))
+			}
+			if now := c.image("manager"); image != "" && now != image {
+				t.Errorf("the Deployment was rolled out with %s", now)
+			}
+		})
+	}
+}
+
+// installedWithWorker has a Deployment without webhooks, too.
+func installedWithWorker(t *testing.T) *cluster {
+	c := clusterWith(t, webhookOf("manager"))
+	c.declare("worker")
+	for range 5 {
+		c.pass()
+		for name := range c.Observed.Deployments {
+			c.becomeAvailable(name)
+		}
+		c.wait(5 * time.Second)
+	}
+	if c.CSV.Status.Phase != succeeded {
+		t.Fatalf("the operator is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+	return c
+}
+
+func (c *cluster) image(deployment string) string {
+	if d := c.Observed.Deployments[deployment]; d != nil {
+		return d.Spec.Template.Spec.Containers[0].Image
+	}
+	return ""
+}
+
+// The next certificate is stored, and pods are made to look at it.
+func TestUpkeepOfACertificate(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	obstacles["a requirement"].put(c)
+	c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
+	c.Nudges = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
+	plan := c.next()
+	if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "nudge Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if plan.Status.Deployments[0].Certificate == nil {
+		t.Error("the status says nothing about the certificate")
+	}
+}

@@ -1,0 +1,62 @@
+package integration
+
+import (
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// An operator that has lost a requirement is Pending, and its webhooks are called all the
+// same: they are repaired, and their certificates are renewed. What its
+// ClusterServiceVersion wants otherwise waits until the requirement is back.
+func TestUpkeepWithoutARequirement(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.install(needs(csv("operator.v1", "server"), "account"))
+	pending := func() {
+		e.Helper()
+		e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	}
+	e.must(e.kube.CoreV1().ServiceAccounts(e.namespace).Delete(e.ctx, "account", metav1.DeleteOptions{}))
+	pending()
+
+	name, registrations := e.registration("v.example.com").Name, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := registrations.Patch(e.ctx, name, types.JSONPatchType, []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]`), metav1.PatchOptions{})
+	e.must(err)
+	e.eventually("the policy is as declared", func() (bool, any) {
+		policy := e.registration("v.example.com").Webhooks[0].FailurePolicy
+		return *policy == admissionregistrationv1.Fail, *policy
+	})
+	e.must(registrations.Delete(e.ctx, name, metav1.DeleteOptions{}))
+	e.eventually("the registration is back", func() (bool, any) { return len(e.registered()) == 1, nil })
+	before, trust := e.servingCA(), e.watchTrust()
+	e.order("once")
+	e.rotates(2)
+	trust.neverWithout(before, e.servingCA())
+	pending()
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		container(c).Image = "example.com/server:2"
+		c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "server"))
+	})
+	m.looksAgain("operator.v1")
+	if image := e.deployment("server").Spec.Template.Spec.Containers[0].Image; image != "example.com/server:1" || len(e.registered()) != 1 {
+		t.Errorf("the Deployment has %s, registered are %q: something was begun", image, e.webhooks())
+	}
+	quiet := e.auditEnd()
+	m.looksAgain("operator.v1")
+	m.writesNothing(quiet)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.succeeds("operator.v1")
+	if len(e.registered()) != 2 {
+		t.Errorf("registered are %q", e.webhooks())
+	}
+}
