@@ -195,7 +195,7 @@ func missingSources(s *subject) []mistake {
 	var all []mistake
 	for _, d := range s.deployments() {
 		for _, source := range sources(d.Spec.Template.Spec, s.displaced(d)) {
-			if source.optional || source.name == "" || s.Find(source.kind, source.name) != nil || s.issued(d, source) {
+			if source.optional || source.name == "" || everywhere(source) || s.Find(source.kind, source.name) != nil || s.issued(d, source) {
 				continue
 			}
 			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, source.kind, source.name)
@@ -206,6 +206,11 @@ func missingSources(s *subject) []mistake {
 		}
 	}
 	return all
+}
+
+// everywhere tells the ConfigMap that a cluster itself puts into every namespace.
+func everywhere(source source) bool {
+	return source.kind == "ConfigMap" && source.name == "kube-root-ca.crt"
 }
 
 // displaced are the volumes that make way for the manager's certificate.

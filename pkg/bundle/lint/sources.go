@@ -23,19 +23,36 @@ func sources(pod corev1.PodSpec, unwanted []string) []source {
 		if slices.Contains(unwanted, v.Name) || !mounted(pod, v.Name) {
 			continue
 		}
-		field := fmt.Sprintf("volumes[%d]", i)
-		if s := v.Secret; s != nil {
-			all = append(all, source{field, "Secret", s.SecretName, ptr.Deref(s.Optional, false)})
-		}
-		if c := v.ConfigMap; c != nil {
-			all = append(all, source{field, "ConfigMap", c.Name, ptr.Deref(c.Optional, false)})
-		}
+		all = append(all, ofVolume(fmt.Sprintf("volumes[%d]", i), v)...)
 	}
 	for i, c := range pod.Containers {
 		all = append(all, environment(fmt.Sprintf("containers[%d]", i), c)...)
 	}
 	for i, c := range pod.InitContainers {
 		all = append(all, environment(fmt.Sprintf("initContainers[%d]", i), c)...)
+	}
+	return all
+}
+
+// ofVolume are those of one volume; a projected one has a list of them.
+func ofVolume(field string, v corev1.Volume) []source {
+	switch {
+	case v.Secret != nil:
+		return []source{{field, "Secret", v.Secret.SecretName, ptr.Deref(v.Secret.Optional, false)}}
+	case v.ConfigMap != nil:
+		return []source{{field, "ConfigMap", v.ConfigMap.Name, ptr.Deref(v.ConfigMap.Optional, false)}}
+	case v.Projected == nil:
+		return nil
+	}
+	var all []source
+	for i, p := range v.Projected.Sources {
+		within := fmt.Sprintf("%s.projected.sources[%d]", field, i)
+		if p.Secret != nil {
+			all = append(all, source{within, "Secret", p.Secret.Name, ptr.Deref(p.Secret.Optional, false)})
+		}
+		if p.ConfigMap != nil {
+			all = append(all, source{within, "ConfigMap", p.ConfigMap.Name, ptr.Deref(p.ConfigMap.Optional, false)})
+		}
 	}
 	return all
 }

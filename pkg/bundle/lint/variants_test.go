@@ -167,6 +167,13 @@ var breakages = []breakage{
 		f.pod()["volumes"] = list(map[string]any{"name": "tls", "secret": map[string]any{"secretName": "issued"}})
 		f.container()["volumeMounts"] = list(map[string]any{"name": "tls", "mountPath": "/tls"})
 	}, []string{"missing-secret"}},
+	{"a Secret of another tool among others in one volume", "", func(f files) {
+		f.pod()["volumes"] = list(map[string]any{"name": "all", "projected": map[string]any{"sources": list(
+			map[string]any{"configMap": map[string]any{"name": "kube-root-ca.crt"}},
+			map[string]any{"secret": map[string]any{"name": "issued"}},
+		)}})
+		f.container()["volumeMounts"] = list(map[string]any{"name": "all", "mountPath": "/tls"})
+	}, []string{"missing-secret"}},
 	{"a variable from a Secret", "", func(f files) {
 		f.container()["env"] = list(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "issued", "key": "a"}}})
 	}, []string{"missing-secret"}},
