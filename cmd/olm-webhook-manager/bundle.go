@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 )
 
 func bundleCommand() *cobra.Command {
@@ -30,13 +31,18 @@ type targetOptions struct {
 	configFile    string
 }
 
-func (o *targetOptions) add(cmd *cobra.Command) {
+// add gives a command the flags. Where there is a cluster to ask, it completes them.
+func (o *targetOptions) add(cmd *cobra.Command, flags *clusterFlags) {
 	f := cmd.Flags()
 	f.StringVarP(&o.namespace, "namespace", "n", "", "the operator's own namespace (default: the one that the bundle suggests, else its package's name)")
 	f.BoolVar(&o.allNamespaces, "all-namespaces", false, "the operator watches all namespaces (default, where the bundle supports it)")
 	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, where it does not support all: its own)")
 	f.StringVar(&o.configFile, "config", "", "a file with a SubscriptionConfig: env, resources, tolerations and so on of the operator's pods")
 	cmd.MarkFlagsMutuallyExclusive("all-namespaces", "watch-namespaces")
+	if flags != nil {
+		completeBy(cmd, "namespace", flags.names(cluster.Namespaces))
+		completeBy(cmd, "watch-namespaces", flags.names(cluster.Namespaces))
+	}
 }
 
 // options reads what the flags name.

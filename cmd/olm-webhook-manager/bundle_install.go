@@ -1,22 +1,23 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // exitInterrupted is what shells give a command that Ctrl-C ended.
@@ -28,22 +29,44 @@ type installOptions struct {
 	flags        clusterFlags
 	certificates string
 	issuer       string
+	patience     time.Duration
+	output       objectsFlag
 	yes          bool
 	dryRun       string
 }
 
+// What --dry-run may be, as kubectl has it.
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+)
+
 func (o *installOptions) add(cmd *cobra.Command) {
-	o.targetOptions.add(cmd)
-	o.flags.AddFlags(cmd.Flags())
+	o.flags.add(cmd, cmd.Flags())
+	o.targetOptions.add(cmd, &o.flags)
+	o.output.add(cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.StringVar(&o.dryRun, "dry-run", "none", `"client" checks everything and shows what would be done`)
-	f.Lookup("dry-run").NoOptDefVal = "client"
+	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: check everything here and show what would be done; server: ask the API server as well, for each object; none")
+	f.Lookup("dry-run").NoOptDefVal = dryRunClient
+	complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
 }
 
-func (o *installOptions) addCertificates(cmd *cobra.Command) {
+// check refuses flags that cannot be followed, before anything is done.
+func (o *installOptions) check() error {
+	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
+		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
+	}
+	return o.output.check()
+}
+
+// addInstalling adds the flags of the commands that bring an operator.
+func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which")
 	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
+	complete(cmd, "certificates", string(managerv1alpha1.ProviderManager), string(managerv1alpha1.ProviderCertManager), string(managerv1alpha1.ProviderServiceCA), string(managerv1alpha1.ProviderNone))
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Kind/name")
 }
 
@@ -65,7 +88,7 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 		},
 	}
 	o.add(cmd)
-	o.addCertificates(cmd)
+	o.addInstalling(cmd)
 	return cmd
 }
 
@@ -88,10 +111,10 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 
 // prepare reads the bundle and makes its manifests. What is installed already may choose
 // what the flags do not.
-func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete func(context.Context, *cluster.Cluster, *bundle.Bundle, *bundle.Options) error) (*cluster.Cluster, cluster.Installation, error) {
+func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete func(*cluster.Cluster, context.Context, *bundle.Bundle, *bundle.Options) error) (*cluster.Cluster, cluster.Installation, error) {
 	none := cluster.Installation{}
-	if o.dryRun != "none" && o.dryRun != "client" {
-		return nil, none, fmt.Errorf("--dry-run=%s: use client or none", o.dryRun)
+	if err := o.check(); err != nil {
+		return nil, none, err
 	}
 	b, err := bundle.Open(cmd.Context(), reference)
 	if err != nil {
@@ -109,7 +132,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 		return nil, none, err
 	}
 	if complete != nil {
-		if err := complete(cmd.Context(), c, b, &options); err != nil {
+		if err := complete(c, cmd.Context(), b, &options); err != nil {
 			return nil, none, err
 		}
 	}
@@ -118,9 +141,10 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, none, err
 	}
-	i := cluster.Installation{Bundle: b, Manifests: manifests, Say: teller(cmd.OutOrStdout())}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s, from %s\n", b.CSV.Name, b.Source)
-	show.Of(b, options.Watch).PrintWebhooks(cmd.OutOrStdout())
+	out := o.output.tellsOn(cmd)
+	i := cluster.Installation{Bundle: b, Manifests: manifests, Patience: o.patience, Say: teller(out)}
+	fmt.Fprintf(out, "%s, from %s\n", b.CSV.Name, b.Source)
+	show.Of(b, options.Watch).PrintWebhooks(out)
 	return c, i, c.Adopt(cmd.Context(), i)
 }
 
@@ -144,24 +168,41 @@ func (o *installOptions) withCertificates(config *operatorsv1alpha1.Subscription
 
 // goAhead checks, asks, and installs.
 func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, question string) error {
-	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	ctx, out := cmd.Context(), o.output.tellsOn(cmd)
 	if err := c.CheckDefinitions(ctx, i.Bundle); err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}
-	if o.dryRun == "client" {
+	switch o.dryRun {
+	case dryRunServer:
+		tried, err := c.TryInstall(ctx, i)
+		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
+	case dryRunClient:
 		for _, m := range i.Manifests {
-			fmt.Fprintf(out, "would apply %s %s\n", m.GetKind(), m.GetName())
+			fmt.Fprintf(out, "would apply %s\n", cluster.NameOf(m))
 		}
-		return nil
+		return o.output.print(cmd.OutOrStdout(), i.Manifests)
 	}
-	if err := confirm(cmd, o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
+	if err := confirm(cmd, out, o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
 		return err
 	}
-	if err := c.Install(ctx, i); err != nil {
+	applied, err := c.Install(ctx, i)
+	if err := errors.Join(err, o.output.print(cmd.OutOrStdout(), applied)); err != nil {
 		return ended(err)
 	}
-	fmt.Fprintf(out, "%s is installed, its webhooks are live\n", i.Bundle.CSV.Name)
+	fmt.Fprintf(out, "%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
 	return nil
+}
+
+// live says what became of the webhooks, if there are any.
+func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	switch len(csv.Spec.WebhookDefinitions) {
+	case 0:
+		return ""
+	case 1:
+		return ", its webhook is live"
+	default:
+		return ", its webhooks are live"
+	}
 }
 
 // ended gives an interruption the exit code that shells expect.
@@ -170,22 +211,6 @@ func ended(err error) error {
 		return codedError{exitInterrupted, err}
 	}
 	return err
-}
-
-// confirm asks a person. Whoever cannot be asked has to say yes beforehand.
-func confirm(cmd *cobra.Command, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s [y/N] ", question)
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil && answer == "" {
-		return errors.New("nobody answered, and nothing was changed: use --yes where nobody can be asked")
-	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was changed")
-	}
-	return nil
 }
 
 // teller says what happens, and how long it took to get there.

@@ -1,9 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,7 @@ they go too, after a second yes (--yes-delete-crds where nobody can be asked).
 Exit codes: 0 removed; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], nil)
+			c, i, err := o.prepare(cmd, args[0], (*cluster.Cluster).Find)
 			if err != nil {
 				return err
 			}
@@ -36,31 +35,34 @@ Exit codes: 0 removed; 1 it was refused, or does not go on; 130 interrupted.`,
 }
 
 func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, definitions, really bool) error {
-	stays, err := c.Stays(cmd.Context(), i)
+	ctx, out := cmd.Context(), o.output.tellsOn(cmd)
+	removal, err := c.Removal(ctx, i, definitions)
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
-	for _, name := range slices.Sorted(maps.Keys(stays)) {
-		what := "stays"
-		if definitions {
-			what = "goes"
+	for _, line := range removal.Told {
+		fmt.Fprintln(out, line)
+	}
+	switch o.dryRun {
+	case dryRunServer:
+		tried, err := c.TryUninstall(ctx, i, removal)
+		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
+	case dryRunClient:
+		for _, object := range removal.Goes {
+			fmt.Fprintf(out, "would remove %s\n", cluster.NameOf(object))
 		}
-		fmt.Fprintf(out, "CustomResourceDefinition %s %s, with %d objects\n", name, what, stays[name])
+		return o.output.print(cmd.OutOrStdout(), removal.Goes)
 	}
-	fmt.Fprintf(out, "Namespace %s stays\n", i.Namespace())
-	if o.dryRun == "client" {
-		return nil
-	}
-	if err := confirm(cmd, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
+	if err := confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
 		return err
 	}
-	if definitions && len(stays) > 0 {
-		if err := confirm(cmd, really, "Delete the definitions and all their objects, for good?"); err != nil {
+	if removal.Definitions > 0 {
+		if err := confirm(cmd, out, really, "Delete the definitions and all their objects, for good?"); err != nil {
 			return err
 		}
 	}
-	if err := c.Uninstall(cmd.Context(), i, definitions); err != nil {
+	removed, err := c.Uninstall(ctx, i, removal)
+	if err := errors.Join(err, o.output.print(cmd.OutOrStdout(), removed)); err != nil {
 		return ended(err)
 	}
 	fmt.Fprintf(out, "%s is removed\n", i.Bundle.CSV.Name)

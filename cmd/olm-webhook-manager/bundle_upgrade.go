@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 )
 
@@ -24,9 +22,7 @@ together with its conversion, and becomes the stored one when that webhook serve
 Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], func(ctx context.Context, c *cluster.Cluster, b *bundle.Bundle, options *bundle.Options) error {
-				return c.Inherit(ctx, b, options)
-			})
+			c, i, err := o.prepare(cmd, args[0], (*cluster.Cluster).Inherit)
 			if err != nil {
 				return err
 			}
@@ -34,6 +30,6 @@ Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
 		},
 	}
 	o.add(cmd)
-	o.addCertificates(cmd)
+	o.addInstalling(cmd)
 	return cmd
 }

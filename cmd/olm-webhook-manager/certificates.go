@@ -2,115 +2,119 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// clusterOptions say which cluster, and which Namespace of it.
-type clusterOptions struct {
-	kubeconfig, namespace string
-}
-
-func (o *clusterOptions) add(cmd *cobra.Command) {
-	f := cmd.PersistentFlags()
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
-	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace (default: the kubeconfig's)")
-}
-
-func (o *clusterOptions) client() (clientset.Interface, error) {
-	config, err := clientConfig(o.kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	return clientset.NewForConfig(config)
-}
-
-// in is the Namespace that was asked for, or else the kubeconfig's.
-func (o *clusterOptions) in() (string, error) {
-	if o.namespace != "" {
-		return o.namespace, nil
-	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	namespace, _, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).Namespace()
-	return namespace, err
-}
-
 func certificatesCommand() *cobra.Command {
-	o := clusterOptions{}
-	all := false
+	flags, output, all := newClusterFlags(), outputFlag{}, false
 	cmd := &cobra.Command{
 		Use:   "certificates",
 		Short: "Show the serving certificates of webhooks, or replace them",
-		Long: "Shows for each Deployment with webhooks who issued its serving certificate, in which phase it is, when it ends and when it is due, its CA, " +
-			"and, while it replaces another, who serves which.",
+		Long: `Shows for each Deployment with webhooks who issued its serving certificate, in which phase it is,
+when it ends and when it is due; -o wide also its CA and, while it replaces another, who serves which.`,
+		Example: `  kubectl webhooks certificates -n shop
+  kubectl webhooks certificates -A -o wide`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			namespace := metav1.NamespaceAll
-			if !all {
-				var err error
-				if namespace, err = o.in(); err != nil {
-					return err
-				}
+			if err := output.check(); err != nil {
+				return err
 			}
-			client, err := o.client()
+			c, err := flags.connect()
 			if err != nil {
 				return err
 			}
-			return listCertificates(cmd.Context(), cmd.OutOrStdout(), client, namespace)
+			namespace := metav1.NamespaceAll
+			if !all {
+				if namespace, err = flags.namespace(); err != nil {
+					return err
+				}
+			}
+			rollouts, err := c.Rollouts(cmd.Context(), namespace)
+			if err != nil {
+				return err
+			}
+			return output.printCertificates(cmd.OutOrStdout(), certificatesOf(rollouts))
 		},
 	}
-	o.add(cmd)
+	flags.add(cmd, cmd.PersistentFlags())
+	output.add(cmd, "wide", "json", "yaml", "name")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "of all namespaces")
-	cmd.AddCommand(rotateCommand(&o))
+	cmd.AddCommand(rotateCommand(flags))
 	return cmd
 }
 
-func listCertificates(ctx context.Context, out io.Writer, client clientset.Interface, namespace string) error {
-	rollouts, err := client.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	return printCertificates(out, rollouts.Items)
+// certificate is the one that a Deployment's pods serve with.
+type certificate struct {
+	Namespace  string `json:"namespace"`
+	CSV        string `json:"csv"`
+	Deployment string `json:"deployment"`
+	managerv1alpha1.CertificateStatus
 }
 
-// printCertificates writes one line for each Deployment that has a certificate.
-func printCertificates(out io.Writer, rollouts []managerv1alpha1.WebhookRollout) error {
-	slices.SortFunc(rollouts, func(a, b managerv1alpha1.WebhookRollout) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "NAMESPACE\tCSV\tDEPLOYMENT\tPROVIDER\tPHASE\tGENERATION\tEXPIRES\tROTATES\tCA\tENDPOINTS")
-	var messages []string
+// certificatesOf are those of all Deployments that have one.
+func certificatesOf(rollouts []managerv1alpha1.WebhookRollout) []certificate {
+	all := []certificate{}
 	for _, r := range rollouts {
 		for _, d := range r.Status.Deployments {
-			c := d.Certificate
-			if c == nil {
-				continue
-			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, d.Name, c.Provider, c.Phase, c.Generation,
-				instantOr(c.NotAfter), instantOr(c.RotatesAt), cmp.Or(c.CAFingerprint[:min(len(c.CAFingerprint), 12)], "-"), cmp.Or(c.Endpoints, "-"))
-			if c.Message != "" {
-				messages = append(messages, fmt.Sprintf("%s/%s %s: %s", r.Namespace, r.Name, d.Name, c.Message))
+			if d.Certificate != nil {
+				all = append(all, certificate{r.Namespace, r.Name, d.Name, *d.Certificate})
 			}
 		}
+	}
+	slices.SortStableFunc(all, func(a, b certificate) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.CSV, b.CSV))
+	})
+	return all
+}
+
+func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
+	switch o.format {
+	case "", "wide":
+		return tableOfCertificates(out, all, o.format == "wide")
+	case "name":
+		for _, c := range all {
+			fmt.Fprintf(out, "secret/%s\n", names.Secret(names.Service(c.Deployment)))
+		}
+		return nil
+	default:
+		return o.print(out, map[string]any{"certificates": all})
+	}
+}
+
+// tableOfCertificates writes one line for each; wide, also who signed it and who serves it.
+func tableOfCertificates(out io.Writer, all []certificate, wide bool) error {
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	header := []string{"NAMESPACE", "CSV", "DEPLOYMENT", "PROVIDER", "PHASE", "GENERATION", "EXPIRES", "ROTATES"}
+	if wide {
+		header = append(header, "CA", "ENDPOINTS")
+	}
+	fmt.Fprintln(table, strings.Join(header, "\t"))
+	for _, c := range all {
+		cells := []string{c.Namespace, c.CSV, c.Deployment, string(c.Provider), string(c.Phase), strconv.FormatInt(c.Generation, 10), instantOr(c.NotAfter), instantOr(c.RotatesAt)}
+		if wide {
+			cells = append(cells, cmp.Or(c.CAFingerprint[:min(len(c.CAFingerprint), 12)], "-"), cmp.Or(c.Endpoints, "-"))
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, m := range messages {
-		fmt.Fprintln(out, m)
+	for _, c := range all {
+		if c.Message != "" {
+			fmt.Fprintf(out, "%s/%s %s: %s\n", c.Namespace, c.CSV, c.Deployment, c.Message)
+		}
 	}
 	return nil
 }

@@ -17,22 +17,28 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 )
 
-func rotateCommand(o *clusterOptions) *cobra.Command {
+func rotateCommand(flags clusterFlags) *cobra.Command {
 	compromised := false
 	cmd := &cobra.Command{
 		Use:   "rotate CSV",
 		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
 		Long: "Orders new serving certificates. No call fails: the new CA is trusted before any pod serves under it, and the old one until none does any more.\n\n" +
 			"With --compromised the old CA is not trusted any more from now on, and calls to pods that still serve under it fail until they follow.",
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: firstArgument(flags.names(cluster.ClusterServiceVersions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			namespace, err := o.in()
+			namespace, err := flags.namespace()
 			if err != nil {
 				return err
 			}
-			client, err := o.client()
+			config, err := flags.config()
+			if err != nil {
+				return err
+			}
+			client, err := clientset.NewForConfig(config)
 			if err != nil {
 				return err
 			}
@@ -61,7 +67,7 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 		fmt.Fprintf(out, "ClusterServiceVersion %s declares no webhooks: it has no serving certificates\n", of)
 		return nil
 	}
-	fmt.Fprintf(out, "ordered; to follow it: olm-webhook-manager certificates -n %s\n", of.Namespace)
+	fmt.Fprintf(out, "ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
 	if compromised {
 		fmt.Fprint(out, losses(csv))
 	}

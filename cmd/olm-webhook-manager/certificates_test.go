@@ -22,13 +22,14 @@ func TestPrintCertificates(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	err := printCertificates(&out, []managerv1alpha1.WebhookRollout{
+	wide := outputFlag{format: "wide"}
+	err := wide.printCertificates(&out, certificatesOf([]managerv1alpha1.WebhookRollout{
 		rollout("shop", &managerv1alpha1.CertificateStatus{
 			Provider: "manager", Phase: managerv1alpha1.CertificatePromoting, Generation: 2, CAFingerprint: strings.Repeat("ab", 32),
 			NotAfter: &at, RotatesAt: &at, Endpoints: "1/2 new, 1 old, 0 unknown", Message: "pod b serves another",
 		}),
 		rollout("mall", &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: managerv1alpha1.CertificateBootstrap}),
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

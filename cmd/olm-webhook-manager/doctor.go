@@ -50,7 +50,7 @@ Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be 
 			return errors.Join(err, locked(findings))
 		},
 	}
-	flags.AddFlags(cmd.Flags())
+	flags.add(cmd, cmd.Flags())
 	output.add(cmd, "json", "yaml")
 	cmd.Flags().BoolVar(&direct, "direct", false, "dial the pods by their addresses, as API servers do, not through the API server")
 	return cmd

@@ -6,7 +6,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
@@ -26,12 +28,36 @@ func (f clusterFlags) withoutNamespace() clusterFlags {
 	return f
 }
 
-func (f clusterFlags) connect() (*cluster.Cluster, error) {
+// inNamespace is for commands that work in one that has nothing to do with the kubeconfig's.
+func (f clusterFlags) inNamespace(name string) clusterFlags {
+	f.Namespace = &name
+	return f
+}
+
+// config is how to reach the cluster. It has no throttle of its own, as the manager's has none.
+func (f clusterFlags) config() (*rest.Config, error) {
 	config, err := f.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work with: %w", err)
 	}
 	config.UserAgent, config.QPS = "olm-webhook-manager/"+currentVersion(), -1
+	return config, nil
+}
+
+// add gives a command the flags, and those below it where they are persistent.
+func (f clusterFlags) add(cmd *cobra.Command, flags *pflag.FlagSet) {
+	f.AddFlags(flags)
+	completeBy(cmd, "context", f.contexts)
+	if f.Namespace != nil {
+		completeBy(cmd, "namespace", f.names(cluster.Namespaces))
+	}
+}
+
+func (f clusterFlags) connect() (*cluster.Cluster, error) {
+	config, err := f.config()
+	if err != nil {
+		return nil, err
+	}
 	return cluster.New(config)
 }
 
@@ -48,8 +74,8 @@ type outputFlag struct {
 
 func (o *outputFlag) add(cmd *cobra.Command, allowed ...string) {
 	o.allowed = allowed
-	cmd.Flags().StringVarP(&o.format, "output", "o", "", fmt.Sprintf("output format, one of %v (default: a table for people)", allowed))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", fmt.Sprintf("output format, one of %v (default: for people)", allowed))
+	complete(cmd, "output", allowed...)
 }
 
 // check refuses a format before anything is done.

@@ -48,7 +48,7 @@ them point to nothing.`,
 			return o.follow(cmd.Context(), c, cmd.OutOrStdout())
 		},
 	}
-	flags.AddFlags(cmd.Flags())
+	flags.add(cmd, cmd.Flags())
 	o.output.add(cmd, "wide", "json", "yaml", "name")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces, and what nobody manages")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever it changes")

@@ -6,15 +6,11 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
 )
-
-// migrateOptions are the flags of storage migrate.
-type migrateOptions struct {
-	kubeconfig string
-	to         string
-}
 
 func storageCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "storage", Short: "Look after the versions in which objects are stored"}
@@ -23,7 +19,7 @@ func storageCommand() *cobra.Command {
 }
 
 func migrateCommand() *cobra.Command {
-	var o migrateOptions
+	flags, to := newClusterFlags().withoutNamespace(), ""
 	cmd := &cobra.Command{
 		Use:   "migrate CRD",
 		Short: "Rewrite all objects of a CustomResourceDefinition in one version",
@@ -31,25 +27,27 @@ func migrateCommand() *cobra.Command {
 			"status.storedVersions. It may be interrupted and run again. It needs what its user may do: to patch the definition, and to list and update its objects.",
 		Example: "  olm-webhook-manager storage migrate caches.example.com --to v1",
 		Args:    cobra.ExactArgs(1),
+
+		ValidArgsFunction: firstArgument(flags.names(cluster.Definitions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return migrate(cmd.Context(), cmd.OutOrStdout(), args[0], o)
+			config, err := flags.config()
+			if err != nil {
+				return err
+			}
+			return migrate(cmd.Context(), cmd.OutOrStdout(), config, args[0], to)
 		},
 	}
-	cmd.Flags().StringVar(&o.to, "to", "", "the version to store in (default: the present storage version)")
-	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
+	flags.add(cmd, cmd.Flags())
+	cmd.Flags().StringVar(&to, "to", "", "the version to store in (default: the present storage version)")
 	return cmd
 }
 
-func migrate(ctx context.Context, out io.Writer, crd string, o migrateOptions) error {
-	config, err := clientConfig(o.kubeconfig)
+func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to string) error {
+	objects, err := newStorageCluster(config, crd)
 	if err != nil {
 		return err
 	}
-	cluster, err := newStorageCluster(config, crd)
-	if err != nil {
-		return err
-	}
-	n, err := storage.Migrate(ctx, cluster, o.to, func(done, all int) {
+	n, err := storage.Migrate(ctx, objects, to, func(done, all int) {
 		fmt.Fprintf(out, "\rrewritten %d of %d", done, all)
 		if done == all {
 			fmt.Fprintln(out)
@@ -58,7 +56,7 @@ func migrate(ctx context.Context, out io.Writer, crd string, o migrateOptions) e
 	if err != nil {
 		return err
 	}
-	now, err := cluster.Definition(ctx)
+	now, err := objects.Definition(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,29 +18,32 @@ import (
 
 // uninstallOptions are the flags of uninstall.
 type uninstallOptions struct {
-	kubeconfig string
+	flags      clusterFlags
 	namespace  string
 	deployment string
 }
 
 func uninstallCommand() *cobra.Command {
-	var o uninstallOptions
+	o := uninstallOptions{flags: newClusterFlags().inNamespace("olm-webhook-manager")}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop the manager and leave nothing that waits for it",
 		Long: "Scales the manager's Deployment to zero, unregisters all webhooks, ends conversions that no object needs, and removes the finalizers of all\n" +
 			"ClusterServiceVersions. Operators go on running, without webhooks. It may be run again. The rest is kubectl delete -k manifests.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return uninstall(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.namespace = *o.flags.Namespace
+			return uninstall(cmd.Context(), o)
+		},
 	}
-	cmd.Flags().StringVar(&o.namespace, "namespace", "olm-webhook-manager", "namespace of the manager's Deployment")
+	o.flags.add(cmd, cmd.Flags())
+	cmd.Flags().Lookup("namespace").Usage = "namespace of the manager's Deployment"
 	cmd.Flags().StringVar(&o.deployment, "deployment", "olm-webhook-manager", "name of the manager's Deployment")
-	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
 	return cmd
 }
 
 func uninstall(ctx context.Context, o uninstallOptions) error {
-	config, err := clientConfig(o.kubeconfig)
+	config, err := o.flags.config()
 	if err != nil {
 		return err
 	}

@@ -31,17 +31,17 @@ func (c *Cluster) applier() (applier, error) {
 	return applier{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.kube.Discovery()))}, nil
 }
 
-// apply writes an object by server-side apply. A field that somebody else set to another
-// value is a conflict, and its answer names both.
-func (a applier) apply(ctx context.Context, o *unstructured.Unstructured) error {
+// apply writes an object by server-side apply, and returns it as it is then. A field that
+// somebody else set to another value is a conflict, and its answer names both.
+func (a applier) apply(ctx context.Context, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
 	client, err := a.clientFor(ctx, o)
 	if err == nil {
-		_, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager})
+		var applied *unstructured.Unstructured
+		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun}); err == nil {
+			return applied, nil
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", nameOf(o), err)
-	}
-	return nil
+	return nil, fmt.Errorf("%s: %w", NameOf(o), err)
 }
 
 // knows tells whether the cluster has the kind of an object now.
@@ -72,7 +72,8 @@ func (a applier) clientFor(ctx context.Context, o *unstructured.Unstructured) (d
 	return a.dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
 }
 
-func nameOf(o *unstructured.Unstructured) string {
+// NameOf is what messages call an object.
+func NameOf(o *unstructured.Unstructured) string {
 	if o.GetNamespace() == "" {
 		return fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
 	}

@@ -8,6 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -84,35 +86,44 @@ func (c *Cluster) definition(ctx context.Context, name string) (*apiextensionsv1
 }
 
 // open writes a definition as it has to be before the operator is installed.
-func (c *Cluster) open(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	return c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func (c *Cluster) open(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
+	written, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Opening(live, next, csv)
-	})
+	}, dryRun...)
+	if err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	return object, err
 }
 
 // settle writes a definition as the bundle has it, once the operator is installed.
 func (c *Cluster) settle(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition) error {
-	return c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	_, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next)
 	})
+	return err
 }
 
 // define updates a definition as it was read: server-side apply would take fields away
 // that the manager has set since.
-func (c *Cluster) define(ctx context.Context, name string, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition) error {
+func (c *Cluster) define(ctx context.Context, name string, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	client := c.extensions.ApiextensionsV1().CustomResourceDefinitions()
 	for {
 		live, err := c.definition(ctx, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		var written *apiextensionsv1.CustomResourceDefinition
 		if live == nil {
-			_, err = client.Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager})
+			written, err = client.Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
 		} else {
-			_, err = client.Update(ctx, next(live), metav1.UpdateOptions{FieldManager: fieldManager})
+			written, err = client.Update(ctx, next(live), metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
 		}
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			return err
+			return written, err
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,21 +19,80 @@ import (
 // Inherit completes the options for an upgrade by what the version that is replaced was
 // installed with.
 func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
-	replaced, err := c.replaced(ctx, b, o.Namespace)
+	before := lineage.Replaced(b.CSV)
+	// The bundle's own is what there is where an upgrade was interrupted after that one went.
+	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
 	if err != nil {
 		return err
 	}
-	o.Namespace = replaced.Namespace
+	switch {
+	case len(found) == 0 && len(before) == 0:
+		return fmt.Errorf("%s replaces no other version: use bundle install", b.CSV.Name)
+	case len(found) == 0:
+		return fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
+			b.CSV.Name, strings.Join(before, ", "))
+	}
+	return c.installedWith(ctx, found, b, o)
+}
+
+// Find completes the options for a removal by what the bundle was installed with. Where
+// only the rest of it is left, the options say where that is.
+func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return c.installedWith(ctx, found, b, o)
+	}
+	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
+	others, err := c.Others(ctx, namespace, b.CSV.Name)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if slices.Contains(lineage.Replaced(b.CSV), other.Name) || slices.Contains(lineage.Replaced(&other), b.CSV.Name) {
+			return fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, namespace, other.Name)
+		}
+	}
+	o.Namespace = namespace
+	return c.inherit(ctx, b, o)
+}
+
+// versions are the installed ClusterServiceVersions of these names, copies left out.
+func (c *Cluster) versions(ctx context.Context, namespace string, names []string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csv.IsCopied() || !slices.Contains(names, csv.Name)
+	}), nil
+}
+
+// installedWith completes the options by the one namespace that versions are installed in.
+func (c *Cluster) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
+	for _, other := range found[1:] {
+		if other.Namespace != found[0].Namespace {
+			return fmt.Errorf("%s is installed in the namespaces %s and %s: say which with -n", found[0].Name, found[0].Namespace, other.Namespace)
+		}
+	}
+	o.Namespace = found[0].Namespace
+	return c.inherit(ctx, b, o)
+}
+
+// inherit takes what the options leave open from the group and the Subscription in their
+// namespace.
+func (c *Cluster) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
 		groups, err := c.olm.OperatorsV1().OperatorGroups(o.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for _, group := range groups.Items {
-			o.Watch = group.Spec.TargetNamespaces
-		}
-		if o.Watch == nil {
-			o.Watch = []string{metav1.NamespaceAll}
+			if o.Watch = group.Spec.TargetNamespaces; o.Watch == nil {
+				o.Watch = []string{metav1.NamespaceAll}
+			}
 		}
 	}
 	if o.Config != nil {
@@ -48,32 +108,6 @@ func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 		}
 	}
 	return nil
-}
-
-// replaced is the installed version that a bundle replaces, or the bundle's own where an
-// upgrade was interrupted after that one went.
-func (c *Cluster) replaced(ctx context.Context, b *bundle.Bundle, namespace string) (*operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
-	}
-	names := append(lineage.Replaced(b.CSV), b.CSV.Name)
-	var found []operatorsv1alpha1.ClusterServiceVersion
-	for _, csv := range list.Items {
-		if !csv.IsCopied() && slices.Contains(names, csv.Name) {
-			found = append(found, csv)
-		}
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
-			b.CSV.Name, strings.Join(names[:len(names)-1], ", "))
-	}
-	for _, other := range found[1:] {
-		if other.Namespace != found[0].Namespace {
-			return nil, fmt.Errorf("%s is installed in the namespaces %s and %s: say which with -n", found[0].Name, found[0].Namespace, other.Namespace)
-		}
-	}
-	return &found[0], nil
 }
 
 // Adopt gives the group and the Subscription of an installation the names of those that

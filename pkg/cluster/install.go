@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +22,8 @@ import (
 type Installation struct {
 	Bundle    *bundle.Bundle
 	Manifests []*unstructured.Unstructured
+	// Patience is how long it may be in trouble before that is the diagnosis.
+	Patience time.Duration
 	// Say tells a person what happens.
 	Say func(format string, args ...any)
 }
@@ -38,36 +39,45 @@ func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 // Install applies everything, and follows what comes of it to the end. What is there
-// already is applied once more: an installation that was interrupted goes on.
-func (c *Cluster) Install(ctx context.Context, i Installation) error {
+// already is applied once more: an installation that was interrupted goes on. It returns
+// what it has applied, as it was then.
+func (c *Cluster) Install(ctx context.Context, i Installation) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	definitions := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for _, crd := range i.Bundle.CRDs() {
-		definitions[crd.Name] = crd
-	}
+	var applied []*unstructured.Unstructured
 	for _, o := range i.Manifests {
-		if crd, ok := definitions[o.GetName()]; ok && o.GetKind() == "CustomResourceDefinition" {
-			err = c.open(ctx, crd, i.CSV())
-		} else {
-			err = a.apply(ctx, o)
+		written, err := c.bring(ctx, a, i, o)
+		if ctx.Err() != nil {
+			return applied, ErrInterrupted
 		}
 		if err != nil {
-			return err
+			return applied, err
 		}
-		i.Say("applied %s", nameOf(o))
+		applied = append(applied, written)
+		i.Say("applied %s", NameOf(o))
 	}
 	if err := c.await(ctx, i); err != nil {
-		return err
+		return applied, err
 	}
-	for _, crd := range definitions {
+	for _, crd := range i.Bundle.CRDs() {
 		if err := c.settle(ctx, crd); err != nil {
-			return err
+			return applied, err
 		}
 	}
-	return nil
+	return applied, nil
+}
+
+// bring writes one object of an installation: a definition as it may be before its
+// operator runs, anything else as it is.
+func (c *Cluster) bring(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+	for _, crd := range i.Bundle.CRDs() {
+		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == crd.Name {
+			return c.open(ctx, crd, i.CSV(), dryRun...)
+		}
+	}
+	return a.apply(ctx, o, dryRun...)
 }
 
 // ErrInterrupted says that nothing is lost.
@@ -81,7 +91,7 @@ func (c *Cluster) await(ctx context.Context, i Installation) error {
 		if err != nil {
 			return err
 		}
-		p := deploy.ProgressOf(csv, rollout, time.Now())
+		p := deploy.ProgressOf(csv, rollout, time.Now(), i.Patience)
 		for _, line := range p.Lines {
 			if !told[line] {
 				i.Say("%s", line)

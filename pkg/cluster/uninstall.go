@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,14 +10,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
-// Stays says, of each definition of a bundle, how many objects of it there are.
-func (c *Cluster) Stays(ctx context.Context, i Installation) (map[string]int, error) {
-	objects, err := dynamic.NewForConfig(c.config)
+// Removal is what goes with an operator that is installed, and what stays.
+func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
+	objects, err := c.objects(ctx, i)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	var names []string
+	for _, other := range others {
+		names = append(names, other.Name)
+	}
+	return deploy.RemovalOf(i.Manifests, objects, names, definitions), nil
+}
+
+// objects counts those of each definition of a bundle that there is.
+func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, error) {
+	client, err := metadata.NewForConfig(c.config)
 	if err != nil {
 		return nil, err
 	}
@@ -36,59 +53,72 @@ func (c *Cluster) Stays(ctx context.Context, i Installation) (map[string]int, er
 			if !v.Storage || !v.Served {
 				continue
 			}
-			list, err := objects.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: v.Name, Resource: live.Spec.Names.Plural}).List(ctx, metav1.ListOptions{})
-			if err != nil {
+			resource := client.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: v.Name, Resource: live.Spec.Names.Plural})
+			if counts[crd.Name], err = count(ctx, resource); err != nil {
 				return nil, err
 			}
-			counts[crd.Name] = len(list.Items)
 		}
 	}
 	return counts, nil
 }
 
-// Uninstall removes what Install applied, the ClusterServiceVersion first: its webhooks go
-// before what serves them. The namespace stays, and definitions unless they are to go.
-func (c *Cluster) Uninstall(ctx context.Context, i Installation, definitions bool) error {
-	a, err := c.applier()
+// count reads one object, and what the API server says remains; where it does not say, all.
+func count(ctx context.Context, resource metadata.Getter) (int, error) {
+	list, err := resource.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	reversed := slices.Clone(i.Manifests)
-	slices.Reverse(reversed)
-	for _, o := range reversed {
-		switch o.GetKind() {
-		case "Namespace":
-			continue
-		case "CustomResourceDefinition":
-			if !definitions {
-				continue
-			}
-		}
-		if err := c.remove(ctx, a, i, o); err != nil {
-			if ctx.Err() != nil {
-				return ErrInterrupted
-			}
-			return err
-		}
+	if list.Continue == "" {
+		return len(list.Items), nil
 	}
-	return nil
+	if list.RemainingItemCount != nil {
+		return len(list.Items) + int(*list.RemainingItemCount), nil
+	}
+	list, err = resource.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	return len(list.Items), nil
 }
 
-// remove deletes one object and waits until it is gone.
-func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) error {
+// Uninstall removes what goes, each when the one before is gone. It returns what was
+// there to be removed.
+func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+	a, err := c.applier()
+	if err != nil {
+		return nil, err
+	}
+	var removed []*unstructured.Unstructured
+	for _, o := range removal.Goes {
+		there, err := c.remove(ctx, a, i, o)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = ErrInterrupted
+			}
+			return removed, err
+		}
+		if there {
+			removed = append(removed, o)
+		}
+	}
+	return removed, nil
+}
+
+// remove deletes one object, if it is there, and waits until it is gone.
+func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
 	if !a.knows(o) {
-		return nil // It went with its definition.
+		return false, nil // It went with its definition.
 	}
 	client, err := a.clientFor(ctx, o)
 	if err != nil {
-		return err
+		return false, err
 	}
 	err = client.Delete(ctx, o.GetName(), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", nameOf(o), err)
+		return false, fmt.Errorf("%s: %w", NameOf(o), err)
 	}
 	told := ""
 	err = wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -98,14 +128,14 @@ func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unst
 		}
 		if why := c.heldBy(ctx, o); why != "" && why != told {
 			told = why
-			i.Say("waiting for %s: %s", nameOf(o), why)
+			i.Say("waiting for %s: %s", NameOf(o), why)
 		}
 		return false, err
 	})
 	if err == nil {
-		i.Say("removed %s", nameOf(o))
+		i.Say("removed %s", NameOf(o))
 	}
-	return err
+	return true, err
 }
 
 // heldBy is why a ClusterServiceVersion cannot go yet.

@@ -13,9 +13,9 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// patience is how long an installation may say the same that is wrong, before that is
-// its diagnosis: the manager goes on trying.
-const patience = time.Minute
+// DefaultPatience is how long an installation may be in trouble before that is its
+// diagnosis: images are pulled late, and the manager goes on trying.
+const DefaultPatience = time.Minute
 
 // Progress is how far an installation is, as a person is told.
 type Progress struct {
@@ -27,8 +27,9 @@ type Progress struct {
 	Diagnosis string
 }
 
-// ProgressOf reads a ClusterServiceVersion and its WebhookRollout; either may be nil.
-func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time) Progress {
+// ProgressOf reads a ClusterServiceVersion and its WebhookRollout; either may be nil. What
+// does not mend itself is the diagnosis when it lasts longer than patience.
+func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time, patience time.Duration) Progress {
 	if csv == nil {
 		return Progress{}
 	}
@@ -47,7 +48,7 @@ func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1
 	if p.Done {
 		return p
 	}
-	p.Diagnosis = diagnosis(csv, r, now)
+	p.Diagnosis = diagnosis(csv, r, now, patience)
 	return p
 }
 
@@ -84,7 +85,7 @@ func allLive(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.We
 
 // diagnosis is what is in the way: a failure at once, anything else when it has been so
 // for a while.
-func diagnosis(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time) string {
+func diagnosis(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time, patience time.Duration) string {
 	cause := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
 	if r != nil {
 		if ready := meta.FindStatusCondition(r.Status.Conditions, managerv1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse && !strings.Contains(cause, ready.Message) {

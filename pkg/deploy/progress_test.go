@@ -51,7 +51,7 @@ func TestProgressOf(t *testing.T) {
 		"a webhook is not live":               {csv(succeeded, "", "", 0), rollout(2, "", metav1.ConditionFalse), false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := ProgressOf(test.csv, test.rollout, now)
+			p := ProgressOf(test.csv, test.rollout, now, DefaultPatience)
 			if p.Done != test.done || (test.diagnosis == "") != (p.Diagnosis == "") || !strings.Contains(p.Diagnosis, test.diagnosis) {
 				t.Errorf("progress: %+v, want done %v, diagnosis %q", p, test.done, test.diagnosis)
 			}

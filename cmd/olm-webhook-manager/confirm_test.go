@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Two questions are answered by two lines, wherever they come from.
+func TestConfirm(t *testing.T) {
+	for name, test := range map[string]struct {
+		typed string
+		want  []string // an error for each question; empty is yes
+	}{
+		"yes, and yes":      {"y\nYES\n", []string{"", ""}},
+		"yes, and no":       {"y\nn\n", []string{"", "nothing was changed"}},
+		"yes, and silence":  {"y\n", []string{"", "use --yes"}},
+		"the end of a pipe": {"", []string{"use --yes"}},
+		"a last line":       {"y", []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := &cobra.Command{}
+			cmd.SetContext(t.Context())
+			cmd.SetIn(strings.NewReader(test.typed))
+			for _, want := range test.want {
+				err := confirm(cmd, io.Discard, false, "Really?")
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("the error is %v, want %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// Ctrl-C ends a question that nobody answers.
+func TestConfirmInterrupted(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	silence, typed := io.Pipe()
+	t.Cleanup(func() { typed.Close() })
+	cmd.SetIn(silence)
+	coded, ok := confirm(cmd, io.Discard, false, "Really?").(codedError)
+	if !ok || coded.code != exitInterrupted {
+		t.Errorf("the answer is %v, want exit code %d", coded, exitInterrupted)
+	}
+}

@@ -1,0 +1,68 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Removal is what goes with an operator, and what people are told of the rest.
+type Removal struct {
+	// Goes are the objects to delete, the ClusterServiceVersion first: its webhooks go
+	// before what serves them.
+	Goes []*unstructured.Unstructured
+	// Definitions is how many of them are CustomResourceDefinitions, which take all their
+	// objects along.
+	Definitions int
+	Told        []string
+}
+
+// RemovalOf decides what of an installation's manifests goes. Objects tells how many each
+// definition has that there is, and others are the ClusterServiceVersions that stay in the namespace.
+func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, others []string, definitions bool) Removal {
+	var r Removal
+	for _, o := range slices.Backward(manifests) {
+		goes := true
+		switch o.GetKind() {
+		case "Namespace":
+			goes = false
+			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
+		case "OperatorGroup":
+			if goes = len(others) == 0; !goes {
+				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
+			}
+		case "CustomResourceDefinition":
+			n, there := objects[o.GetName()]
+			if goes = definitions && there; goes {
+				r.Definitions++
+			}
+			if there {
+				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s %s, with %s", o.GetName(), staysOrGoes(goes), counted(n)))
+			}
+		}
+		if goes {
+			r.Goes = append(r.Goes, o)
+		}
+	}
+	return r
+}
+
+func staysOrGoes(goes bool) string {
+	if goes {
+		return "goes"
+	}
+	return "stays"
+}
+
+func counted(n int) string {
+	switch n {
+	case 0:
+		return "no objects"
+	case 1:
+		return "1 object"
+	default:
+		return fmt.Sprintf("%d objects", n)
+	}
+}

@@ -1,0 +1,66 @@
+package deploy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestRemovalOf(t *testing.T) {
+	var manifests []*unstructured.Unstructured
+	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Role", "OperatorGroup", "ClusterServiceVersion"} {
+		o := &unstructured.Unstructured{}
+		o.SetKind(kind)
+		o.SetName("shop")
+		manifests = append(manifests, o)
+	}
+	for name, test := range map[string]struct {
+		objects     map[string]int
+		others      []string
+		definitions bool
+		goes, told  []string
+	}{
+		"definitions stay": {
+			objects: map[string]int{"shop": 2},
+			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
+			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
+		},
+		"definitions go": {
+			objects: map[string]int{"shop": 1}, definitions: true,
+			goes: []string{"ClusterServiceVersion", "OperatorGroup", "Role", "CustomResourceDefinition"},
+			told: []string{"CustomResourceDefinition shop goes, with 1 object", "Namespace shop stays"},
+		},
+		"definitions went before": {
+			definitions: true,
+			goes:        []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
+			told:        []string{"Namespace shop stays"},
+		},
+		"another operator stays": {
+			others: []string{"mall.v1"},
+			goes:   []string{"ClusterServiceVersion", "Role"},
+			told:   []string{"OperatorGroup shop stays, for mall.v1", "Namespace shop stays"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := RemovalOf(manifests, test.objects, test.others, test.definitions)
+			var goes []string
+			definitions := 0
+			for _, o := range r.Goes {
+				goes = append(goes, o.GetKind())
+				if o.GetKind() == "CustomResourceDefinition" {
+					definitions++
+				}
+			}
+			if diff := cmp.Diff(test.goes, goes); diff != "" {
+				t.Errorf("what goes (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(test.told, r.Told); diff != "" {
+				t.Errorf("what is told (-want +got)\n%s", diff)
+			}
+			if r.Definitions != definitions {
+				t.Errorf("%d definitions are said to go, and %d do", r.Definitions, definitions)
+			}
+		})
+	}
+}
