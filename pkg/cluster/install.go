@@ -81,7 +81,7 @@ func (c *Cluster) bring(ctx context.Context, a applier, i Installation, o *unstr
 }
 
 // ErrInterrupted says that nothing is lost.
-var ErrInterrupted = errors.New("interrupted: what was applied stays, and the manager goes on with it; run the same command again to follow it")
+var ErrInterrupted = errors.New("interrupted: nothing is taken back, and the manager goes on by itself; run the same command again to go on")
 
 // await tells each change until the operator is installed, or what is in the way.
 func (c *Cluster) await(ctx context.Context, i Installation) error {

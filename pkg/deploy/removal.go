@@ -10,8 +10,9 @@ import (
 
 // Removal is what goes with an operator, and what people are told of the rest.
 type Removal struct {
-	// Goes are the objects to delete, the ClusterServiceVersion first: its webhooks go
-	// before what serves them.
+	// Goes are the objects to delete, in this order. Definitions come first, while the
+	// operator can still convert and finalize their objects; then the ClusterServiceVersion,
+	// whose webhooks go before what serves them.
 	Goes []*unstructured.Unstructured
 	// Definitions is how many of them are CustomResourceDefinitions, which take all their
 	// objects along.
@@ -23,6 +24,7 @@ type Removal struct {
 // definition has that there is, and others are the ClusterServiceVersions that stay in the namespace.
 func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, others []string, definitions bool) Removal {
 	var r Removal
+	var definitionsGo []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
 		goes := true
 		switch o.GetKind() {
@@ -34,18 +36,20 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
 			}
 		case "CustomResourceDefinition":
+			goes = false
 			n, there := objects[o.GetName()]
-			if goes = definitions && there; goes {
-				r.Definitions++
+			if there && definitions {
+				definitionsGo = append(definitionsGo, o)
 			}
 			if there {
-				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s %s, with %s", o.GetName(), staysOrGoes(goes), counted(n)))
+				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s %s, with %s", o.GetName(), staysOrGoes(definitions), counted(n)))
 			}
 		}
 		if goes {
 			r.Goes = append(r.Goes, o)
 		}
 	}
+	r.Goes, r.Definitions = append(definitionsGo, r.Goes...), len(definitionsGo)
 	return r
 }
 

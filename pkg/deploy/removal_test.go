@@ -28,7 +28,7 @@ func TestRemovalOf(t *testing.T) {
 		},
 		"definitions go": {
 			objects: map[string]int{"shop": 1}, definitions: true,
-			goes: []string{"ClusterServiceVersion", "OperatorGroup", "Role", "CustomResourceDefinition"},
+			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "OperatorGroup", "Role"},
 			told: []string{"CustomResourceDefinition shop goes, with 1 object", "Namespace shop stays"},
 		},
 		"definitions went before": {

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// An installation that does not go on ends with exit code 1, and names the cause and the
+// way out.
+func TestBundleDiagnosis(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil   func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)
+		prepare func(*env)
+		as      string
+		says    []string
+	}{
+		"an image that cannot be pulled": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Containers[0].Image = "registry.invalid/hook:none"
+			},
+			says: []string{"it does not go on", "container hook has no image", "registry.invalid/hook:none", "correct its name"},
+		},
+		"a probe that never succeeds": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Containers[0].ReadinessProbe.HTTPGet.Path = "/nowhere"
+			},
+			says: []string{"it does not go on", "readiness probe fails", "describe pod"},
+		},
+		"a quota": {
+			spoil:   unspoilt,
+			prepare: func(e *env) { e.quota("pods", "1") },
+			says:    []string{"it does not go on", "exceeded quota: pods"},
+		},
+		"an account that nobody creates": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.ServiceAccountName = "absent"
+			},
+			says: []string{"it does not go on", `serviceaccount "absent" not found`},
+		},
+		"an administrator who may not grant what the operator asks for": {
+			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.ServiceAccountName = "hook"
+				csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{
+					ServiceAccountName: "hook", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list"}}},
+				}}
+			},
+			prepare: (*env).allowInstalling,
+			as:      "shop-admin",
+			says:    []string{`"shop-admin"`, "attempting to grant RBAC permissions not currently held", `Resources:["secrets"]`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			term := &terminal{env: newBareEnv(t)}
+			if test.prepare != nil {
+				test.prepare(term.env)
+			}
+			arguments := []string{"bundle", "install", term.hookBundle("hook", test.spoil), "-n", term.namespace, "--yes", "--patience=2s"}
+			if test.as != "" {
+				arguments = append(arguments, "--as="+test.as)
+			}
+			term.fails(1, test.says, arguments...)
+		})
+	}
+}
+
+// quota limits what there may be in the Namespace.
+func (e *env) quota(of corev1.ResourceName, limit string) {
+	e.Helper()
+	_, err := kubeClient.CoreV1().ResourceQuotas(e.namespace).Create(e.ctx, &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: string(of)}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{of: resource.MustParse(limit)}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.eventually("the quota is known", func() (bool, any) {
+		q, err := kubeClient.CoreV1().ResourceQuotas(e.namespace).Get(e.ctx, string(of), metav1.GetOptions{})
+		e.must(err)
+		return len(q.Status.Hard) > 0, q.Status
+	})
+}
+
+// allowInstalling lets the user shop-admin write all that an installation consists of, but
+// grant nobody what shop-admin has not.
+func (e *env) allowInstalling() {
+	e.Helper()
+	rbac, meta, after := kubeClient.RbacV1(), metav1.ObjectMeta{Name: e.namespace}, context.WithoutCancel(e.ctx)
+	_, err := rbac.ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts"}, Verbs: []string{"*"}},
+		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles", "rolebindings"}, Verbs: []string{"get", "create", "patch"}},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(rbac.ClusterRoles().Delete(after, e.namespace, metav1.DeleteOptions{})) })
+	_, err = rbac.ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: e.namespace},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "shop-admin"}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(rbac.ClusterRoleBindings().Delete(after, e.namespace, metav1.DeleteOptions{})) })
+	e.eventually("shop-admin may install", func() (bool, any) {
+		answer, err := kubectl(e.ctx, "auth", "can-i", "list", "operatorgroups.operators.coreos.com", "-n", e.namespace, "--as=shop-admin")
+		return err == nil, fmt.Sprint(answer, err)
+	})
+}
+
+// Ctrl-C ends the telling and takes nothing back: the same command goes on from there.
+func TestBundleInstallInterrupted(t *testing.T) {
+	t.Parallel()
+	term := &terminal{env: newBareEnv(t)}
+	install := []string{"bundle", "install", term.hookBundle("hook", unspoilt), "-n", term.namespace, "--yes"}
+	for _, at := range []string{"applied Namespace", "applied ClusterServiceVersion"} {
+		command := term.start(install...)
+		command.says(at)
+		said, exit := command.interrupt()
+		if exit != 130 {
+			t.Errorf("interrupted at %q, the exit code is %d, want 130\n%s", at, exit, said)
+		}
+	}
+	term.works("", install...)
+	term.denies()
+}

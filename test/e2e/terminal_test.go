@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write what the commands print now into testdata")
+
+// plugin builds the commands as the plugin of kubectl, once, and returns its folder.
+var plugin = sync.OnceValues(func() (string, error) {
+	folder, err := filepath.Abs("../../bin")
+	if err != nil {
+		return "", err
+	}
+	output, err := exec.Command("go", "build", "-o", filepath.Join(folder, "kubectl-webhooks"), "../../cmd/olm-webhook-manager").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, output)
+	}
+	return folder, nil
+})
+
+// terminal is where an administrator types commands, and keeps what they print.
+type terminal struct {
+	*env
+	transcript strings.Builder
+}
+
+// webhooks runs kubectl webhooks from the root of the checkout, answers its questions, and
+// returns what it printed and its exit code.
+func (t *terminal) webhooks(typed string, arguments ...string) (said string, exit int) {
+	t.Helper()
+	var output bytes.Buffer
+	cmd := t.command(t.ctx, arguments...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(typed), &output, &output
+	err := cmd.Run()
+	if ended := (&exec.ExitError{}); err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	said, exit = output.String(), cmd.ProcessState.ExitCode()
+	for answer := range strings.Lines(typed) {
+		said = strings.Replace(said, "[y/N] ", "[y/N]: "+answer, 1)
+	}
+	fmt.Fprintf(&t.transcript, "$ kubectl webhooks %s\n%s", strings.Join(arguments, " "), said)
+	if exit != 0 {
+		fmt.Fprintf(&t.transcript, "exit code %d\n", exit)
+	}
+	t.transcript.WriteString("\n")
+	return said, exit
+}
+
+// works runs a command that has to.
+func (t *terminal) works(typed string, arguments ...string) string {
+	t.Helper()
+	said, exit := t.webhooks(typed, arguments...)
+	if exit != 0 {
+		t.Fatalf("kubectl webhooks %s: exit code %d\n%s", strings.Join(arguments, " "), exit, said)
+	}
+	return said
+}
+
+// fails runs a command that has to fail with an exit code, and say why.
+func (t *terminal) fails(code int, why []string, arguments ...string) {
+	t.Helper()
+	said, exit := t.webhooks("", arguments...)
+	if exit != code {
+		t.Errorf("kubectl webhooks %s: exit code %d, want %d\n%s", strings.Join(arguments, " "), exit, code, said)
+	}
+	for _, part := range why {
+		if !strings.Contains(said, part) {
+			t.Errorf("kubectl webhooks %s does not say %q:\n%s", strings.Join(arguments, " "), part, said)
+		}
+	}
+}
+
+func (t *terminal) command(ctx context.Context, arguments ...string) *exec.Cmd {
+	t.Helper()
+	folder, err := plugin()
+	t.must(err)
+	cmd := exec.CommandContext(ctx, "kubectl", append([]string{"webhooks"}, arguments...)...)
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	return cmd
+}
+
+// running is a command that has not ended yet.
+type running struct {
+	*terminal
+	cmd   *exec.Cmd
+	mutex sync.Mutex
+	said  bytes.Buffer
+}
+
+func (t *terminal) start(arguments ...string) *running {
+	t.Helper()
+	r := &running{terminal: t, cmd: t.command(t.ctx, arguments...)}
+	r.cmd.Stdout, r.cmd.Stderr = r, r
+	t.must(r.cmd.Start())
+	return r
+}
+
+// Write keeps what the command says.
+func (r *running) Write(text []byte) (int, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.said.Write(text)
+}
+
+// says waits until the command has said something.
+func (r *running) says(text string) {
+	r.Helper()
+	r.within(30*time.Second, "the command says "+text, func() (bool, any) {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		return strings.Contains(r.said.String(), text), r.said.String()
+	})
+}
+
+// interrupt is Ctrl-C.
+func (r *running) interrupt() (said string, exit int) {
+	r.Helper()
+	r.must(r.cmd.Process.Signal(syscall.SIGINT))
+	if err, ended := r.cmd.Wait(), (&exec.ExitError{}); err != nil && !errors.As(err, &ended) {
+		r.Fatal(err)
+	}
+	return r.said.String(), r.cmd.ProcessState.ExitCode()
+}
+
+// golden compares the transcript with the one that is kept.
+func (t *terminal) golden(name string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	said := masked(t.transcript.String())
+	if *update {
+		t.must(os.WriteFile(file, []byte(said), 0o600))
+		return
+	}
+	kept, err := os.ReadFile(file)
+	t.must(err)
+	if diff := cmp.Diff(string(kept), said); diff != "" {
+		t.Errorf("%s (-kept +said; -update keeps what is said)\n%s", file, diff)
+	}
+}
+
+var (
+	elapsed = regexp.MustCompile(`^ *\d+\.\ds  `)
+	state   = regexp.MustCompile(`^   T\.Ts  ((Deployment|webhook) )?\S+ is [A-Z]`)
+	date    = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?`)
+	age     = regexp.MustCompile(`\b\d+[sm](\d+s)? +`)
+)
+
+// masked is a transcript without what depends on the clock, and on how often the command
+// looks: of the states that something goes through, it keeps the last ones, sorted.
+func masked(transcript string) string {
+	var kept, reached []string
+	for line := range strings.Lines(transcript) {
+		timed := elapsed.MatchString(line)
+		line = date.ReplaceAllString(elapsed.ReplaceAllString(line, "   T.Ts  "), "DATE")
+		if strings.Contains(line, "   Registered   ") {
+			line = age.ReplaceAllStringFunc(line, func(a string) string { return fmt.Sprintf("%-*s", len(a), "AGE") })
+		}
+		if timed && state.MatchString(line) {
+			if settled(line) && !slices.Contains(reached, line) {
+				reached = append(reached, line)
+			}
+			continue
+		}
+		if timed && (strings.Contains(line, "  certificate of ") || strings.Contains(line, "  waiting for ")) {
+			continue
+		}
+		slices.Sort(reached)
+		kept, reached = append(append(kept, reached...), line), nil
+	}
+	return strings.Join(kept, "")
+}
+
+// settled tells the states in which something stays.
+func settled(line string) bool {
+	return slices.ContainsFunc([]string{" is Available", " is Registered", " is Succeeded"}, func(state string) bool { return strings.Contains(line, state) })
+}
