@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -75,10 +76,10 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(c.now())
 	for _, p := range phases {
-		updated.SetPhase(p.Phase, p.Reason, p.Message, &now)
+		csvstatus.Set(updated, p.Phase, p.Reason, p.Message, now)
 	}
 	if s.failure == nil {
-		updated.SetRequirementStatus(s.verdict.Requirements)
+		updated.SetRequirementStatus(csvstatus.Requirements(s.verdict.Requirements))
 	}
 	if !s.duePending {
 		rollout.ReportCertificates(&updated.Status, status)

@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -43,7 +44,7 @@ func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
 		return p
 	}
-	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csv.Status.Message))
+	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvstatus.Explained(csv.Status)))
 	p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && allLive(csv, r)
 	if p.Done {
 		return p
@@ -86,7 +87,7 @@ func allLive(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.We
 // diagnosis is what is in the way: a failure at once, anything else when it has been so
 // for a while.
 func diagnosis(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time, patience time.Duration) string {
-	cause := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
+	cause := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))
 	if r != nil {
 		if ready := meta.FindStatusCondition(r.Status.Conditions, managerv1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse && !strings.Contains(cause, ready.Message) {
 			cause += "; " + ready.Message

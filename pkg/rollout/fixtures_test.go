@@ -17,6 +17,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -162,7 +163,7 @@ func (c *cluster) pass() Plan {
 	c.Previous = *plan.Status.DeepCopy()
 	at := metav1.NewTime(c.now)
 	for _, p := range plan.Phases {
-		c.CSV.SetPhase(p.Phase, p.Reason, p.Message, &at)
+		csvstatus.Set(c.CSV, p.Phase, p.Reason, p.Message, at)
 	}
 	return plan
 }

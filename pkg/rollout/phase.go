@@ -5,6 +5,8 @@ import (
 	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
 // Phase is one transition of a ClusterServiceVersion.
@@ -15,7 +17,7 @@ type Phase struct {
 }
 
 // The phases, with OLM v0's reasons and messages. Where a message goes on after
-// these words, the rest names the cause.
+// these words, the rest names the cause (see csvstatus.Words).
 var (
 	phaseUnknown = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
 		"requirements not yet checked"}
@@ -52,6 +54,16 @@ var (
 	phaseReplaced = Phase{operatorsv1alpha1.CSVPhaseDeleting, operatorsv1alpha1.CSVReasonReplaced,
 		"has been replaced by a newer ClusterServiceVersion that has successfully installed."}
 )
+
+// phaseOf is the phase that a ClusterServiceVersion is in. A cause that stands in its
+// message, and not in a condition, is told anew.
+func phaseOf(status operatorsv1alpha1.ClusterServiceVersionStatus) Phase {
+	explained := csvstatus.Explained(status)
+	if explained == status.Message {
+		explained = csvstatus.Words(explained)
+	}
+	return Phase{status.Phase, status.Reason, explained}
+}
 
 func (p Phase) because(cause string) Phase {
 	p.Message += cause

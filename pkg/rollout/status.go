@@ -44,7 +44,7 @@ func (p *planner) report() {
 	status.Ready = fmt.Sprintf("%d/%d", reachable, declared)
 
 	facts := p.facts()
-	p.plan.Phases = transitions(Phase{p.CSV.Status.Phase, p.CSV.Status.Reason, p.CSV.Status.Message}, facts)
+	p.plan.Phases = transitions(phaseOf(p.CSV.Status), facts)
 	p.reportUpgrade(&status)
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)

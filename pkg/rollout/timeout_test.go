@@ -42,8 +42,8 @@ func TestInstallTimeout(t *testing.T) {
 		c.now = noon.Add(moment.at)
 		moment.happens()
 		c.pass()
-		if status := c.CSV.Status; status.Phase != moment.want || !strings.Contains(status.Message, moment.because) {
-			t.Errorf("at %s it is %s: %s; want %s: …%s…", moment.at, status.Phase, status.Message, moment.want, moment.because)
+		if phase := phaseOf(c.CSV.Status); phase.Phase != moment.want || !strings.Contains(phase.Message, moment.because) {
+			t.Errorf("at %s it is %s: %s; want %s: …%s…", moment.at, phase.Phase, phase.Message, moment.want, moment.because)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -102,7 +103,7 @@ func (e *env) install(t *testing.T, namespace string, b bundle) {
 		}
 		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded, err
 	}); err != nil {
-		t.Fatalf("%s is %s/%s: %s", b.csv.Name, status.Phase, status.Reason, status.Message)
+		t.Fatalf("%s is %s/%s: %s", b.csv.Name, status.Phase, status.Reason, csvstatus.Explained(status))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
 func (e *env) create(csv *operatorsv1alpha1.ClusterServiceVersion) {
@@ -23,15 +25,15 @@ func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 	return c
 }
 
-// reaches waits for a ClusterServiceVersion's phase and reason, and returns the message.
+// reaches waits for a ClusterServiceVersion's phase and reason, and returns what explains it.
 func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
 	e.Helper()
 	var status operatorsv1alpha1.ClusterServiceVersionStatus
 	e.eventually(fmt.Sprintf("%s is %s/%s", csv, phase, reason), func() (bool, any) {
 		status = e.get(csv).Status
-		return status.Phase == phase && status.Reason == reason, fmt.Sprintf("%s/%s: %s", status.Phase, status.Reason, status.Message)
+		return status.Phase == phase && status.Reason == reason, fmt.Sprintf("%s/%s: %s", status.Phase, status.Reason, csvstatus.Explained(status))
 	})
-	return status.Message
+	return csvstatus.Explained(status)
 }
 
 // succeeds waits for a ClusterServiceVersion, and says when it did.

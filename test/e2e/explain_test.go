@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
 // explain prints what an administrator would look at.
@@ -12,7 +14,7 @@ func (e *env) explain() {
 	csvs, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
 	for _, c := range csvs.Items {
-		e.Logf("csv %s is %s/%s: %s", c.Name, c.Status.Phase, c.Status.Reason, c.Status.Message)
+		e.Logf("csv %s is %s/%s: %s", c.Name, c.Status.Phase, c.Status.Reason, csvstatus.Explained(c.Status))
 	}
 	rollouts, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)

@@ -93,3 +93,5 @@ var allNamespaces = operatorsv1.OperatorGroupSpec{}
 func namespaces(names ...string) operatorsv1.OperatorGroupSpec {
 	return operatorsv1.OperatorGroupSpec{TargetNamespaces: names}
 }
+
+func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }

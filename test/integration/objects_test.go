@@ -11,6 +11,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -89,13 +90,14 @@ func (e *env) uninstall(csv string) {
 	})
 }
 
-// reaches waits for a phase and a reason, and returns the message.
+// reaches waits for a phase and a reason, and returns what explains it: OLM v0's message,
+// and the cause.
 func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
 	e.Helper()
 	message := ""
 	e.eventually(csv+" gets "+string(phase)+"/"+string(reason), func() (bool, any) {
 		s := e.get(csv).Status
-		message = s.Message
+		message = csvstatus.Explained(s)
 		return s.Phase == phase && s.Reason == reason, [3]string{string(s.Phase), string(s.Reason), s.Message}
 	})
 	return message

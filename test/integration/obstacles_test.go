@@ -16,6 +16,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -162,7 +163,7 @@ func TestObstacles(t *testing.T) {
 			e.create(c)
 			e.eventually("the ClusterServiceVersion says what is wrong", func() (bool, any) {
 				s := e.get("operator.v1").Status
-				return s.Phase == test.phase && s.Reason == test.reason && strings.Contains(s.Message, test.message), s.Message
+				return s.Phase == test.phase && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
 			if w := e.webhookStatus("operator.v1", c.Spec.WebhookDefinitions[0].GenerateName); string(w.State) != test.state || !strings.Contains(w.Message, test.message) {
 				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)

@@ -16,6 +16,8 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
 // versions are an operator's v1 and v2, with a webhook for each fate in an upgrade:
@@ -144,7 +146,7 @@ func TestUpgradeWaits(t *testing.T) {
 			e.create(v2)
 			e.eventually("the new version says what it waits for", func() (bool, any) {
 				s := e.get("operator.v2").Status
-				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(s.Message, test.message), s.Message
+				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
 			if owned := e.ownedBy("operator.v2"); len(owned) > 0 {
 				t.Errorf("it has taken over %v", owned)

@@ -1,0 +1,71 @@
+// Package csvstatus writes the phase of a ClusterServiceVersion where OLM v0's users look for
+// it. Scripts and tests compare status.message as a whole, so it is OLM's to the letter;
+// the newest of status.conditions says the same, and then the cause and the way out.
+package csvstatus
+
+import (
+	"regexp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// complete are OLM v0's messages that are nothing but these words. Where they begin one
+// of the manager's, what follows after a colon is the manager's own.
+var complete = regexp.MustCompile("^(?:" + strings.Join([]string{
+	"csv in namespace with no operatorgroups",
+	"csv created in namespace with multiple operatorgroups, can't pick one automatically",
+	"no targetNamespaces are matched operatorgroups namespace selection",
+	`\w+ InstallModeType not supported, cannot configure to watch (?:(?:own|one) namespace|(?:all|\d+) namespaces)`,
+	"requirements not yet checked",
+	"one or more requirements couldn't be found",
+	"install timeout",
+	"CSV contains repeated WebhookDescription name",
+	"webhook rules cannot include all groups",
+	"webhook rules cannot include the OLM group",
+	"webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources",
+	// Of a requirement, not of a phase.
+	"CRD version not served",
+}, "|") + "): ")
+
+// Words are what OLM v0 would say of it: the message itself, when it would say the same.
+func Words(message string) string {
+	if words := complete.FindString(message); words != "" {
+		return strings.TrimSuffix(words, ": ")
+	}
+	return message
+}
+
+// Set brings a ClusterServiceVersion into a phase. Conditions keep what was said first, as
+// OLM v0's do; only a cause in them is replaced by another.
+func Set(csv *operatorsv1alpha1.ClusterServiceVersion, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, message string, now metav1.Time) {
+	csv.SetPhase(phase, reason, Words(message), &now)
+	if newest := &csv.Status.Conditions[len(csv.Status.Conditions)-1]; newest.Message != message && Words(newest.Message) == csv.Status.Message {
+		newest.Message, newest.LastUpdateTime = message, &now
+	}
+}
+
+// Explained is the whole message of the phase that a ClusterServiceVersion is in, with the
+// cause that the newest condition tells.
+func Explained(status operatorsv1alpha1.ClusterServiceVersionStatus) string {
+	if len(status.Conditions) == 0 {
+		return status.Message
+	}
+	newest := status.Conditions[len(status.Conditions)-1]
+	if newest.Phase == status.Phase && newest.Reason == status.Reason && Words(newest.Message) == status.Message {
+		return newest.Message
+	}
+	return status.Message
+}
+
+// Requirements are the results of a check as status.requirementStatus tells them.
+func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1alpha1.RequirementStatus {
+	told := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
+	for _, r := range results {
+		r.Message = Words(r.Message)
+		told = append(told, r)
+	}
+	return told
+}

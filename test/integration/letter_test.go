@@ -1,0 +1,162 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// says is what the status of a ClusterServiceVersion says.
+type says struct {
+	phase   operatorsv1alpha1.ClusterServiceVersionPhase
+	reason  operatorsv1alpha1.ConditionReason
+	message string
+}
+
+// Scripts and test suites that were written for OLM v0 compare phase, reason and message as
+// a whole: each is OLM's to the letter. docs/compatibility.md names the test of every other
+// thing that they rely on.
+func TestPhasesToTheLetter(t *testing.T) {
+	const pending, failed = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseFailed
+	unmet := says{pending, "RequirementsNotMet", "one or more requirements couldn't be found"}
+	for name, test := range map[string]struct {
+		groups []operatorsv1.OperatorGroupSpec
+		change func(*operatorsv1alpha1.ClusterServiceVersion)
+		want   says
+	}{
+		"no group": {nil, unchanged, says{failed, "NoOperatorGroup", "csv in namespace with no operatorgroups"}},
+		"two groups": {groups(allNamespaces, allNamespaces), unchanged,
+			says{failed, "TooManyOperatorGroups", "csv created in namespace with multiple operatorgroups, can't pick one automatically"}},
+		"no namespace matched": {groups(selecting("nobody.example.com/has", "this")), unchanged,
+			says{failed, "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"}},
+		"all namespaces not supported": {groups(allNamespaces), supporting(operatorsv1alpha1.InstallModeTypeOwnNamespace),
+			says{failed, "UnsupportedOperatorGroup", "AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces"}},
+		"its own namespace not supported": {groups(namespaces(ownNamespace)), supporting(operatorsv1alpha1.InstallModeTypeAllNamespaces),
+			says{failed, "UnsupportedOperatorGroup", "OwnNamespace InstallModeType not supported, cannot configure to watch own namespace"}},
+		"another namespace not supported": {groups(namespaces("elsewhere")), supporting(operatorsv1alpha1.InstallModeTypeOwnNamespace),
+			says{failed, "UnsupportedOperatorGroup", "SingleNamespace InstallModeType not supported, cannot configure to watch one namespace"}},
+		"two namespaces not supported": {groups(namespaces("here", "there")), supporting(operatorsv1alpha1.InstallModeTypeOwnNamespace),
+			says{failed, "UnsupportedOperatorGroup", "MultiNamespace InstallModeType not supported, cannot configure to watch 2 namespaces"}},
+		"a ServiceAccount is missing": {groups(allNamespaces), func(c *operatorsv1alpha1.ClusterServiceVersion) { needs(c, "absent") }, unmet},
+		"a permission is missing":     {groups(allNamespaces), func(c *operatorsv1alpha1.ClusterServiceVersion) { askingTheCluster(c, readPods) }, unmet},
+		"a definition is missing": {groups(allNamespaces), func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "not.in.cluster.com", Version: "v1alpha1", Kind: "NotInCluster"}}
+		}, unmet},
+		"an APIService is missing": {groups(allNamespaces), func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: "bad.example.com", Version: "v1", Kind: "PackageManifest"}}
+		}, unmet},
+		"a newer Kubernetes is needed": {groups(allNamespaces), func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.MinKubeVersion = "99.0.0" }, unmet},
+		"two webhooks of one name": {groups(allNamespaces), func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, c.Spec.WebhookDefinitions[0])
+		}, says{failed, "InvalidWebhookDescription", "CSV contains repeated WebhookDescription name"}},
+		"a webhook on all groups":       {groups(allNamespaces), intercepting("*"), says{failed, "InvalidWebhookDescription", onAllGroups}},
+		"a webhook on OLM's group":      {groups(allNamespaces), intercepting(olm), says{failed, "InvalidWebhookDescription", onOLM}},
+		"a webhook on its registration": {groups(allNamespaces), intercepting(admission), says{failed, "InvalidWebhookDescription", onConfigurations}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			for i, spec := range test.groups {
+				if len(spec.TargetNamespaces) == 1 && spec.TargetNamespaces[0] == ownNamespace {
+					spec = namespaces(e.namespace)
+				}
+				e.group(fmt.Sprint("og", i), spec)
+			}
+			e.manage()
+			c := csv("operator.v1", "server")
+			test.change(c)
+			e.create(c)
+			e.comesToSay("operator.v1", test.want)
+		})
+	}
+}
+
+// ownNamespace stands for the name of the test's.
+const ownNamespace = "OWN"
+
+func groups(specs ...operatorsv1.OperatorGroupSpec) []operatorsv1.OperatorGroupSpec { return specs }
+
+func unchanged(*operatorsv1alpha1.ClusterServiceVersion) {}
+
+func supporting(mode operatorsv1alpha1.InstallModeType) func(*operatorsv1alpha1.ClusterServiceVersion) {
+	return func(c *operatorsv1alpha1.ClusterServiceVersion) { support(c, mode) }
+}
+
+// intercepting has the webhook intercept all resources of a group.
+func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
+	return func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].Rules = []admissionregistrationv1.RuleWithOperations{{
+			Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{"*"}},
+		}}
+	}
+}
+
+// What a life without mistakes says, in the order in which it says it, and what it says
+// when it comes to grief later.
+func TestPhasesOfALifeToTheLetter(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
+	e.create(needs(csv("operator.v1", "server"), "account"))
+	e.comesToSay("operator.v1", says{"Pending", "RequirementsNotMet", "one or more requirements couldn't be found"})
+	m.emits("Normal RequirementsNotMet one or more requirements couldn't be found")
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	m.emits("Normal AllRequirementsMet all requirements found, attempting install")
+	e.comesToSay("operator.v1", says{"Failed", "InstallCheckFailed", "install timeout"})
+	e.setAvailable("server", true)
+	e.comesToSay("operator.v1", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
+	e.setAvailable("server", false)
+	e.reaches("operator.v1", "Failed", "ComponentUnhealthy")
+	e.setAvailable("server", true)
+	e.comesToSay("operator.v1", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
+	e.saidInOrder("operator.v1",
+		says{"Pending", "RequirementsUnknown", "requirements not yet checked"},
+		says{"Pending", "RequirementsNotMet", "one or more requirements couldn't be found"},
+		says{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"},
+		says{"Installing", "InstallSucceeded", "waiting for install components to report healthy"},
+		says{"Failed", "InstallCheckFailed", "install timeout"},
+		says{"Pending", "NeedsReinstall", "calculated deployment install is bad"},
+		says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
+		says{"Failed", "ComponentUnhealthy", ""},
+		says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
+	)
+
+	v2 := csv("operator.v2", "server")
+	v2.Spec.Replaces = "operator.v1"
+	e.create(v2)
+	e.comesToSay("operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
+	e.runDeployments()
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+}
+
+func (e *env) comesToSay(csv string, want says) {
+	e.Helper()
+	e.eventually(fmt.Sprintf("%s says %v", csv, want), func() (bool, any) {
+		s := e.get(csv).Status
+		got := says{s.Phase, s.Reason, s.Message}
+		return got == want, got
+	})
+}
+
+// saidInOrder wants these among the conditions, in this order. Conditions go on after
+// OLM's message to explain it.
+func (e *env) saidInOrder(csv string, wanted ...says) {
+	e.Helper()
+	conditions := e.get(csv).Status.Conditions
+	for _, c := range conditions {
+		if len(wanted) > 0 && c.Phase == wanted[0].phase && c.Reason == wanted[0].reason && strings.HasPrefix(c.Message, wanted[0].message) {
+			wanted = wanted[1:]
+		}
+	}
+	if len(wanted) > 0 {
+		e.Errorf("never said, or not in order: %v; the conditions are %+v", wanted, conditions)
+	}
+}
