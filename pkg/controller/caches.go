@@ -154,7 +154,9 @@ func withoutCatalog(o any) (any, error) {
 // converted, served and stored.
 func withoutSchemas(o any) (any, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-		crd.ManagedFields = nil
+		for i := range crd.ManagedFields {
+			crd.ManagedFields[i].FieldsV1 = nil // who wrote last, and when, is enough
+		}
 		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key == corev1.LastAppliedConfigAnnotation })
 		for i := range crd.Spec.Versions {
 			v := crd.Spec.Versions[i]

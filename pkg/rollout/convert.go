@@ -18,6 +18,12 @@ import (
 // convert decides about a conversion webhook as register does about the others. It
 // is registered when each of its CustomResourceDefinitions names its Service.
 func (p *planner) convert(d install.Deployment, w install.Webhook, backend progress) webhookView {
+	view := p.converting(d, w, backend)
+	view.gap = p.gapOf(w)
+	return view
+}
+
+func (p *planner) converting(d install.Deployment, w install.Webhook, backend progress) webhookView {
 	for _, c := range w.Conversions {
 		if refusal := p.Observed.Refused[crdKey(c.CRD)]; refusal != "" {
 			return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
@@ -25,6 +31,11 @@ func (p *planner) convert(d install.Deployment, w install.Webhook, backend progr
 	}
 	if missing := p.unconverted(w); len(missing) > 0 {
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
+			if len(p.Upgrade.From) == 0 && len(p.lost(w)) == 0 {
+				since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
+				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, reason,
+					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, message))
+			}
 			return waiting(w, reason, message)
 		}
 		p.wantConversions(missing)
@@ -55,11 +66,18 @@ func calledAlike(live *apiextensionsv1.CustomResourceDefinition, c install.Conve
 		slices.Equal(is.ConversionReviewVersions, wanted.ConversionReviewVersions)
 }
 
-// converted tells whether a definition names the Service of a conversion.
+// converted tells whether a definition names the Service of a conversion, and trusts it:
+// whoever opened the definition may have named the Service before anybody served.
 func converted(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
 	namespace, service := install.ConvertedBy(live)
 	wanted := c.Spec.Webhook.ClientConfig.Service
-	return namespace == wanted.Namespace && service == wanted.Name
+	return namespace == wanted.Namespace && service == wanted.Name && trusts(live, c)
+}
+
+// trusts tells whether a definition has a caBundle. It may lack one where another than the
+// manager puts it there.
+func trusts(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+	return c.Delegated || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) > 0
 }
 
 func (p *planner) wantConversions(conversions []install.Conversion) {
@@ -164,16 +182,43 @@ func EndConversions(namespace string, services map[string]bool, crds []*apiexten
 		case !counted:
 			end.Count = append(end.Count, crd.Name)
 		default:
-			held = append(held, fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name,
-				strings.Join(served(crd), ", "), strings.Join(crd.Status.StoredVersions, ", ")))
+			held = append(held, inUse(crd))
 		}
 	}
 	if len(held) > 0 {
 		slices.Sort(held)
-		end.InUse = fmt.Sprintf("%s: without its webhook, objects would lose fields. Delete the objects, or rewrite them all in one version and serve that one only; "+
-			"the annotation %s=true on the ClusterServiceVersion ends the conversion all the same", strings.Join(held, "; "), vocabulary.AnnotationForceConversion)
+		end.InUse = fmt.Sprintf("without the conversion webhook objects would lose fields: %s. "+
+			"To delete the objects helps, too; the annotation %s=true on the ClusterServiceVersion ends the conversion all the same", strings.Join(held, "; "), vocabulary.AnnotationForceConversion)
 	}
 	return end
+}
+
+// inUse says why a definition cannot do without its conversion, and the commands after
+// which it can.
+func inUse(crd *apiextensionsv1.CustomResourceDefinition) string {
+	version, others := keptVersion(crd), served(crd)
+	others = slices.DeleteFunc(others, func(v string) bool { return v == version })
+	why := fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name, strings.Join(served(crd), ", "), strings.Join(crd.Status.StoredVersions, ", "))
+	var do []string
+	if !slices.Equal(crd.Status.StoredVersions, []string{version}) {
+		do = append(do, fmt.Sprintf("run `olm-webhook-manager storage migrate %s --to %s`", crd.Name, version))
+	}
+	if len(others) > 0 {
+		do = append(do, fmt.Sprintf("set served: false in it for %s", strings.Join(others, ", ")))
+	}
+	return why + ": " + strings.Join(do, ", then ")
+}
+
+// keptVersion is the one that is left with least ado: the one that objects are stored in,
+// if it is served.
+func keptVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
+	kept := ""
+	for _, v := range crd.Spec.Versions {
+		if v.Served && (kept == "" || v.Storage) {
+			kept = v.Name
+		}
+	}
+	return kept
 }
 
 // oneVersion tells whether all objects are of the only version that is served.

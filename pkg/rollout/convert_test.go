@@ -18,14 +18,14 @@ func convertedCRD(service string, stored []string, versions ...string) *apiexten
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{ClientConfig: &apiextensionsv1.WebhookClientConfig{
-				Service: &apiextensionsv1.ServiceReference{Namespace: "operators", Name: service},
+				Service: &apiextensionsv1.ServiceReference{Namespace: "operators", Name: service}, CABundle: []byte("theirs"),
 			}},
 		}},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: stored},
 	}
 	for _, v := range versions {
 		name, hidden := strings.CutPrefix(v, "-")
-		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: !hidden})
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: !hidden, Storage: v == versions[len(versions)-1]})
 	}
 	return crd
 }
@@ -69,6 +69,29 @@ func TestEndConversions(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("the conversion %s, want: it %s", got, test.want)
+			}
+		})
+	}
+}
+
+// What holds a conversion comes with the commands after which it does not.
+func TestConversionInUse(t *testing.T) {
+	for name, test := range map[string]struct {
+		stored, versions []string
+		want             string
+	}{
+		"two versions stored": {[]string{"v1", "v2"}, []string{"v1", "v2"},
+			"things.example.com has objects, serves v1, v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`, then set served: false in it for v1"},
+		"two versions served": {[]string{"v2"}, []string{"v1", "v2"},
+			"things.example.com has objects, serves v1, v2 and has stored v2: set served: false in it for v1"},
+		"one version served, two stored": {[]string{"v1", "v2"}, []string{"-v1", "v2"},
+			"things.example.com has objects, serves v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
+		"what is stored is not served": {[]string{"v2"}, []string{"v1", "-v2"},
+			"things.example.com has objects, serves v1 and has stored v2: run `olm-webhook-manager storage migrate things.example.com --to v1`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := inUse(convertedCRD("server-service", test.stored, test.versions...)); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}

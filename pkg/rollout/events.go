@@ -24,6 +24,9 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		for _, w := range d.Webhooks {
 			old := webhookIn(before, install.Identity{Type: w.Type, GenerateName: w.GenerateName})
 			events = append(events, interceptionEvents(old, w)...)
+			if old != nil {
+				events = append(events, gapEvent(old.LastGap, w.LastGap))
+			}
 			if old == nil || old.State != w.State {
 				events = append(events, webhookEvent(old, w))
 			}

@@ -129,7 +129,8 @@ func (p *planner) heldConversion(view webhookView, why string) webhookView {
 		if crd == nil {
 			return view
 		}
-		if namespace, service := install.ConvertedBy(crd); namespace != p.CSV.Namespace || p.Observed.Services[service] == nil {
+		namespace, service := install.ConvertedBy(crd)
+		if namespace != p.CSV.Namespace || p.Observed.Services[service] == nil || len(crd.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
 			return view
 		}
 	}

@@ -298,6 +298,9 @@ func (v deploymentView) waits(p *planner) string {
 		if w.lacks() {
 			return fmt.Sprintf("webhook %s to be registered: %s", w.Description.GenerateName, w.message)
 		}
+		if w.moving != "" {
+			return fmt.Sprintf("webhook %s to be switched: %s", w.Description.GenerateName, w.moving)
+		}
 	}
 	return v.settling(p)
 }

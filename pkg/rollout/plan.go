@@ -80,6 +80,8 @@ type webhookView struct {
 	reason        string
 	message       string
 	registered    time.Time // when it was first registered; zero while it is not
+	moving        string    // why it is not called yet where it is to be; empty when it is
+	gap           *managerv1alpha1.ConversionGap
 }
 
 func (w webhookView) live() bool { return !w.registered.IsZero() }
@@ -115,6 +117,7 @@ func (p *planner) install() {
 		p.unregisterStale()
 		p.unconvertStale()
 	}
+	p.removeStale()
 	for _, pod := range p.Nudges {
 		p.take(Step{Verb: Nudge, Object: pod, Live: pod})
 	}

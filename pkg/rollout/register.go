@@ -40,6 +40,9 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 	if view, decided := p.inherit(d, w, live, backend); decided {
 		return view
 	}
+	if view, decided := p.relocate(d, w, live, backend); decided {
+		return view
+	}
 	p.keep(desired, live)
 	return p.reachability(d, w, live.GetName(), p.handedOver(w, live.GetCreationTimestamp().Time), backend)
 }

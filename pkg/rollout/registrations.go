@@ -119,8 +119,13 @@ func (o Observed) Trusting(namespace, service string) []Trusting {
 		}
 	}
 	for _, crd := range o.CRDs {
-		if in, by := install.ConvertedBy(crd); in == namespace && by == service {
-			all = append(all, trusting(crd, crd.Spec.Conversion.Webhook.ClientConfig.CABundle))
+		in, by := install.ConvertedBy(crd)
+		if in != namespace || by != service {
+			continue
+		}
+		// One without a caBundle was opened by somebody for a webhook to come.
+		if bundle := crd.Spec.Conversion.Webhook.ClientConfig.CABundle; len(bundle) > 0 {
+			all = append(all, trusting(crd, bundle))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Trusting) int { return cmp.Compare(a.Name, b.Name) })

@@ -89,16 +89,18 @@ func TestTrusting(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3}
 	converted := convertedCRD("manager-service", nil)
 	converted.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
+	opened := converted.DeepCopy()
+	opened.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 	observed := Observed{
 		Validating: []*admissionregistrationv1.ValidatingWebhookConfiguration{{ObjectMeta: meta, Webhooks: []admissionregistrationv1.ValidatingWebhook{
 			{ClientConfig: calling("shop", "manager-service", "one")}, {ClientConfig: calling("shop", "other-service", "other")},
 			{ClientConfig: calling("mall", "manager-service", "elsewhere")}, {ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://example.com")}},
 		}}},
 		Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{{ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: calling("shop", "manager-service", "")}}}},
-		CRDs:     map[string]*apiextensionsv1.CustomResourceDefinition{"c": converted},
+		CRDs:     map[string]*apiextensionsv1.CustomResourceDefinition{"c": converted, "o": opened},
 	}
 	want := []Trusting{
-		{"CustomResourceDefinition things.example.com", "u/0", nil},
+		{"CustomResourceDefinition things.example.com", "u/0", []byte("theirs")},
 		{"MutatingWebhookConfiguration a", "u/3", []byte{}},
 		{"ValidatingWebhookConfiguration a", "u/3", []byte("one")},
 	}

@@ -74,7 +74,7 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
 			Configuration: w.configuration, CRDs: w.Description.ConversionCRDs,
-			State: w.state, Reason: w.reason, Message: w.message, Since: &since,
+			State: w.state, Reason: w.reason, Message: w.message, Since: &since, LastGap: w.gap,
 		})
 	}
 	return reported

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -27,7 +29,7 @@ func TestConversion(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := e.newCRD("gadgets", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.manage()
+	m := e.manage()
 	e.create(converting("operator.v1", crd.Name))
 	e.eventually("its Deployment is there", func() (bool, any) {
 		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
@@ -52,6 +54,11 @@ func TestConversion(t *testing.T) {
 		now := e.conversion(crd.Name)
 		return now.Webhook != nil && bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle), now
 	})
+	m.emits("Warning ConversionInterrupted " + crd.Name + " went without the conversion webhook for at most ")
+	e.eventually("the WebhookRollout tells of the gap", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.State == "Registered" && w.LastGap != nil && w.LastGap.To != nil && w.LastGap.By == "administrator" && slices.Equal(w.LastGap.CRDs, []string{crd.Name}), w.LastGap
+	})
 
 	e.uninstall("operator.v1")
 	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
@@ -75,7 +82,7 @@ func TestConversionInUse(t *testing.T) {
 	e.must(csvs.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the uninstallation is held up", func() (bool, any) {
 		inUse := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse)
-		return inUse != nil && strings.Contains(inUse.Message, crd.Name), inUse
+		return inUse != nil && strings.Contains(inUse.Message, crd.Name+" has objects, serves v1, v2 and has stored v2: set served: false in it for v1"), inUse
 	})
 	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter {
 		t.Error("the conversion is gone although there are objects")
@@ -89,6 +96,109 @@ func TestConversionInUse(t *testing.T) {
 	})
 	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("the conversion is %s when all objects are gone", got)
+	}
+}
+
+// A definition that names the Service before anybody serves, without a caBundle, so that
+// requests in the other version fail and lose nothing, is as good as not converted.
+func TestConversionOfAnOpenedDefinition(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("sprockets", "v1", "v2")
+	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: e.namespace, Name: "server-service", Path: new("/convert")}},
+			ConversionReviewVersions: []string{"v1"},
+		}}
+	})
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	m := e.manage()
+	e.create(converting("operator.v1", crd.Name))
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	m.looksAgain("operator.v1")
+	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
+		t.Errorf("the WebhookRollout says %+v, want Waiting, and no gap", w)
+	}
+	if len(e.conversion(crd.Name).Webhook.ClientConfig.CABundle) > 0 {
+		t.Error("it is made to work before its Deployment is available")
+	}
+	e.setAvailable("server", true)
+	e.succeeds("operator.v1")
+	if len(e.conversion(crd.Name).Webhook.ClientConfig.CABundle) == 0 {
+		t.Error("it has no caBundle")
+	}
+}
+
+// A version without the webhook takes over once no object can lose a field by it, and says
+// how to get there.
+func TestUpgradeDropsTheConversion(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("levers", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	e.manage()
+	e.newObject(crd)
+	e.install(converting("operator.v1", crd.Name))
+	v2 := converting("operator.v2", crd.Name)
+	v2.Spec.Replaces, v2.Spec.WebhookDefinitions, v2.Spec.CustomResourceDefinitions.Owned[0].Version = "operator.v1", nil, "v2"
+	e.create(v2)
+	e.eventually("the new version says what it needs", func() (bool, any) {
+		explained := csvstatus.Explained(e.get("operator.v2").Status)
+		return strings.Contains(explained, "serves v1, v2 and has stored v2: set served: false in it for v1"), explained
+	})
+	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter || len(e.ownedBy("operator.v2")) > 0 {
+		t.Error("it has taken over, or ended the conversion")
+	}
+
+	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
+	e.succeeds("operator.v2")
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		t.Errorf("the conversion is %s", got)
+	}
+}
+
+// A conversion whose Deployment has another name in the new version is switched in place
+// when that one is available, and back when the new version fails and is deleted.
+func TestUpgradeMovesTheConversion(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("pulleys", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments("after", "last")
+	e.manage()
+	e.newObject(crd)
+	e.install(converting("operator.v1", crd.Name))
+	e.convertedBy(crd.Name, "server-service")
+
+	v2 := converting("operator.v2", crd.Name)
+	v2.Spec.Replaces, v2.Spec.WebhookDefinitions[0].DeploymentName = "operator.v1", "after"
+	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("after"), deploymentSpec("last")}
+	e.create(v2)
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.convertedBy(crd.Name, "server-service")
+	e.setAvailable("after", true)
+	e.eventually("it is switched", func() (bool, any) { return e.converter(crd.Name) == "after-service", e.converter(crd.Name) })
+	if e.deployment("server") == nil {
+		t.Error("the old Deployment went before the new version succeeded")
+	}
+
+	e.uninstall("operator.v2")
+	e.succeeds("operator.v1")
+	e.eventually("it is switched back", func() (bool, any) { return e.converter(crd.Name) == "server-service", e.converter(crd.Name) })
+}
+
+// converter is the Service that converts a definition.
+func (e *env) converter(crd string) string {
+	e.Helper()
+	if c := e.conversion(crd); c.Webhook != nil && len(c.Webhook.ClientConfig.CABundle) > 0 {
+		return c.Webhook.ClientConfig.Service.Name
+	}
+	return ""
+}
+
+func (e *env) convertedBy(crd, service string) {
+	e.Helper()
+	if got := e.converter(crd); got != service {
+		e.Errorf("%s is converted by %q, want %q", crd, got, service)
 	}
 }
 
@@ -196,7 +306,7 @@ func (e *env) editCRD(name string, change func(*apiextensionsv1.CustomResourceDe
 	c, err := client.Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	change(c)
-	_, err = client.Update(e.ctx, c, metav1.UpdateOptions{})
+	_, err = client.Update(e.ctx, c, metav1.UpdateOptions{FieldManager: "administrator"})
 	e.must(err)
 }
 

@@ -293,4 +293,29 @@ type WebhookStatus struct {
 	// since is when the state was first seen.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
+
+	// lastGap is the last time in which CustomResourceDefinitions went without this
+	// conversion webhook although they had it before. Absent when that never happened.
+	// +optional
+	LastGap *ConversionGap `json:"lastGap,omitempty"`
+}
+
+// ConversionGap is a time in which API servers relabelled objects, or failed to read
+// them, because somebody took the conversion webhook out of their definition.
+type ConversionGap struct {
+	// crds are the CustomResourceDefinitions that went without it.
+	// +listType=set
+	CRDs []string `json:"crds"`
+
+	// by is the field manager of the client that wrote the definition last before it was
+	// seen.
+	// +optional
+	By string `json:"by,omitempty"`
+
+	// from is when that client wrote, to the second: the gap began then or a little later.
+	From metav1.MicroTime `json:"from"`
+
+	// to is when the conversion was seen to be back. Absent while it is not.
+	// +optional
+	To *metav1.MicroTime `json:"to,omitempty"`
 }

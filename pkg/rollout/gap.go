@@ -1,0 +1,95 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// gapOf is the last time in which definitions went without a conversion webhook that they
+// had before. It begins when the status still tells of a live conversion, and ends with
+// the first look that finds it back.
+func (p *planner) gapOf(w install.Webhook) *managerv1alpha1.ConversionGap {
+	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
+	if before == nil {
+		return nil
+	}
+	lost := p.lost(w)
+	open := before.LastGap != nil && before.LastGap.To == nil
+	switch {
+	case open && len(lost) == 0:
+		closed := before.LastGap.DeepCopy()
+		closed.To = new(micro(p.now))
+		return closed
+	case !open && len(lost) > 0 && isRegistered(*before):
+		return p.beganGap(lost, *before)
+	default:
+		return before.LastGap
+	}
+}
+
+// lost are the definitions that none of the ClusterServiceVersion's Services converts.
+func (p *planner) lost(w install.Webhook) (lost []*apiextensionsv1.CustomResourceDefinition) {
+	for _, c := range w.Conversions {
+		live := p.Observed.CRDs[c.CRD]
+		if live == nil {
+			continue
+		}
+		namespace, service := install.ConvertedBy(live)
+		if namespace != p.CSV.Namespace || p.Observed.Services[service] == nil || !trusts(live, c) {
+			lost = append(lost, live)
+		}
+	}
+	return lost
+}
+
+// beganGap is a gap that was just found. Its beginning is the write that made it, as far
+// as the definition tells, but not before the conversion was last known to be there.
+func (p *planner) beganGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
+	gap := &managerv1alpha1.ConversionGap{From: micro(p.now)}
+	for _, crd := range lost {
+		gap.CRDs = append(gap.CRDs, crd.Name)
+		by, at := lastForeignWrite(crd)
+		if at.IsZero() || before.Since != nil && at.Before(before.Since.Time) || !at.Before(gap.From.Time) {
+			continue
+		}
+		gap.By, gap.From = by, micro(at)
+	}
+	slices.Sort(gap.CRDs)
+	return gap
+}
+
+// lastForeignWrite is who wrote a definition last besides the manager, and when.
+func lastForeignWrite(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
+	for _, entry := range crd.ManagedFields {
+		if entry.Time != nil && entry.Subresource == "" && entry.Manager != vocabulary.FieldManager && !entry.Time.Time.Before(at) {
+			by, at = entry.Manager, entry.Time.Time
+		}
+	}
+	return by, at
+}
+
+// micro is an instant as a status can hold it.
+func micro(t time.Time) metav1.MicroTime { return metav1.NewMicroTime(t.Truncate(time.Microsecond)) }
+
+// gapEvent tells of a gap that is over.
+func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
+	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
+		return Event{}
+	}
+	by := "a client that field ownership does not show"
+	if after.By != "" {
+		by = fmt.Sprintf("field manager %q", after.By)
+	}
+	return Event{Warning: true, Reason: "ConversionInterrupted", Message: fmt.Sprintf(
+		"%s went without the conversion webhook for at most %s, from %s on, because %s wrote over spec.conversion: what was written meanwhile in another version than the stored one may have lost fields. Leave spec.conversion out of what you apply",
+		strings.Join(after.CRDs, ", "), after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
+}

@@ -1,0 +1,81 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// A definition loses its conversion, is seen without it twice, and has it back: the gap has
+// a beginning, an end, and one event.
+func TestConversionGap(t *testing.T) {
+	live := convertedCRD("server-service", []string{"v2"}, "v1", "v2")
+	webhook := install.Webhook{
+		Description: operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com"},
+		Conversions: []install.Conversion{{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}},
+	}
+	previous := managerv1alpha1.WebhookStatus{
+		Type: webhook.Description.Type, GenerateName: webhook.Description.GenerateName,
+		State: managerv1alpha1.WebhookRegistered, Since: new(metav1.NewTime(noon.Add(-time.Hour))),
+	}
+	look := func(at time.Time, state managerv1alpha1.WebhookState) Event {
+		t.Helper()
+		p := planner{now: at, Input: Input{
+			CSV:      &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "operators"}},
+			Previous: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{previous}}}},
+			Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}, Services: map[string]*corev1.Service{"server-service": {}}},
+		}}
+		before := previous.LastGap
+		previous.LastGap, previous.State = p.gapOf(webhook), state
+		return gapEvent(before, previous.LastGap)
+	}
+
+	if event := look(noon, managerv1alpha1.WebhookRegistered); previous.LastGap != nil || event.Reason != "" {
+		t.Errorf("while all is well: %+v, %+v", previous.LastGap, event)
+	}
+	conversion := live.Spec.Conversion
+	live.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	live.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: "olm-webhook-manager", Time: new(metav1.NewTime(noon))},
+		{Manager: "kube-apiserver", Subresource: "status", Time: new(metav1.NewTime(noon.Add(2 * time.Second)))},
+		{Manager: "helm", Time: new(metav1.NewTime(noon.Add(-2 * time.Hour)))},
+		{Manager: "kubectl", Time: new(metav1.NewTime(noon.Add(time.Second)))},
+	}
+	for range 2 {
+		event := look(noon.Add(1500*time.Millisecond), managerv1alpha1.WebhookWaiting)
+		gap := previous.LastGap
+		if event.Reason != "" || gap == nil || gap.By != "kubectl" || !gap.From.Time.Equal(noon.Add(time.Second)) || gap.To != nil {
+			t.Fatalf("while it is gone: %+v, %+v", gap, event)
+		}
+	}
+	live.Spec.Conversion = conversion
+	const want = `things.example.com went without the conversion webhook for at most 750ms, from 2026-03-01T12:00:01Z on, because field manager "kubectl" wrote over spec.conversion: ` +
+		"what was written meanwhile in another version than the stored one may have lost fields. Leave spec.conversion out of what you apply"
+	if event := look(noon.Add(1750*time.Millisecond), managerv1alpha1.WebhookRegistered); event.Reason != "ConversionInterrupted" || event.Message != want || !event.Warning {
+		t.Errorf("when it is back: %+v", event)
+	}
+	if event := look(noon.Add(time.Hour), managerv1alpha1.WebhookRegistered); event.Reason != "" || previous.LastGap.To == nil {
+		t.Errorf("later: %+v, %+v", previous.LastGap, event)
+	}
+}
+
+// A definition that was opened for a webhook which nobody serves yet is not converted by it.
+func TestOpenedDefinitionIsNotConverted(t *testing.T) {
+	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")
+	conversion := install.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
+	live.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
+	for delegated, want := range map[bool]bool{false: false, true: true} {
+		conversion.Delegated = delegated
+		if got := converted(live, conversion); got != want {
+			t.Errorf("without a caBundle, delegated %t: converted is %t", delegated, got)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// removeStale removes the Deployments that the ClusterServiceVersion does not list any
+// more, once nothing else is left to write and all that it lists works: until then they may
+// serve webhooks that are to be served by others, and every API server must have learned
+// who does.
+func (p *planner) removeStale() {
+	if len(p.plan.Steps) > 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {
+		live := p.Observed.Deployments[name]
+		if p.lists(name) || live.DeletionTimestamp != nil || !install.Labelled(live, p.CSV) || p.waitsForAny() {
+			continue
+		}
+		p.take(Step{Verb: Delete, Object: live, Live: live})
+	}
+}
+
+func (p *planner) lists(deployment string) bool {
+	return slices.ContainsFunc(p.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		return spec.Name == deployment
+	})
+}
+
+// waitsForAny tells whether anything that is listed is not complete yet, or some API
+// server may not have learned of it.
+func (p *planner) waitsForAny() bool {
+	for _, d := range p.deployments {
+		if d.waits(p) != "" {
+			return true
+		}
+	}
+	if p.Policy.Gate == GateAvailable {
+		return false
+	}
+	var written time.Time
+	for _, live := range p.Observed.registrations() {
+		written = later(written, lastOwnWrite(live.object))
+	}
+	for _, crd := range p.Observed.CRDs {
+		written = later(written, lastOwnWrite(crd))
+	}
+	settled := written.Add(p.Policy.Settle + time.Second)
+	p.lookAgain(settled)
+	return p.now.Before(settled)
+}
+
+// lastOwnWrite is when the manager wrote an object last, to the second.
+func lastOwnWrite(o Object) (at time.Time) {
+	for _, entry := range o.GetManagedFields() {
+		if entry.Time != nil && entry.Manager == vocabulary.FieldManager {
+			at = later(at, entry.Time.Time)
+		}
+	}
+	return at
+}
+
+// relocate decides about a live webhook that another Deployment is to serve from now on.
+// The one that serves it goes on until that one does, and is then let go.
+func (p *planner) relocate(d install.Deployment, w install.Webhook, live Object, backend progress) (view webhookView, decided bool) {
+	called := serviceOf(live)
+	if called == nil || d.Service == nil || called.Name == d.Service.Name || called.Namespace != p.CSV.Namespace || p.Observed.Services[called.Name] == nil {
+		return webhookView{}, false
+	}
+	reason, message := p.obstacle(d, w, backend)
+	if reason == "" {
+		return webhookView{}, false
+	}
+	view = p.reachability(backendOf(live, w.Description), install.Webhook{Description: w.Description, Port: portOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, progress{available: true})
+	view.Webhook = w
+	return moving(view, reason, fmt.Sprintf("service %s serves it until deployment %s does: %s", called.Name, d.Object.Name, message)), true
+}
+
+// moving is a live webhook that is not called yet where it is to be.
+func moving(view webhookView, reason, message string) webhookView {
+	view.moving = message
+	if view.state == managerv1alpha1.WebhookRegistered {
+		view.reason, view.message = reason, message
+	}
+	return view
+}

@@ -1,0 +1,80 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// An edit gives the Deployment another name. Its webhook is called at the old one until the
+// new one serves, and the old one goes when every API server knows.
+func TestDeploymentIsRenamed(t *testing.T) {
+	c := installed(t, webhookOf("before", named("hook.example.com")))
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
+	c.declare("after")
+	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
+	c.Certificates["after"] = c.Certificates["before"]
+	c.answer = func(e Endpoint) Answer {
+		if strings.Contains(e.What, "after") {
+			return Answer{Reason: "Refused", Message: e.What + " refuses"}
+		}
+		return Answer{}
+	}
+
+	c.goesOn()
+	plan := c.goesOn("after")
+	expect(t, c.live(), "hook.example.com shop.v1 before-service")
+	if w := plan.Status.Deployments[0].Webhooks[0]; w.State != "Registered" || !strings.HasPrefix(w.Message, "service before-service serves it until deployment after does: ") {
+		t.Errorf("the webhook is %s: %s", w.State, w.Message)
+	}
+	if c.Observed.Deployments["before"] == nil {
+		t.Fatal("the Deployment that serves was removed")
+	}
+
+	c.answer = func(Endpoint) Answer { return Answer{} }
+	c.goesOn()
+	expect(t, c.live(), "hook.example.com shop.v1 after-service")
+	c.Observed.Validating[0].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "olm-webhook-manager", Time: new(metav1.NewTime(c.now.Add(2 * time.Second)))}}
+	if plan := c.goesOn(); c.Observed.Deployments["before"] == nil || plan.NextLook.IsZero() {
+		t.Error("the old Deployment was removed before every API server knows, or nobody looks again")
+	}
+	c.wait(time.Minute)
+	steps := stepsOf(c.goesOn())
+	if !slices.Equal(steps, []string{"delete Deployment shop/before"}) {
+		t.Errorf("steps %q", steps)
+	}
+	if steps := stepsOf(c.goesOn()); len(steps) > 0 {
+		t.Errorf("then %q", steps)
+	}
+	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	}
+}
+
+// Without webhooks it is enough that the new Deployment is available; those of other
+// ClusterServiceVersions are none of its business.
+func TestDeploymentIsNotListedAnyMore(t *testing.T) {
+	c := clusterWith(t)
+	c.declare("stays")
+	c.declare("goes")
+	c.pass()
+	c.goesOn("stays")
+	c.goesOn("goes")
+	foreign := c.Observed.Deployments["goes"].DeepCopy()
+	foreign.Name, foreign.Labels = "foreign", map[string]string{"olm.owner": "other.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion"}
+	c.Observed.Deployments["foreign"] = foreign
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[:1]
+
+	c.becomeUnavailable("stays")
+	if steps := stepsOf(c.goesOn()); len(steps) > 0 {
+		t.Errorf("before what stays works: %q", steps)
+	}
+	if steps := stepsOf(c.goesOn("stays")); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
+		t.Errorf("steps %q", steps)
+	}
+}
