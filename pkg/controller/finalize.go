@@ -48,7 +48,20 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	if csv.DeletionTimestamp == nil {
 		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
+	if err := c.forget(ctx, csv); err != nil {
+		return time.Time{}, err
+	}
 	return time.Time{}, c.release(ctx, csv)
+}
+
+// forget removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
+// what it owns means to keep the operator, not what was said of its webhooks.
+func (c *Controller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // unregister takes all registrations of a ClusterServiceVersion out of service but for

@@ -1,10 +1,15 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // An uninstalled operator leaves nothing, and its going costs no call: its webhook is
@@ -43,4 +48,60 @@ func TestNamespaceDeleted(t *testing.T) {
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")
 	e.removeNamespace()
+}
+
+// However the deletion cascades, the webhook goes first, and nothing is left but what was to
+// be orphaned: the operator, whose pods go on to run.
+func TestUninstallCascades(t *testing.T) {
+	for _, test := range []struct {
+		policy metav1.DeletionPropagation
+		left   []string
+	}{
+		{metav1.DeletePropagationBackground, nil},
+		{metav1.DeletePropagationForeground, nil},
+		{metav1.DeletePropagationOrphan, []string{"deployments.apps", "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io", "secrets", "services"}},
+	} {
+		t.Run(string(test.policy), func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.create(hookCSV("hook.v1", server("hook")))
+			e.succeeds("hook.v1")
+			client := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+			e.must(client.Delete(e.ctx, "hook.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
+			e.eventually("it is gone", func() (bool, any) {
+				c, err := client.Get(e.ctx, "hook.v1", metav1.GetOptions{})
+				return apierrors.IsNotFound(err), c.Finalizers
+			})
+			if registered := e.registrations(); len(registered) > 0 {
+				t.Errorf("still registered: %v", registered)
+			}
+			e.eventually("nothing is left but what was to be", func() (bool, any) {
+				left := e.labelled()
+				return slices.Equal(left, test.left), left
+			})
+			if len(test.left) > 0 {
+				e.rolledOut("hook")
+			}
+		})
+	}
+}
+
+// labelled are the kinds of objects in the Namespace that bear the labels of an owner,
+// whether they still have one or not.
+func (e *env) labelled() []string {
+	e.Helper()
+	var kinds []string
+	for _, kind := range []schema.GroupVersionResource{
+		{Version: "v1", Resource: "services"}, {Version: "v1", Resource: "secrets"}, {Group: "apps", Version: "v1", Resource: "deployments"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
+		{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"},
+	} {
+		list, err := dynamicClient.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace})
+		e.must(err)
+		for range list.Items {
+			kinds = append(kinds, kind.GroupResource().String())
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
