@@ -2,21 +2,27 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 )
 
-// ADR034: Caches are read and written in both versions without loss, and the webhook goes
-// on to convert when the operator is killed.
+// ADR034: Caches are read and written in both versions without loss. They are read right
+// through an upgrade of the webhook and a rotation of its certificate, and when the operator
+// is killed; and they survive the way back.
 func TestCRDConversion(t *testing.T) {
 	t.Parallel()
 	const files, crd = "examples/crdconversion", "caches.crdconversion.example.com"
@@ -45,20 +51,16 @@ func TestCRDConversion(t *testing.T) {
 		t.Errorf("the old Cache after the upgrade (-before +after):\n%s", diff)
 	}
 	client.RoundTrips(t, 50)
+	e.kubectl("apply", "-f", files+"/samples/cache-v2.yaml")
+	e.reportsMemory(client, "pages", "2Gi")
 
-	load := e.startLoadOf(10*time.Millisecond, func(ctx context.Context) call {
-		c := call{sent: time.Now(), outcome: converted}
-		// It is stored in one of the two versions: one of the two reads needs the webhook.
-		for _, version := range caches.Versions {
-			if _, c.err = client.In(version).Get(ctx, "sessions", metav1.GetOptions{}); c.err != nil {
-				c.outcome = failed
-				break
-			}
-		}
-		c.answered = time.Now()
-		return c
-	})
+	load := e.startLoadOf(20*time.Millisecond, e.readsBoth(client, "sessions", "pages"))
 	load.goesOn(converted)
+	e.create(e.nextRelease("crdconversion.v2.0.0", "crdconversion.v2.1.0"))
+	e.succeeds("crdconversion.v2.1.0")
+	e.isReplaced("crdconversion.v2.0.0")
+	e.order("crdconversion.v2.1.0", "once")
+	e.rotates("crdconversion.v2.1.0", 2)
 	e.kill("crdconversion-operator")
 	load.goesOn(converted)
 	load.end(never)
@@ -66,26 +68,72 @@ func TestCRDConversion(t *testing.T) {
 	e.goesBack(client, files, crd)
 }
 
-// goesBack is the README's way back to the version that has no webhook. A Cache that is
-// older than v2 is what it was, and of one that was born in v2 nothing is lost either.
+// readsBoth reads Caches in both versions, and compares each field with what it is now.
+// They are stored in one of the two versions: every other read needs the webhook.
+func (e *env) readsBoth(client *caches.Client, names ...string) func(context.Context) call {
+	e.Helper()
+	want := map[schema.GroupVersion]map[string]map[string]any{}
+	for _, version := range caches.Versions {
+		want[version] = map[string]map[string]any{}
+		for _, name := range names {
+			want[version][name] = caches.Content(client.Get(e.T, version, name))
+		}
+	}
+	return func(ctx context.Context) call {
+		c := call{sent: time.Now(), outcome: converted}
+		for version, all := range want {
+			for name, content := range all {
+				read, err := client.In(version).Get(ctx, name, metav1.GetOptions{})
+				if err == nil {
+					if diff := cmp.Diff(content, caches.Content(read)); diff != "" {
+						err = fmt.Errorf("%s %s is wrong (-want +got):\n%s", version, name, diff)
+					}
+				}
+				if err != nil {
+					c.outcome, c.err = failed, err
+				}
+			}
+		}
+		c.answered = time.Now()
+		return c
+	}
+}
+
+// nextRelease is a ClusterServiceVersion like another, which it replaces, and whose pods are
+// others.
+func (e *env) nextRelease(before, name string) *operatorsv1alpha1.ClusterServiceVersion {
+	e.Helper()
+	installed := e.get(before)
+	next := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *installed.Spec.DeepCopy()}
+	next.Spec.Replaces = before
+	for i := range next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for j := range next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[i].Spec.Template.Spec.Containers {
+			container := &next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[i].Spec.Template.Spec.Containers[j]
+			container.Env = append(container.Env, corev1.EnvVar{Name: "RELEASE", Value: name})
+		}
+	}
+	return next
+}
+
+// goesBack is the README's way back to the version that has no webhook, with a thousand
+// Caches more. One that is older than v2 is what it was, and of one that was born in v2
+// nothing is lost either.
 func (e *env) goesBack(client *caches.Client, files, crd string) {
 	e.Helper()
-	e.kubectl("apply", "-f", files+"/samples/cache-v2.yaml")
-	before := map[string]any{}
-	for _, name := range []string{"sessions", "pages"} {
-		before[name] = caches.Authored(client.Get(e.T, convert.V1, name))
+	client.Fill(e.T, 1000)
+	before := client.All(e.T, convert.V1)
+	if len(before) != 1002 {
+		e.Fatalf("there are %d Caches, want a thousand and the two samples", len(before))
 	}
 
 	e.manager("storage", "migrate", crd, "--to", "v1")
 	e.kubectl("replace", "-f", files+"/bundle-v1/manifests/crdconversion.example.com_caches.yaml")
-	e.kubectl("delete", "-n", e.namespace, "csv/crdconversion.v2.0.0", "--wait")
+	e.kubectl("delete", "-n", e.namespace, "csv/crdconversion.v2.1.0", "--wait")
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v1/manifests/crdconversion.clusterserviceversion.yaml")
 	e.succeeds("crdconversion.v1.0.0")
 
-	for name, want := range before {
-		if diff := cmp.Diff(want, any(caches.Authored(client.Get(e.T, convert.V1, name)))); diff != "" {
-			e.Errorf("Cache %s after the way back (-before +after):\n%s", name, diff)
-		}
+	if diff := cmp.Diff(before, client.All(e.T, convert.V1)); diff != "" {
+		e.Errorf("Caches after the way back (-before +after):\n%.2000s", diff)
 	}
 	// The operator of v1 is at work: it takes the change that only it can have seen.
 	e.kubectl("patch", "caches.v1.crdconversion.example.com/pages", "-n", "default", "--type=merge", "-p", `{"spec":{"size":"5x1Gi"}}`)

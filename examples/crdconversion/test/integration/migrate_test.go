@@ -2,12 +2,10 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 )
 
 const many = 1000
@@ -34,7 +31,7 @@ func TestDowngrade(t *testing.T) {
 	e.installCRD("bundle-v2")
 	stop := e.startWebhook()
 	e.served(convert.V1, convert.V2)
-	e.createMany()
+	e.Fill(e.T, many)
 	inV1, inV2 := e.all(convert.V1), e.all(convert.V2)
 	if stored := e.stored(); stored["v2"] != many || len(stored) != 1 {
 		t.Fatalf("stored are %v before the migration, want all in v2", stored)
@@ -72,50 +69,10 @@ func TestDowngrade(t *testing.T) {
 	e.are("after the second upgrade", convert.V2, inV2)
 }
 
-// createMany makes a thousand Caches, every other one in v2 and with what v1 has no field for.
-func (e *env) createMany() {
-	e.Helper()
-	var group sync.WaitGroup
-	next := make(chan int)
-	for range 16 {
-		group.Go(func() {
-			for i := range next {
-				version, spec := convert.V1, map[string]any{"size": fmt.Sprintf("%dx%dMi", i%5+1, i+1), "evict": "lru", "debug": i%3 == 0}
-				if i%2 == 0 {
-					version, spec = convert.V2, map[string]any{
-						"replicas": int64(i%5 + 1), "resources": map[string]any{"memory": fmt.Sprintf("%dMi", i+1)},
-						"zones": []any{fmt.Sprintf("north-%d", i)}, "eviction": map[string]any{"policy": "Random"},
-					}
-				}
-				cache := caches.New(version, fmt.Sprintf("cache-%04d", i), spec)
-				if i == 7 {
-					cache.SetLabels(map[string]string{"protected": "true"})
-				}
-				if _, err := e.In(version).Create(e.Context(), cache, metav1.CreateOptions{}); err != nil {
-					e.Error(err)
-				}
-			}
-		})
-	}
-	for i := range many {
-		next <- i
-	}
-	close(next)
-	group.Wait()
-	if e.Failed() {
-		e.FailNow()
-	}
-}
-
-// all is the content of all Caches in a version, by name.
+// all is what was written of all Caches in a version, by name.
 func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	e.Helper()
-	list, err := e.In(version).List(e.Context(), metav1.ListOptions{})
-	e.must(err)
-	found := map[string]map[string]any{}
-	for i := range list.Items {
-		found[list.Items[i].GetName()] = caches.Content(&list.Items[i])
-	}
+	found := e.All(e.T, version)
 	if len(found) != many {
 		e.Fatalf("there are %d Caches in %s, want %d", len(found), version.Version, many)
 	}
