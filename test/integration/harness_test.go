@@ -140,3 +140,11 @@ func (e *env) proxy(judge kube.Judge) *kube.Proxy {
 	e.Cleanup(p.Close)
 	return p
 }
+
+// beside is another Namespace of the same test.
+func (e *env) beside() *env {
+	e.Helper()
+	other := *e
+	other.namespace, other.managers = e.newNamespace("", nil), 0
+	return &other
+}

@@ -266,3 +266,15 @@ func expect(t *testing.T, got []string, want ...string) {
 		t.Errorf("there are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
 	}
 }
+
+// orphan plays what the garbage collector does for a ClusterServiceVersion whose deletion
+// orphans what it owns.
+func (e *env) orphan(csv string) {
+	e.Helper()
+	for _, o := range e.owned(derived) {
+		_, err := e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{})
+		e.must(err)
+	}
+	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
+	e.eventually(csv+" is gone", func() (bool, any) { return e.isGone(csv), nil })
+}

@@ -1,0 +1,202 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// What a suite written for OLM v0 does to ClusterServiceVersions, and no other test of this
+// package: docs/compatibility.md has the whole table.
+
+// One ClusterServiceVersion in two Namespaces, whose groups target a Namespace that is not
+// there, has two registrations, each with the name and the label to find it by.
+func TestSameClusterServiceVersionInTwoNamespaces(t *testing.T) {
+	e := newParallelEnv(t)
+	var registrations []string
+	for _, target := range []*env{e, e.beside()} {
+		target.group("og", namespaces("test-go-"))
+		target.runDeployments()
+		target.manage()
+		c := csv("operator.v1", "server")
+		// Nothing that has a default, and no rule at all.
+		d := &c.Spec.WebhookDefinitions[0]
+		d.Rules, d.WebhookPath, d.AdmissionReviewVersions = nil, nil, []string{"v1beta1", "v1"}
+		target.install(c)
+		registered := target.registration("v.example.com")
+		if !strings.HasPrefix(registered.Name, "v.example.com-") || len(registered.Webhooks) != 1 || registered.Webhooks[0].Name != "v.example.com" {
+			t.Errorf("registered as %s: %+v", registered.Name, registered.Webhooks)
+		}
+		registrations = append(registrations, registered.Name)
+	}
+	if registrations[0] == registrations[1] {
+		t.Errorf("both are registered as %s", registrations[0])
+	}
+}
+
+// A selector is the namespaceSelector as it is written; no selector and no names is {}.
+func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec operatorsv1.OperatorGroupSpec
+		want *metav1.LabelSelector
+	}{
+		"by expression": {operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpExists},
+		}}}, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpExists}}}},
+		"an empty list of names": {operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{}}, &metav1.LabelSelector{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", test.spec)
+			e.runDeployments()
+			e.manage()
+			e.install(csv("operator.v1", "server"))
+			if diff := gocmp.Diff(test.want, e.registration("v.example.com").Webhooks[0].NamespaceSelector); diff != "" {
+				t.Errorf("namespaceSelector (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What somebody else writes into the status is no installation: it is found out again, and
+// certificates that are valid are used again, as they are after an edit.
+func TestStatusIsSetBack(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	secret, registered := e.certificate(), e.registration("v.example.com")
+	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseNone} {
+		c := e.get("operator.v1")
+		c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: phase}
+		_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
+		e.must(err)
+		e.succeeds("operator.v1")
+	}
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.DisplayName = "Another" })
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
+	e.eventually("the edit is rolled out", func() (bool, any) {
+		image := e.deployment("server").Spec.Template.Spec.Containers[0].Image
+		return image == "example.com/server:2", image
+	})
+	e.succeeds("operator.v1")
+	if now := e.certificate(); now.ResourceVersion != secret.ResourceVersion {
+		t.Errorf("the Secret has changed:\n%s", gocmp.Diff(secret, now))
+	}
+	if now := e.registration("v.example.com"); now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
+		t.Error("the registration has changed")
+	}
+}
+
+// A Deployment that an edit renames is made under its new name, and then goes under the
+// old one; one that stays is not touched.
+func TestDeploymentIsRenamed(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments("after")
+	m := e.manage()
+	c := csv("operator.v1", "before", "stays")
+	e.install(c)
+	uid, registered := e.deployment("stays").UID, e.registration("v.example.com")
+	hash := e.deployment("stays").Labels["olm.deployment-spec-hash"]
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0] = deploymentSpec("after")
+		c.Spec.WebhookDefinitions[0].DeploymentName = "after"
+	})
+	e.eventually("the new one is there", func() (bool, any) { return e.deployment("after") != nil, nil })
+	m.looksAgain("operator.v1")
+	expect(t, e.webhooks(), "v.example.com operator.v1 before-service /validate")
+	if e.deployment("before") == nil {
+		t.Fatal("the old one is gone, and the new one does not serve")
+	}
+	e.setAvailable("after", true)
+	e.eventually("the old one is gone", func() (bool, any) { return e.deployment("before") == nil, e.deployment("before") })
+	e.succeeds("operator.v1")
+	expect(t, e.webhooks(), "v.example.com operator.v1 after-service /validate")
+	if now := e.registration("v.example.com"); now.UID != registered.UID {
+		t.Error("the webhook was registered anew instead of switched")
+	}
+	if d := e.deployment("stays"); d.UID != uid || d.Labels["olm.deployment-spec-hash"] != hash || hash == "" {
+		t.Errorf("the Deployment that stays was %s with hash %q, is %s with %q", uid, hash, d.UID, d.Labels["olm.deployment-spec-hash"])
+	}
+}
+
+// What a requirement says of a version that is not served is OLM's to the letter, each
+// field of it.
+func TestRequirementToTheLetter(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("knobs", "v1alpha1")
+	e.group("og", allNamespaces)
+	e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: crd.Name, Version: "apiextensions.k8s.io/v1alpha1", Kind: "Thing"}}
+	e.create(c)
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	want := []operatorsv1alpha1.RequirementStatus{{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: crd.Name,
+		Status: operatorsv1alpha1.RequirementStatusReasonNotPresent, Message: "CRD version not served",
+	}}
+	if diff := gocmp.Diff(want, e.get("operator.v1").Status.RequirementStatus); diff != "" {
+		t.Errorf("status.requirementStatus (-want +got):\n%s", diff)
+	}
+}
+
+// Versions that come all at once are gone through to the last.
+func TestUpgradeThroughIntermediates(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage(func(o *controller.Options) { o.Workers = 1 })
+	e.install(csv("operator.v1", "server"))
+	for i, name := range []string{"operator.v2", "operator.v3", "operator.v4"} {
+		c := csv(name, "server")
+		c.Spec.Replaces = []string{"operator.v1", "operator.v2", "operator.v3"}[i]
+		e.create(c)
+	}
+	e.succeeds("operator.v4")
+	for _, old := range []string{"operator.v1", "operator.v2", "operator.v3"} {
+		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), nil })
+	}
+	expect(t, e.webhooks(), "v.example.com operator.v4 server-service /validate")
+}
+
+// Who orphans what an operator owns keeps it. Its webhook goes all the same, and so does
+// the manager's record; the operator that comes again takes over what is there.
+func TestUninstallThatOrphans(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	uid := e.deployment("server").UID
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
+	e.eventually("the manager has let it go", func() (bool, any) {
+		finalizers := e.get("operator.v1").Finalizers
+		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
+	})
+	e.orphan("operator.v1")
+
+	kept := []string{}
+	for _, o := range e.owned(derived) {
+		kept = append(kept, o.GetKind())
+	}
+	slices.Sort(kept)
+	if want := []string{"Deployment", "Role", "RoleBinding", "Secret", "Service"}; !slices.Equal(kept, want) {
+		t.Errorf("there are left %v, want %v", kept, want)
+	}
+	e.install(csv("operator.v1", "server"))
+	if now := e.deployment("server"); now.UID != uid || len(now.OwnerReferences) != 1 {
+		t.Errorf("the Deployment is %s, owned by %v; want %s, taken over", now.UID, now.OwnerReferences, uid)
+	}
+}
