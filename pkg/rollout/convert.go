@@ -19,7 +19,7 @@ import (
 // is registered when each of its CustomResourceDefinitions names its Service.
 func (p *planner) convert(d install.Deployment, w install.Webhook, backend progress) webhookView {
 	view := p.converting(d, w, backend)
-	view.gap = p.gapOf(w)
+	view.gap = p.gapOf(w.Description)
 	return view
 }
 
@@ -31,7 +31,7 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 	}
 	if missing := p.unconverted(w); len(missing) > 0 {
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
-			if len(p.Upgrade.From) == 0 && len(p.lost(w)) == 0 {
+			if len(p.Upgrade.From) == 0 && len(p.lost(w.Description)) == 0 {
 				since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
 				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, reason,
 					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, message))
@@ -71,13 +71,13 @@ func calledAlike(live *apiextensionsv1.CustomResourceDefinition, c install.Conve
 func converted(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
 	namespace, service := install.ConvertedBy(live)
 	wanted := c.Spec.Webhook.ClientConfig.Service
-	return namespace == wanted.Namespace && service == wanted.Name && trusts(live, c)
+	return namespace == wanted.Namespace && service == wanted.Name && trusts(live, c.Delegated)
 }
 
 // trusts tells whether a definition has a caBundle. It may lack one where another than the
-// manager puts it there.
-func trusts(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
-	return c.Delegated || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) > 0
+// manager is to put it there.
+func trusts(live *apiextensionsv1.CustomResourceDefinition, delegated bool) bool {
+	return delegated || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) > 0
 }
 
 func (p *planner) wantConversions(conversions []install.Conversion) {

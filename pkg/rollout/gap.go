@@ -9,6 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -17,12 +19,12 @@ import (
 // gapOf is the last time in which definitions went without a conversion webhook that they
 // had before. It begins when the status still tells of a live conversion, and ends with
 // the first look that finds it back.
-func (p *planner) gapOf(w install.Webhook) *managerv1alpha1.ConversionGap {
-	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
+func (p *planner) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
+	before := webhookIn(p.Previous, install.IdentityOf(d))
 	if before == nil {
 		return nil
 	}
-	lost := p.lost(w)
+	lost := p.lost(d)
 	open := before.LastGap != nil && before.LastGap.To == nil
 	switch {
 	case open && len(lost) == 0:
@@ -37,18 +39,20 @@ func (p *planner) gapOf(w install.Webhook) *managerv1alpha1.ConversionGap {
 }
 
 // lost are the definitions that none of the ClusterServiceVersion's Services converts.
-func (p *planner) lost(w install.Webhook) (lost []*apiextensionsv1.CustomResourceDefinition) {
-	for _, c := range w.Conversions {
-		live := p.Observed.CRDs[c.CRD]
-		if live == nil {
-			continue
-		}
-		namespace, service := install.ConvertedBy(live)
-		if namespace != p.CSV.Namespace || p.Observed.Services[service] == nil || !trusts(live, c) {
+func (p *planner) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
+	for _, name := range d.ConversionCRDs {
+		if live := p.Observed.CRDs[name]; live != nil && !p.convertedHere(live) {
 			lost = append(lost, live)
 		}
 	}
 	return lost
+}
+
+// convertedHere tells whether one of the ClusterServiceVersion's Services converts a
+// definition.
+func (p *planner) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	namespace, service := install.ConvertedBy(crd)
+	return namespace == p.CSV.Namespace && p.Observed.Services[service] != nil && trusts(crd, p.Provider == managerv1alpha1.ProviderNone)
 }
 
 // beganGap is a gap that was just found. Its beginning is the write that made it, as far

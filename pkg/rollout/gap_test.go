@@ -18,12 +18,9 @@ import (
 // a beginning, an end, and one event.
 func TestConversionGap(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v2"}, "v1", "v2")
-	webhook := install.Webhook{
-		Description: operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com"},
-		Conversions: []install.Conversion{{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}},
-	}
+	webhook := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", ConversionCRDs: []string{live.Name}}
 	previous := managerv1alpha1.WebhookStatus{
-		Type: webhook.Description.Type, GenerateName: webhook.Description.GenerateName,
+		Type: webhook.Type, GenerateName: webhook.GenerateName,
 		State: managerv1alpha1.WebhookRegistered, Since: new(metav1.NewTime(noon.Add(-time.Hour))),
 	}
 	look := func(at time.Time, state managerv1alpha1.WebhookState) Event {

@@ -124,13 +124,9 @@ func portOf(live Object) int32 {
 // heldConversion is a conversion webhook that stays as it is: live when all its
 // CustomResourceDefinitions are converted by one of the namespace's Services.
 func (p *planner) heldConversion(view webhookView, why string) webhookView {
+	view.gap = p.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {
-		crd := p.Observed.CRDs[name]
-		if crd == nil {
-			return view
-		}
-		namespace, service := install.ConvertedBy(crd)
-		if namespace != p.CSV.Namespace || p.Observed.Services[service] == nil || len(crd.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
+		if crd := p.Observed.CRDs[name]; crd == nil || !p.convertedHere(crd) {
 			return view
 		}
 	}
