@@ -80,15 +80,15 @@ func TestRotation(t *testing.T) {
 		return &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: backends}
 	}
 	for name, c := range map[string]decision{
-		"nothing is there: caches do not do": {
-			need: NeedLive, phase: bootstrap,
+		"nothing is there, by caches": {
+			need: NeedIssued, phase: bootstrap,
 		},
-		"nothing is there": {
-			facts: Facts{Live: true},
-			need:  NeedIssued, phase: bootstrap,
+		"nothing is there but pods: caches do not do": {
+			facts: Facts{Running: true},
+			need:  NeedLive, phase: bootstrap,
 		},
 		"the first generation is given to pods at once": {
-			facts: Facts{Live: true, Issued: &first},
+			facts: Facts{Issued: &first},
 			write: "current 1", phase: stable, trust: "1",
 		},
 		"in its prime": {

@@ -52,6 +52,13 @@ type Facts struct {
 	ReadOnly bool
 }
 
+// Untouched tells whether there is nothing yet that a certificate could break: no pods that
+// serve one, and nobody who calls them. Caches are good enough to tell: the Secret is
+// created, which fails where they do not show the one that there is.
+func (f Facts) Untouched() bool {
+	return f.Secret == nil && len(f.Registered) == 0 && !f.Running
+}
+
 // Need is something that a decision lacks. It has to be found out, and Decide be asked
 // again in the same pass.
 type Need string

@@ -15,7 +15,7 @@ import (
 // hidden from pods meanwhile: a kubelet that finds a key missing leaves the files as
 // they are.
 func (m *machine) recover() {
-	if !m.live() {
+	if !m.Untouched() && !m.live() {
 		return
 	}
 	next := m.issue()

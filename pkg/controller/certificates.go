@@ -80,12 +80,11 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 // certificateFacts are what the caches show.
 func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployment string) (certs.Facts, error) {
 	service := s.services[deployment]
-	secret, err := c.secret(ctx, s, names.Secret(service))
 	live := s.observed.Deployments[deployment]
 	blank := install.OwnedMeta(s.csv, names.Secret(service))
 	_, restartedFor := s.template(deployment)
-	return certs.Facts{
-		Secret:       secret,
+	facts := certs.Facts{
+		Secret:       s.secrets[blank.Name],
 		Blank:        blank,
 		Registered:   registered(s, service),
 		Names:        certs.DNSNames(service, s.csv.Namespace),
@@ -95,7 +94,13 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 		RestartedFor: restartedFor,
 		RestartCosts: rollout.RestartCosts(live),
 		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "",
-	}, err
+	}
+	if facts.Untouched() {
+		return facts, nil
+	}
+	var err error
+	facts.Secret, err = c.secret(ctx, s, blank.Name)
+	return facts, err
 }
 
 func registered(s *snapshot, service string) []certs.Registration {
