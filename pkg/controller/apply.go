@@ -19,22 +19,30 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// apply carries out steps in their order. It tells whether something came of it
-// that the decision did not know; then the rest of the steps is left, because the
-// next decision may be another.
-func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (learned bool, err error) {
+// news is what comes of the steps of a plan that its decision did not know.
+type news int
+
+const (
+	none      news = iota
+	corrected      // an answer makes the next decision another: the rest of the steps is left
+	made           // all that was lacking is there now
+)
+
+// apply carries out steps in their order.
+func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (news, error) {
+	var created []rollout.Object
 	for _, step := range steps {
 		written, existing, err := c.write(ctx, s.csv.Namespace, step)
 		c.metrics.observeWrite(step, err)
 		switch {
 		case existing != nil:
 			s.learn(existing)
-			return true, nil
+			return corrected, nil
 		case refused(err):
 			s.observed.Refused[step.Key()] = fmt.Sprintf("the API server refuses %s: %v", step.Key(), err)
-			return true, nil
+			return corrected, nil
 		case err != nil:
-			return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
+			return none, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
 		}
 		c.logWrite(k, step)
 		if secret, ok := written.(*corev1.Secret); ok {
@@ -47,8 +55,17 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		if step.Repairs(s.status, s.observed.Contests) {
 			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
 		}
+		if step.Verb == rollout.Create {
+			created = append(created, written)
+		}
 	}
-	return false, nil
+	if len(created) == 0 || len(created) < len(steps) {
+		return none, nil // what was changed, the caches show
+	}
+	for _, o := range created {
+		s.learn(o)
+	}
+	return made, nil
 }
 
 func (c *Controller) logWrite(k key, step rollout.Step) {
@@ -116,26 +133,15 @@ func send[T rollout.Object](ctx context.Context, client resource[T], step rollou
 	}
 }
 
-// create makes an object that is not there. Some are created as such: apply would refuse
-// a Deployment for duplicate keys, merge a Secret into somebody else's, and take trust
-// away from a registration that another manager has made since. The others are applied after a look, so that their fields are
-// owned by one entry from the start.
+// create makes an object that is not there. An apply would take over what a cache does not
+// show: merge a Secret into somebody else's, or take trust away from a registration that
+// another manager has made since.
 func create[T rollout.Object](ctx context.Context, client resource[T], object T) (written, existing rollout.Object, err error) {
-	switch any(object).(type) {
-	case *appsv1.Deployment, *corev1.Secret,
-		*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
-		created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
-		if !apierrors.IsAlreadyExists(err) {
-			return answer(created, err)
-		}
-		return alreadyThere(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
-	default:
-		there, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return answer(applyWhole(ctx, client, object))
-		}
-		return alreadyThere(there, err)
+	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	if !apierrors.IsAlreadyExists(err) {
+		return answer(created, err)
 	}
+	return alreadyThere(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
 }
 
 // alreadyThere is an object that was not expected. A client returns an empty one beside an error.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +31,9 @@ type Drift struct {
 	// Strays are those of Fields that the desired object does not have at all: an
 	// apply leaves them, only an update takes them away.
 	Strays []string
+	// Stuck is set when the manager wrote some of Strays otherwise than by an apply: it would
+	// go on to own them after one that leaves them out.
+	Stuck bool
 	// By is the other field manager that last wrote one of Fields. Empty when none did:
 	// then the manager itself wants something new.
 	By string
@@ -53,14 +57,15 @@ func DriftOf(desired, live Object, exclusive ...string) Drift {
 		panic(err) // both are of the same kind
 	}
 	wanted := comparison.Modified.Union(comparison.Added)
-	strays := comparison.Removed.Intersection(written(live))
+	ours, stuck := written(live)
+	strays := comparison.Removed.Intersection(ours)
 	comparison.Removed.Iterate(func(p fieldpath.Path) {
 		if slices.ContainsFunc(exclusive, func(prefix string) bool { return strings.HasPrefix(p.String(), prefix) }) {
 			strays.Insert(p.Copy())
 		}
 	})
 	fields := wanted.Union(strays)
-	return Drift{Fields: paths(fields), Strays: paths(strays), By: lastWriter(live, fields)}
+	return Drift{Fields: paths(fields), Strays: paths(strays), Stuck: !strays.Intersection(stuck).Empty(), By: lastWriter(live, fields)}
 }
 
 // typedForm is an object as the merge machinery sees it, without what the API
@@ -108,30 +113,36 @@ func withoutEmpty(content map[string]any) {
 	}
 }
 
-// written are the fields that the manager owns by its last apply, and the annotations
-// that it owns by an update.
-func written(live Object) *fieldpath.Set {
-	ours := fieldpath.NewSet()
+// written are the fields that the manager owns: by its last apply, and by creating the
+// object or updating it, which counts for less (see additions).
+func written(live Object) (all, updated *fieldpath.Set) {
+	all, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
 		switch {
 		case entry.Manager != vocabulary.FieldManager || entry.Subresource != "":
 		case entry.Operation == metav1.ManagedFieldsOperationApply:
-			ours = ours.Union(fieldsOf(entry))
+			all = all.Union(fieldsOf(entry))
 		default:
-			ours = ours.Union(annotationsIn(fieldsOf(entry)))
+			updated = updated.Union(additions(live, fieldsOf(entry)))
 		}
 	}
-	return ours
+	return all.Union(updated), updated
 }
 
-func annotationsIn(fields *fieldpath.Set) *fieldpath.Set {
-	annotations := fieldpath.NewSet()
-	fields.Leaves().Iterate(func(p fieldpath.Path) {
-		if strings.HasPrefix(p.String(), ".metadata.annotations.") {
-			annotations.Insert(p.Copy())
+// additions are those fields of a write that are not there unless somebody asks for them:
+// whoever creates an object owns its defaults, too.
+func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
+	places := []string{".metadata.annotations."}
+	if _, deployment := live.(*appsv1.Deployment); !deployment {
+		places = append(places, ".metadata.ownerReferences[", ".spec.ports[")
+	}
+	added := fieldpath.NewSet()
+	fields.Iterate(func(p fieldpath.Path) {
+		if path := p.String(); slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(path, place) }) {
+			added.Insert(p.Copy())
 		}
 	})
-	return annotations
+	return added
 }
 
 // lastWriter is the manager other than this one that wrote any of the fields last.

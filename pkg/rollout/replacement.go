@@ -6,6 +6,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -16,12 +18,22 @@ import (
 // manager owns as desired, and nothing else in the parts where it owns all.
 func replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
+	ours, _ := written(live)
 	whole.SetLabels(merged(live.GetLabels(), desired.GetLabels()))
-	whole.SetAnnotations(merged(annotationsOfOthers(live), desired.GetAnnotations()))
-	whole.SetOwnerReferences(withOwners(live.GetOwnerReferences(), desired.GetOwnerReferences()))
+	whole.SetAnnotations(merged(annotationsOfOthers(live, ours), desired.GetAnnotations()))
+	whole.SetOwnerReferences(withOwners(ownersOfOthers(live, ours), desired.GetOwnerReferences()))
 	switch desired := desired.(type) {
 	case *appsv1.Deployment:
 		desired.Spec.DeepCopyInto(&whole.(*appsv1.Deployment).Spec)
+	case *corev1.Service:
+		service := whole.(*corev1.Service)
+		service.Spec.Type, service.Spec.Selector = desired.Spec.Type, desired.Spec.Selector
+		service.Spec.Ports = withPorts(portsOfOthers(service, ours), desired.Spec.Ports)
+	case *rbacv1.Role:
+		whole.(*rbacv1.Role).Rules = desired.Rules
+	case *rbacv1.RoleBinding:
+		binding := whole.(*rbacv1.RoleBinding)
+		binding.Subjects, binding.RoleRef = desired.Subjects, desired.RoleRef
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		whole.(*admissionregistrationv1.ValidatingWebhookConfiguration).Webhooks = desired.Webhooks
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
@@ -31,12 +43,35 @@ func replacement(desired, live Object) Object {
 }
 
 // annotationsOfOthers are those of a live object that the manager did not write.
-func annotationsOfOthers(live Object) map[string]string {
-	ours, others := written(live), maps.Clone(live.GetAnnotations())
+func annotationsOfOthers(live Object, ours *fieldpath.Set) map[string]string {
+	others := maps.Clone(live.GetAnnotations())
 	maps.DeleteFunc(others, func(annotation, _ string) bool {
 		return ours.Has(fieldpath.MakePathOrDie("metadata", "annotations", annotation))
 	})
 	return others
+}
+
+func ownersOfOthers(live Object, ours *fieldpath.Set) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(live.GetOwnerReferences()), func(o metav1.OwnerReference) bool {
+		return ours.Has(fieldpath.MakePathOrDie("metadata", "ownerReferences", fieldpath.KeyByFields("uid", string(o.UID))))
+	})
+}
+
+func portsOfOthers(live *corev1.Service, ours *fieldpath.Set) []corev1.ServicePort {
+	return slices.DeleteFunc(slices.Clone(live.Spec.Ports), func(p corev1.ServicePort) bool {
+		return ours.Has(fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", int64(p.Port), "protocol", string(p.Protocol))))
+	})
+}
+
+// withPorts puts the desired ports first, and leaves out those that they take the place of.
+func withPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
+	ports := slices.Clone(desired)
+	for _, other := range others {
+		if !slices.ContainsFunc(desired, func(p corev1.ServicePort) bool { return p.Port == other.Port && p.Protocol == other.Protocol }) {
+			ports = append(ports, other)
+		}
+	}
+	return ports
 }
 
 // scaled is a desired Deployment with the number of replicas that the live one has,

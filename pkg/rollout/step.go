@@ -190,10 +190,10 @@ func asSeen(desired, live Object) Object {
 
 // applyFallsShort tells where a write has to replace. Bundles list a port or a
 // variable twice in their Deployments, which apply refuses and update accepts; and
-// a field that another client added stays under apply.
+// a field that another client added, or that the manager did not apply, stays under apply.
 func applyFallsShort(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
-	return deployment || slices.ContainsFunc(drift.Strays, func(stray string) bool {
+	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {
 		return slices.ContainsFunc(exclusive(desired), func(part string) bool { return strings.HasPrefix("."+stray, part) })
 	})
 }

@@ -1,0 +1,108 @@
+package rollout
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What the manager created a Service with and wants no more goes: an apply would leave it,
+// since its creator would still own it. What others added stays, and so do defaults.
+func TestReplacesWhatItCreated(t *testing.T) {
+	service := func(owners []metav1.OwnerReference, ports ...int32) *corev1.Service {
+		s := &corev1.Service{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s", OwnerReferences: owners},
+			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"app": "shop"}},
+		}
+		for _, port := range ports {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint(port), Port: port, Protocol: corev1.ProtocolTCP})
+		}
+		return s
+	}
+	const ours = `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"uid-of-first\"}":{}}},"f:spec":{"f:sessionAffinity":{},"f:selector":{},"f:type":{},"f:ports":{".":{},` +
+		`"k:{\"port\":443,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}},` +
+		`"k:{\"port\":8443,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}}}}`
+	first, second, other := owners("first"), owners("second"), owners("other")
+	for name, test := range map[string]struct {
+		desired    *corev1.Service
+		want       Verb // "" for nothing to do
+		wantOwners []metav1.OwnerReference
+		wantPorts  []int32
+	}{
+		"as it was created":            {desired: service(first, 443, 8443)},
+		"a port is declared no more":   {service(first, 443), Update, append(other, first...), []int32{443, 9000}},
+		"another port takes its place": {service(first, 443, 8080), Update, append(other, first...), []int32{443, 8080, 9000}},
+		"a port is added":              {service(first, 443, 8443, 8080), Apply, first, []int32{443, 8443, 8080}},
+		"it has another owner":         {service(second, 443, 8443), Update, append(other, second...), []int32{443, 8443, 9000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := service(append(owners("first"), other...), 443, 8443, 9000)
+			live.Spec.SessionAffinity = corev1.ServiceAffinityNone
+			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", ours)}
+			step, needed := stepTo(test.desired, live, Observed{}, noon)
+			if step.Verb != test.want || needed != (test.want != "") {
+				t.Fatalf("step %s %v, want %s", step.Verb, step.Drift, test.want)
+			}
+			if !needed {
+				return
+			}
+			written := step.Object.(*corev1.Service)
+			if diff := cmp.Diff(service(test.wantOwners, test.wantPorts...).Spec.Ports, written.Spec.Ports); diff != "" {
+				t.Errorf("ports (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.wantOwners, written.OwnerReferences); diff != "" {
+				t.Errorf("owners (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func owners(names ...string) []metav1.OwnerReference {
+	var all []metav1.OwnerReference
+	for _, name := range names {
+		all = append(all, metav1.OwnerReference{APIVersion: "v1", Kind: "ClusterServiceVersion", Name: name, UID: types.UID("uid-of-" + name)})
+	}
+	return all
+}
+
+// A Role and its binding that change owners grant what is desired.
+func TestReplacesGrants(t *testing.T) {
+	const ours = `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"uid-of-first\"}":{}}}}`
+	created := []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", ours)}
+	role := func(owner, verb string) *rbacv1.Role {
+		return &rbacv1.Role{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "r", OwnerReferences: owners(owner)},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{verb}}},
+		}
+	}
+	live := role("first", "*")
+	live.ManagedFields = created
+	step, _ := stepTo(role("second", "get"), live, Observed{}, noon)
+	granted := step.Object.(*rbacv1.Role)
+	if diff := cmp.Diff(role("second", "get").Rules, granted.Rules); step.Verb != Update || diff != "" || !cmp.Equal(granted.OwnerReferences, owners("second")) {
+		t.Errorf("%s of %+v", step.Verb, granted)
+	}
+
+	binding := func(owner, account string) *rbacv1.RoleBinding {
+		return &rbacv1.RoleBinding{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "r", OwnerReferences: owners(owner)},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "r"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "shop", Name: account}},
+		}
+	}
+	bound := binding("first", "anybody")
+	bound.ManagedFields = created
+	step, _ = stepTo(binding("second", "shop"), bound, Observed{}, noon)
+	given := step.Object.(*rbacv1.RoleBinding)
+	if diff := cmp.Diff(binding("second", "shop").Subjects, given.Subjects); step.Verb != Update || diff != "" || !cmp.Equal(given.OwnerReferences, owners("second")) {
+		t.Errorf("%s of %+v", step.Verb, given)
+	}
+}
