@@ -53,7 +53,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	if marked, err := c.mark(ctx, k, s); marked || err != nil {
+	if err := c.mark(ctx, k, s); err != nil {
 		return time.Time{}, err
 	}
 	plan, err := c.carryOut(ctx, k, s)
@@ -98,8 +98,8 @@ func (c *Controller) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool 
 }
 
 // mark puts the finalizer on the ClusterServiceVersion before anything is made for
-// it, and the annotations by which it tells its scope. It tells whether it wrote.
-func (c *Controller) mark(ctx context.Context, k key, s *snapshot) (bool, error) {
+// it, and the annotations by which it tells its scope. The pass goes on with it as it is then.
+func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
 	finalizers, annotations := s.csv.Finalizers, map[string]string{}
 	if !slices.Contains(finalizers, vocabulary.FinalizerCSV) {
 		finalizers = append(slices.Clone(finalizers), vocabulary.FinalizerCSV)
@@ -112,21 +112,23 @@ func (c *Controller) mark(ctx context.Context, k key, s *snapshot) (bool, error)
 		}
 	}
 	if len(finalizers) == len(s.csv.Finalizers) && len(annotations) == 0 {
-		return false, nil
+		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": s.csv.ResourceVersion, "finalizers": finalizers, "annotations": annotations,
 	}})
 	if err != nil {
-		return false, err
+		return err
 	}
 	marked, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).Patch(ctx, k.name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
-		return false, err
+		return err
 	}
 	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
-	return true, nil
+	s.csv = marked
+	_, err = withoutProse(marked)
+	return err
 }
 
 // scopeKnown tells whether there is a scope, if only one that is not supported, or that
@@ -137,27 +139,43 @@ func scopeKnown(failure *scope.Failure) bool {
 
 // carryOut decides and applies until there is nothing left to learn in this pass: a
 // decision may ask for endpoints to be dialled, and the API server's answer to a
-// write may be something that the caches did not show.
+// write may be something that the caches did not show. What was lacking and has been made
+// is as good as shown by them: what follows from it need not wait for another pass.
 func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.Plan, error) {
+	begun := s.csv
+	var walked []rollout.Phase
 	for {
 		plan, err := c.decide(ctx, s, c.now())
 		if err != nil {
 			return plan, err
 		}
-		learned, err := c.apply(ctx, k, s, plan.Steps)
+		news, err := c.apply(ctx, k, s, plan.Steps)
 		if err != nil {
 			return plan, err
 		}
 		if len(plan.Probes) > 0 {
 			c.dial(ctx, s, plan.Probes)
-			learned = true
 		}
 		if len(plan.Count) > 0 {
 			c.count(ctx, s.observed.CRDs, plan.Count, s.observed.Populated)
-			learned = true
 		}
-		if !learned {
+		switch {
+		case news == made:
+			walked = append(walked, plan.Phases...)
+			s.goOn(plan, c.now())
+		case news == none && len(plan.Probes) == 0 && len(plan.Count) == 0:
+			s.csv, plan.Phases = begun, append(walked, plan.Phases...)
 			return plan, nil
 		}
 	}
+}
+
+// goOn takes what a plan reports as reported, though it is not written yet.
+func (s *snapshot) goOn(plan rollout.Plan, now time.Time) {
+	csv, at := *s.csv, metav1.NewTime(now)
+	csv.Status = *s.csv.Status.DeepCopy()
+	for _, p := range plan.Phases {
+		csv.SetPhase(p.Phase, p.Reason, p.Message, &at)
+	}
+	s.csv, s.status = &csv, plan.Status
 }

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -40,6 +42,18 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		}
 	}
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
+}
+
+// Milestones are those of some phases gone through at once that people are told of: where
+// the way ended, and failures on it. The conditions of the ClusterServiceVersion have all.
+func Milestones(walked []Phase) []Phase {
+	var told []Phase
+	for i, p := range walked {
+		if i == len(walked)-1 || p.Phase == operatorsv1alpha1.CSVPhaseFailed {
+			told = append(told, p)
+		}
+	}
+	return told
 }
 
 func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment string) *managerv1alpha1.CertificateStatus {
