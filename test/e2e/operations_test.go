@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// triedElsewhere are the commands of docs/operations.md that this cluster cannot run, or
+// that others run.
+var triedElsewhere = map[string]string{
+	`exec kubectl-webhooks __complete "$@"`: "cmd/olm-webhook-manager: TestBundleCommands",
+	"make image":                            "hack/e2e.sh",
+	"ctr -n k8s.io images import out/olm-webhook-manager.tar": "hack/deploy.sh, which imports it as test/cluster does",
+	"kubectl apply -k manifests/monitoring":                   "make verify, with the types of the Prometheus Operator, whose kinds are not here",
+}
+
+// guide are the commands of docs/operations.md, run as they are written there.
+type guide struct {
+	*terminal
+	left map[string]bool
+}
+
+func newGuide(t *terminal) *guide {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/operations.md")
+	t.must(err)
+	g := &guide{t, map[string]bool{}}
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
+		command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
+		program, _, _ := strings.Cut(command, " ")
+		if strings.HasPrefix(line, "    ") && slices.Contains([]string{"kubectl", "make", "ctr", "exec"}, program) {
+			g.left[strings.TrimSpace(command)] = true
+		}
+	}
+	for command := range triedElsewhere {
+		if !g.left[command] {
+			t.Errorf("docs/operations.md has no command %q", command)
+		}
+		delete(g.left, command)
+	}
+	return g
+}
+
+// find is the command of the guide that begins so, with words of its example replaced.
+func (g *guide) find(begins string, replace ...string) string {
+	g.Helper()
+	for command := range g.left {
+		if strings.HasPrefix(command, begins) {
+			delete(g.left, command)
+			return strings.NewReplacer(replace...).Replace(command)
+		}
+	}
+	g.Fatalf("docs/operations.md has no command that begins with %q, or has been through it", begins)
+	return ""
+}
+
+// try runs a command of the guide by a shell.
+func (g *guide) try(begins string, replace ...string) (said string, exit int) {
+	g.Helper()
+	folder, err := plugin()
+	g.must(err)
+	cmd := exec.CommandContext(g.ctx, "bash", "-c", g.find(begins, replace...))
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	output, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		g.Fatal(err)
+	}
+	return string(output), cmd.ProcessState.ExitCode()
+}
+
+func (g *guide) works(begins string, replace ...string) string {
+	g.Helper()
+	said, exit := g.try(begins, replace...)
+	if exit != 0 {
+		g.Fatalf("%s ...: exit code %d\n%s", begins, exit, said)
+	}
+	return said
+}
+
+// Every command of docs/operations.md does what the guide says.
+func TestOperationsGuide(t *testing.T) {
+	term := newTerminal(t, "shop")
+	for _, name := range []string{"shop", "stock"} {
+		term.makeNamespace(name)
+	}
+	g := newGuide(term)
+	v1, v2 := term.hookBundle("shop", shopBundle("shop.v1", "")), term.hookBundle("shop", shopBundle("shop.v2", "shop.v1"))
+
+	g.works("kubectl webhooks bundle install ./bundle", "./bundle", v1, "install", "install --yes")
+	g.contains(g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
+	g.seesWhatBlocks()
+	g.breaksTheGlassWithTheManager()
+	g.breaksTheGlassWithoutTheManager()
+	g.upgradesTheManagerUnderLoad()
+	g.rendersWithoutNetwork(v1)
+	g.works("kubectl webhooks bundle upgrade ./bundle-v2", "./bundle-v2", v2, "upgrade", "upgrade --yes")
+	term.denies()
+	g.works("kubectl webhooks bundle uninstall ./bundle-v2", "./bundle-v2", v2, "uninstall", "uninstall --yes")
+	if left := slices.Sorted(maps.Keys(g.left)); len(left) > 0 {
+		t.Errorf("commands of docs/operations.md that nothing has tried: %q", left)
+	}
+}
+
+// shopBundle is the operator of the guide.
+func shopBundle(name, replaces string) func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec) {
+	return func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+		csv.Name, csv.Spec.Replaces = name, replaces
+		csv.Spec.InstallModes = append(csv.Spec.InstallModes, operatorsv1alpha1.InstallMode{Type: operatorsv1alpha1.InstallModeTypeMultiNamespace, Supported: true})
+		csv.Spec.WebhookDefinitions[0].GenerateName = "v.shop.io"
+	}
+}
+
+func (e *env) makeNamespace(name string) {
+	e.Helper()
+	_, err := kubeClient.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		if err := kubeClient.CoreV1().Namespaces().Delete(e.ctx, name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			e.must(err)
+		}
+	})
+}
+
+func (e *env) contains(said string, parts ...string) {
+	e.Helper()
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			e.Errorf("%q is not in\n%s", part, said)
+		}
+	}
+}
+
+// seesWhatBlocks: status follows a webhook that loses its pods, and doctor names it, and
+// another that somebody left behind.
+func (g *guide) seesWhatBlocks() {
+	g.Helper()
+	g.leaveBehind("left-behind")
+	following := g.start(strings.Fields(strings.TrimPrefix(g.find("kubectl webhooks status -A -w"), "kubectl webhooks "))...)
+	following.says("Registered")
+	following.says("Registrations that no ClusterServiceVersion stands behind")
+	g.scale("shop", 0)
+	following.says("Unreachable")
+	if said, exit := following.interrupt(); exit != 0 {
+		g.Errorf("status -w ends with %d\n%s", exit, said)
+	}
+	said, exit := g.try("kubectl webhooks doctor")
+	if exit != 2 {
+		g.Errorf("doctor: exit code %d, want 2", exit)
+	}
+	g.contains(said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
+		"ERROR ServiceMissing", "left-behind", "Service shop/nobody does not exist")
+}
+
+// leaveBehind registers a webhook that nobody serves, of a resource that there is not.
+func (e *env) leaveBehind(name string) {
+	e.Helper()
+	none := admissionregistrationv1.SideEffectClassNone
+	client := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := client.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "left.behind.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "nobody"}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{})) })
+}
+
+// breaksTheGlassWithTheManager: the Subscription switches the webhook off, and on again.
+func (g *guide) breaksTheGlassWithTheManager() {
+	g.Helper()
+	g.callsAre(failed)
+	g.works("kubectl -n shop patch subscription shop")
+	g.callsAre(uncovered)
+	g.kubectl("-n", "shop", "patch", "subscription", "shop", "--type=merge", "-p", `{"spec":{"config":{"annotations":{"olm-webhook-manager.io/disabled-webhooks":null}}}}`)
+	g.scale("shop", 2)
+	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
+	g.callsAre(denied)
+}
+
+// breaksTheGlassWithoutTheManager: nobody puts the registration back before the manager is.
+func (g *guide) breaksTheGlassWithoutTheManager() {
+	g.Helper()
+	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=0")
+	g.eventually("no pod of the manager is left", func() (bool, any) {
+		pods := g.managerPods()
+		return len(pods) == 0, len(pods)
+	})
+	g.scale("shop", 0)
+	g.callsAre(failed)
+	g.works("kubectl delete validatingwebhookconfiguration")
+	g.callsAre(uncovered)
+	g.scale("shop", 2)
+	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=2")
+	g.callsAre(denied)
+}
+
+func (e *env) callsAre(o outcome) {
+	e.Helper()
+	e.eventually("a call is "+o.String(), func() (bool, any) {
+		c := e.call(e.ctx, true)
+		return c.outcome == o, c.err
+	})
+}
+
+// upgradesTheManagerUnderLoad replaces both of its pods: no call is lost.
+func (g *guide) upgradesTheManagerUnderLoad() {
+	g.Helper()
+	load := g.startLoad()
+	load.goesOn(denied)
+	g.works("kubectl apply --server-side -k manifests/crds")
+	g.works("kubectl apply --server-side -k manifests/manager")
+	g.restartManager()
+	load.goesOn(denied)
+	load.end(never)
+}
+
+// rendersWithoutNetwork: from an OCI layout, in a network namespace that has no interface up.
+func (g *guide) rendersWithoutNetwork(folder string) {
+	g.Helper()
+	rendered := filepath.Join(g.TempDir(), "bundle.yaml")
+	command := g.find("kubectl webhooks bundle render ./bundle", "./bundle", g.ociLayout(folder), "bundle.yaml", rendered)
+	cmd := exec.CommandContext(g.ctx, "unshare", "--net", "bash", "-c", command)
+	path, err := plugin()
+	g.must(err)
+	cmd.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		g.Fatalf("%s: %v\n%s", command, err, output)
+	}
+	text, err := os.ReadFile(rendered)
+	g.must(err)
+	g.contains(string(text), "kind: ClusterServiceVersion", "name: shop.v1")
+}
+
+// ociLayout writes a bundle's folder as the only layer of the only image of a layout.
+func (e *env) ociLayout(folder string) string {
+	e.Helper()
+	var files bytes.Buffer
+	archive := tar.NewWriter(&files)
+	e.must(archive.AddFS(os.DirFS(folder)))
+	e.must(archive.Close())
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil })
+	e.must(err)
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	e.must(err)
+	written, err := layout.Write(e.TempDir(), empty.Index)
+	e.must(err)
+	e.must(written.AppendImage(image))
+	return string(written)
+}
