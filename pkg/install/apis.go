@@ -62,7 +62,7 @@ func availability(service *apiregistrationv1.APIService) apiregistrationv1.APISe
 // ownedAPIServices are those that a Deployment of the ClusterServiceVersion serves.
 func ownedAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
-	for _, d := range f.CSV.Spec.APIServiceDefinitions.Owned {
+	for i, d := range f.CSV.Spec.APIServiceDefinitions.Owned {
 		result := apiServiceStatus(d)
 		result.Status = statusDeploymentFound
 		if !slices.ContainsFunc(f.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
@@ -70,10 +70,19 @@ func ownedAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 		}) {
 			result.Status = statusDeploymentNotFound
 			result.Message = fmt.Sprintf("deploymentName %q is none of the ClusterServiceVersion's: correct it in spec.apiservicedefinitions.owned", d.DeploymentName)
+		} else if first := OwnedKinds(f.CSV, result.Name)[0]; !servedAlike(first, d) {
+			result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
+			result.Message = fmt.Sprintf("its kinds %s and %s name two servers, and one APIService has one: give spec.apiservicedefinitions.owned[%d] the deploymentName %q and the containerPort %d",
+				first.Kind, d.Kind, i, first.DeploymentName, first.ContainerPort)
 		}
 		results = append(results, result)
 	}
 	return results
+}
+
+// servedAlike tells whether the same server serves two kinds.
+func servedAlike(one, other operatorsv1alpha1.APIServiceDescription) bool {
+	return one.DeploymentName == other.DeploymentName && cmp.Or(one.ContainerPort, defaultPort) == cmp.Or(other.ContainerPort, defaultPort)
 }
 
 func apiServiceStatus(d operatorsv1alpha1.APIServiceDescription) operatorsv1alpha1.RequirementStatus {

@@ -24,9 +24,9 @@ func TestRequiredAPIServices(t *testing.T) {
 		recheck time.Duration
 	}{
 		"absent":           {nil, false, "NotPresent", "APIService is not present: install the operator that serves it", 0},
-		"of another kind":  {apiService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", time.Second},
-		"not available":    {apiService(name, false), true, "NotPresent", "APIService is present, but not available: no endpoints", 0},
-		"there, available": {apiService(name, true), true, "Present", "", 0},
+		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", time.Second},
+		"not available":    {liveAPIService(name, false), true, "NotPresent", "APIService is present, but not available: no endpoints", 0},
+		"there, available": {liveAPIService(name, true), true, "Present", "", 0},
 	} {
 		t.Run(title, func(t *testing.T) {
 			csv := operator(nil)
@@ -88,7 +88,7 @@ func TestNativeAPIs(t *testing.T) {
 	}
 }
 
-func apiService(name string, available bool) *apiregistrationv1.APIService {
+func liveAPIService(name string, available bool) *apiregistrationv1.APIService {
 	service := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid"}}
 	service.Status.Conditions = []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}
 	if !available {

@@ -30,9 +30,7 @@ const (
 )
 
 // Changes compares two versions of an operator: what becomes of each webhook of the old
-// one. Those of the new one that are not among them are new. A conversion webhook is
-// never Changed: while objects are stored in versions that somebody does not read, it
-// stays as it is until its successor serves.
+// one. Those of the new one that are not among them are new.
 func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[Identity]Change {
 	signed := signatures(newer)
 	rolled := map[string]bool{}
@@ -45,17 +43,24 @@ func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[Identity
 		switch {
 		case !declared:
 			changes[identity] = Gone
-		case !rolled[before.deployment], identity.Type == operatorsv1alpha1.ConversionWebhook && before.deployment != after.deployment:
+		case !rolled[before.deployment], stays(identity) && before.deployment != after.deployment:
 			changes[identity] = Moved
 		case before.equals(after):
 			changes[identity] = Same
-		case identity.Type == operatorsv1alpha1.ConversionWebhook:
+		case stays(identity):
 			changes[identity] = Moved
 		default:
 			changes[identity] = Changed
 		}
 	}
 	return changes
+}
+
+// stays tells what is never Changed, but stays as it is until its successor serves: a
+// conversion webhook, since objects are stored in versions that somebody does not read, and an
+// APIService, since to be without it for a while does not keep its calls from failing.
+func stays(i Identity) bool {
+	return i.Type == operatorsv1alpha1.ConversionWebhook || i.Type == APIServiceType
 }
 
 // signature is everything about a webhook that an API server, or the Service between, needs
@@ -83,6 +88,8 @@ func signatures(csv *operatorsv1alpha1.ClusterServiceVersion) map[Identity]signa
 				c.webhook = w.Validating.Webhooks
 			case w.Mutating != nil:
 				c.webhook = w.Mutating.Webhooks
+			case w.APIService != nil:
+				c.webhook = w.APIService.Spec
 			default:
 				c.webhook = w.Conversions
 			}

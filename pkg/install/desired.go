@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -33,6 +34,9 @@ type Input struct {
 
 	// Services are the names of the Services, by Deployment (see ServiceName).
 	Services map[string]string
+	// Delegations are the names of the bindings by which the server of an owned APIService
+	// asks who calls it, by Deployment (see UsualDelegation).
+	Delegations map[string]Delegation
 	// Configurations are the names of the registrations that exist already. A
 	// registration keeps the name that it was first created with.
 	Configurations map[Identity]string
@@ -82,8 +86,9 @@ type Desired struct {
 	Deployments []Deployment
 }
 
-// Deployment is one Deployment and all that its webhooks need. Service, Role and
-// RoleBinding are nil when it backs no webhook.
+// Deployment is one Deployment and all that its webhooks, and its owned APIServices, need.
+// Service, Role and RoleBinding are nil when it backs none; AuthDelegator and AuthReader when
+// it backs no APIService.
 type Deployment struct {
 	Object      *appsv1.Deployment
 	Service     *corev1.Service
@@ -91,10 +96,13 @@ type Deployment struct {
 	Role        *rbacv1.Role
 	RoleBinding *rbacv1.RoleBinding
 	Webhooks    []Webhook
+
+	AuthDelegator *rbacv1.ClusterRoleBinding
+	AuthReader    *rbacv1.RoleBinding
 }
 
-// Webhook is one description and what registers it: Validating, Mutating, or
-// Conversions.
+// Webhook is one description and what registers it: Validating, Mutating, Conversions, or
+// APIService.
 type Webhook struct {
 	Description operatorsv1alpha1.WebhookDescription
 	// Delegated is set when its caBundle is the administrator's.
@@ -107,6 +115,7 @@ type Webhook struct {
 	Interception Interception
 	// Conversions are those of a conversion webhook.
 	Conversions []Conversion
+	APIService  *apiregistrationv1.APIService
 }
 
 // Render is the whole of what the input asks for.
@@ -129,16 +138,20 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	d.Object = deployment(in, spec, d.SecretName)
 	d.Service = service(in, spec, ports)
 	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec)
+	if servesAPIs(in.CSV, spec.Name) {
+		d.AuthDelegator, d.AuthReader = delegation(in, spec)
+	}
 	for i, description := range descriptions {
 		d.Webhooks = append(d.Webhooks, webhook(in, description, ports.of[i]))
 	}
 	return d
 }
 
-// DescriptionsOf are the webhooks that name the given Deployment, in the order of
-// the ClusterServiceVersion.
+// DescriptionsOf are what names the given Deployment as its server: the owned APIServices,
+// then the webhooks, each in the order of the ClusterServiceVersion. OLM v0 gives them the
+// ports of the Service in that order.
 func DescriptionsOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	var of []operatorsv1alpha1.WebhookDescription
+	of := apiServicesOf(csv, deployment)
 	for _, d := range csv.Spec.WebhookDefinitions {
 		if d.DeploymentName == deployment {
 			of = append(of, d)

@@ -11,9 +11,10 @@ import (
 )
 
 // Disabled tells whether the administrator has taken a webhook out of service. A
-// conversion webhook cannot be: its objects could not be read.
+// conversion webhook cannot be: its objects could not be read. Nor can an owned APIService:
+// it stands in nobody's way.
 func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
-	return d.Type != operatorsv1alpha1.ConversionWebhook && slices.Contains(c.disabledNames(), d.GenerateName)
+	return !stays(IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
 }
 
 func (c Config) disabledNames() []string {

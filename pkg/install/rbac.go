@@ -11,7 +11,6 @@ import (
 // secretAccess lets a Deployment's ServiceAccount read the Secret with its serving
 // certificate, for servers that fetch it through the API instead of the volume.
 func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role, *rbacv1.RoleBinding) {
-	account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 	role := &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
 		ObjectMeta: OwnedMeta(in.CSV, secretName),
@@ -26,7 +25,13 @@ func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
 		ObjectMeta: OwnedMeta(in.CSV, secretName),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: in.CSV.Namespace}},
+		Subjects:   serviceAccountOf(in, pod),
 	}
 	return role, binding
+}
+
+// serviceAccountOf is the ServiceAccount of pods, as the subject of a binding.
+func serviceAccountOf(in Input, pod corev1.PodSpec) []rbacv1.Subject {
+	account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: in.CSV.Namespace}}
 }

@@ -57,6 +57,8 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 		}
 	case operatorsv1alpha1.ConversionWebhook:
 		w.Conversions = conversions(in, d, port)
+	case APIServiceType:
+		w.APIService = apiService(in, d, port)
 	}
 	return w
 }

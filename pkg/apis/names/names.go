@@ -15,6 +15,9 @@
 //	Issuer of the CA        Service name                253, DNS subdomain    D-service-selfsigned
 //	webhook configuration   generateName and identity   253, DNS subdomain    generateName-<hash>
 //	permissions             identity                    253, path segment     csv-<hash>
+//	auth-delegator binding  Service name                253, path segment     D-service-system:auth-delegator
+//	auth-reader binding     Service name                253, path segment     D-service-auth-reader
+//	either, name taken      namespace, Service name     253, path segment     D-service-<hash>-auth-reader
 //	label value             any name                    63                    verbatim
 package names
 

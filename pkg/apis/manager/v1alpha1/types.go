@@ -46,8 +46,9 @@ type WebhookRolloutStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// ready is "live/declared": how many of the declared webhooks are registered
-	// and reachable. Those that are switched off are not counted.
+	// ready is "live/declared": how many of the declared webhooks, and owned
+	// APIServices, are registered and reachable. Those that are switched off are not
+	// counted.
 	// +optional
 	Ready string `json:"ready,omitempty"`
 
@@ -139,8 +140,8 @@ type DeploymentStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// certificate is the serving certificate of the Deployment's webhooks. Absent
-	// while none was issued, or when the Deployment backs no webhook.
+	// certificate is the serving certificate of the Deployment's webhooks and APIServices.
+	// Absent while none was issued, or when the Deployment backs none.
 	// +optional
 	Certificate *CertificateStatus `json:"certificate,omitempty"`
 
@@ -151,6 +152,13 @@ type DeploymentStatus struct {
 	// +listMapKey=type
 	// +listMapKey=generateName
 	Webhooks []WebhookStatus `json:"webhooks,omitempty"`
+
+	// apiServices are the owned ones that name this Deployment, in the order of the
+	// ClusterServiceVersion.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	APIServices []APIServiceStatus `json:"apiServices,omitempty"`
 }
 
 // CertificateProvider names who issues serving certificates.
@@ -318,4 +326,27 @@ type ConversionGap struct {
 	// to is when the conversion was seen to be back. Absent while it is not.
 	// +optional
 	To *metav1.MicroTime `json:"to,omitempty"`
+}
+
+// APIServiceStatus is what registers the kinds of one version of a group that the
+// ClusterServiceVersion owns.
+type APIServiceStatus struct {
+	// name is that of the APIService: version.group.
+	Name string `json:"name"`
+
+	// state says whether API requests reach the APIService. Registered is one that the API
+	// server finds available; Unreachable one that is there and not available.
+	State WebhookState `json:"state"`
+
+	// reason is one CamelCase word for the state.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// message says what the APIService waits for, and what to do about it.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// since is when the state was first seen.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
 }
