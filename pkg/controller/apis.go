@@ -12,7 +12,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // discoveryAge is how old an answer of the API server about itself may be. An
@@ -53,12 +52,11 @@ func (s *served) kubernetes(now time.Time) (string, error) {
 	return s.version.answer, nil
 }
 
-// serves tells whether a kind is served now.
+// serves tells whether a kind is served now. Nobody waits for the answer to somebody
+// else's question: an operator may be the one that has to answer.
 func (s *served) serves(kind schema.GroupVersionKind, now time.Time) (bool, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	group := kind.GroupVersion()
-	if known, asked := s.kinds[group]; asked && now.Sub(known.at) < discoveryAge {
+	if known, asked := s.known(group); asked && now.Sub(known.at) < discoveryAge {
 		return known.answer[kind.Kind], nil
 	}
 	list, err := s.client.ServerResourcesForGroupVersion(group.String())
@@ -71,8 +69,17 @@ func (s *served) serves(kind schema.GroupVersionKind, now time.Time) (bool, erro
 			kinds[resource.Kind] = true
 		}
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.kinds[group] = answered[map[string]bool]{kinds, now}
 	return kinds[kind.Kind], nil
+}
+
+func (s *served) known(group schema.GroupVersion) (answered[map[string]bool], bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known, asked := s.kinds[group]
+	return known, asked
 }
 
 // forget makes the answer about a version of a group void.
@@ -110,11 +117,6 @@ func (c *Controller) apis(facts *install.Facts) error {
 	return nil
 }
 
-func (c *Controller) apiServiceChanged(before, after rollout.Object) {
-	service := present(before, after)[0].(*apiregistrationv1.APIService)
-	c.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
-}
-
 // apiChanged matters to the ClusterServiceVersions that depend on a kind of the group.
 func (c *Controller) apiChanged(group schema.GroupVersion) {
 	c.served.forget(group)
@@ -123,7 +125,7 @@ func (c *Controller) apiChanged(group schema.GroupVersion) {
 	}
 }
 
-// apisOf are the APIServices that a ClusterServiceVersion depends on.
+// apisOf are the APIServices that a ClusterServiceVersion depends on, or owns.
 func apisOf(o any) []string {
 	csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion)
 	if !ok {
@@ -132,6 +134,9 @@ func apisOf(o any) []string {
 	var services []string
 	for _, kind := range install.RequiredAPIs(csv) {
 		services = append(services, install.APIServiceName(kind.Group, kind.Version))
+	}
+	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
+		services = append(services, install.APIServiceName(owned.Group, owned.Version))
 	}
 	return services
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -93,7 +94,11 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 	case *rbacv1.Role:
 		return send(ctx, c.Kube.RbacV1().Roles(namespace), step, o)
 	case *rbacv1.RoleBinding:
-		return send(ctx, c.Kube.RbacV1().RoleBindings(namespace), step, o)
+		return send(ctx, c.Kube.RbacV1().RoleBindings(o.Namespace), step, o)
+	case *rbacv1.ClusterRoleBinding:
+		return send(ctx, c.Kube.RbacV1().ClusterRoleBindings(), step, o)
+	case *apiregistrationv1.APIService:
+		return send(ctx, c.Aggregator.ApiregistrationV1().APIServices(), step, o)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return send(ctx, c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:

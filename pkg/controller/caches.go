@@ -45,7 +45,9 @@ type caches struct {
 	roleBindings store[*rbacv1.RoleBinding]
 	validating   store[*admissionregistrationv1.ValidatingWebhookConfiguration]
 	mutating     store[*admissionregistrationv1.MutatingWebhookConfiguration]
-	crds         store[*apiextensionsv1.CustomResourceDefinition]
+	// clusterRoleBindings are the derived ones; clusterGrants are all.
+	clusterRoleBindings store[*rbacv1.ClusterRoleBinding]
+	crds                store[*apiextensionsv1.CustomResourceDefinition]
 
 	subscriptions store[*operatorsv1alpha1.Subscription]
 
@@ -71,21 +73,22 @@ func newCaches(clients Clients) caches {
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return caches{
-		csvs:         newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
-		groups:       newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
-		rollouts:     newStore[*managerv1alpha1.WebhookRollout](operators.Manager().V1alpha1().WebhookRollouts().Informer(), withoutManagedFields),
-		namespaces:   newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
-		accounts:     newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
-		pods:         newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
-		deployments:  newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), nil),
-		services:     newStore[*corev1.Service](managed.Core().V1().Services().Informer(), nil),
-		slices:       newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
-		secrets:      newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
-		roles:        newStore[*rbacv1.Role](managed.Rbac().V1().Roles().Informer(), nil),
-		roleBindings: newStore[*rbacv1.RoleBinding](managed.Rbac().V1().RoleBindings().Informer(), nil),
-		validating:   newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
-		mutating:     newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
-		crds:         newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
+		csvs:                newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
+		groups:              newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
+		rollouts:            newStore[*managerv1alpha1.WebhookRollout](operators.Manager().V1alpha1().WebhookRollouts().Informer(), withoutManagedFields),
+		namespaces:          newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
+		accounts:            newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
+		pods:                newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
+		deployments:         newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), nil),
+		services:            newStore[*corev1.Service](managed.Core().V1().Services().Informer(), nil),
+		slices:              newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
+		secrets:             newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
+		roles:               newStore[*rbacv1.Role](managed.Rbac().V1().Roles().Informer(), nil),
+		roleBindings:        newStore[*rbacv1.RoleBinding](managed.Rbac().V1().RoleBindings().Informer(), nil),
+		validating:          newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
+		mutating:            newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
+		clusterRoleBindings: newStore[*rbacv1.ClusterRoleBinding](managed.Rbac().V1().ClusterRoleBindings().Informer(), nil),
+		crds:                newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
 
 		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
 
@@ -93,7 +96,7 @@ func newCaches(clients Clients) caches {
 		clusterRules:  newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), onlyRules),
 		grants:        newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), onlySubjects),
 		clusterGrants: newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), onlySubjects),
-		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), withoutManagedFields),
+		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), withoutForeignManagedFields),
 
 		factories: []factory{all, managed, pods, operators, extensions, apis},
 	}
@@ -112,7 +115,7 @@ func (c caches) start(ctx context.Context) {
 func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
 		c.csvs.synced, c.subscriptions.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
-		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
+		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.clusterRoleBindings.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
 		c.rules.synced, c.clusterRules.synced, c.grants.synced, c.clusterGrants.synced, c.apiServices.synced,
 	}
 }

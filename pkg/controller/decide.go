@@ -30,7 +30,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 	c.nameServices(s)
 	in.Certificates, in.Secrets = map[string]managerv1alpha1.CertificateStatus{}, map[string]*corev1.Secret{}
 	rendering := install.Input{
-		CSV: s.csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services,
+		CSV: s.csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services, Delegations: s.nameDelegations(),
 		Configurations: s.observed.Configurations(s.csv),
 		Trust:          map[string]install.Trust{},
 	}

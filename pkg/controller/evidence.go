@@ -36,7 +36,11 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 	if err != nil {
 		return err
 	}
-	s.observed.Validating, s.observed.Mutating = pointers(validating.Items), pointers(mutating.Items)
+	apis, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = pointers(validating.Items), pointers(mutating.Items), pointers(apis.Items)
 	for name := range s.observed.CRDs {
 		crd, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {

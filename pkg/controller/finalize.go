@@ -23,7 +23,8 @@ import (
 
 // finalize takes the webhooks of a ClusterServiceVersion out of service, and then
 // lets it go. Webhooks come first: once their backends go, they could refuse the
-// rest. Namespaced objects follow by garbage collection.
+// rest. So do APIServices: one that nobody serves keeps Namespaces from being deleted, because
+// nobody can tell what is in them. Namespaced objects follow by garbage collection.
 //
 // What to remove is asked of the API server, not of the caches: one that does not
 // show yet what was just created would leave it behind for ever.
@@ -65,7 +66,7 @@ func (c *Controller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterS
 }
 
 // unregister takes all registrations of a ClusterServiceVersion out of service but for
-// those that the heir wants.
+// those that the heir wants, and what lets their servers ask who calls them.
 func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion) error {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
 	admission := c.Kube.AdmissionregistrationV1()
@@ -77,7 +78,13 @@ func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha
 	if err := admission.ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
 		return err
 	}
-	return admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned)
+	if err := admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+		return err
+	}
+	if err := c.Aggregator.ApiregistrationV1().APIServices().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+		return err
+	}
+	return c.undelegate(ctx, owned)
 }
 
 // countPause is how often to look whether the objects that hold up an uninstallation

@@ -16,7 +16,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -41,7 +40,8 @@ func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	owner := ownerID(csv.Namespace, csv.Name)
 	return lineage.Began(csv) ||
 		labelled(c.caches.deployments.ofOwner(owner), csv) || labelled(c.caches.services.ofOwner(owner), csv) ||
-		labelled(c.caches.validating.ofOwner(owner), csv) || labelled(c.caches.mutating.ofOwner(owner), csv)
+		labelled(c.caches.validating.ofOwner(owner), csv) || labelled(c.caches.mutating.ofOwner(owner), csv) ||
+		labelled(c.caches.apiServices.ofOwner(owner), csv)
 }
 
 func labelled[T rollout.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -124,25 +124,39 @@ func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.
 			return err
 		}
 	}
-	return nil
+	apis := c.Aggregator.ApiregistrationV1().APIServices()
+	services, err := apis.List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	for i := range services.Items {
+		if err := giveTo(ctx, apis, csv, heir, &services.Items[i], install.APIServiceType); err != nil {
+			return err
+		}
+	}
+	return c.bequeathDelegations(ctx, heir, owned)
 }
 
 func giveTo[T rollout.Object](ctx context.Context, client resource[T], csv, heir *operatorsv1alpha1.ClusterServiceVersion, live T, kind operatorsv1alpha1.WebhookAdmissionType) error {
-	generateName := live.GetLabels()[vocabulary.LabelWebhookGenerateName]
 	for identity, change := range install.Changes(csv, heir) {
-		if change != install.Same || identity.Type != kind || names.LabelValue(identity.GenerateName) != generateName {
-			continue
+		if change == install.Same && identity.Registers(kind, live) {
+			return relabel(ctx, client, heir, live)
 		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": install.OwnerLabels(heir),
-		}})
-		if err != nil {
-			return err
-		}
-		_, err = client.Patch(ctx, live.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
-		return err
 	}
 	return nil
+}
+
+// relabel puts an object into the hands of another version, if it is still what was
+// looked at.
+func relabel[T rollout.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live T) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": install.OwnerLabels(heir),
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = client.Patch(ctx, live.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	return err
 }
 
 func converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) bool {

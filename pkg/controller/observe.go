@@ -7,9 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -38,6 +40,8 @@ type snapshot struct {
 	secrets  map[string]*corev1.Secret            // by name
 	minted   map[string]certs.Generation          // in this pass, by Secret
 	taken    map[string]bool                      // names of Services that are not ours
+	foreign  map[string]bool                      // names of bindings that are not ours
+	exists   func(owner string) bool              // whether there is that ClusterServiceVersion
 	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
 
 	duePending bool // status.certsRotateAt is an order that is not followed yet
@@ -54,6 +58,8 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
 		taken:   map[string]bool{},
+		foreign: map[string]bool{},
+		exists:  func(owner string) bool { return len(c.caches.csvs.ofOwner(owner)) > 0 },
 
 		duePending: certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
 		observed: rollout.Observed{
@@ -62,9 +68,10 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Slices:       map[string][]*discoveryv1.EndpointSlice{},
 			Pods:         map[string][]*corev1.Pod{},
 			Roles:        byName(c.caches.roles.ofOwners(owners)),
-			RoleBindings: byName(c.caches.roleBindings.ofOwners(owners)),
+			RoleBindings: byName(delegating(c.caches.roleBindings.ofOwners(owners), false)),
 			Validating:   c.caches.validating.ofOwners(owners),
 			Mutating:     c.caches.mutating.ofOwners(owners),
+			APIServices:  c.caches.apiServices.ofOwners(owners),
 			CRDs:         c.convertible(csv, owners),
 			Populated:    map[string]bool{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
@@ -93,7 +100,12 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		s.observed.Slices[service] = append(s.observed.Slices[service], slice)
 	}
 	c.observePods(s, owners)
+	c.observeDelegations(s, owners)
 	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
+	s.observed.Served = c.ownedKinds(s)
+	if s.failure == nil {
+		s.failure = c.occupiedAPI(s)
+	}
 	return s, nil
 }
 
@@ -164,6 +176,14 @@ func (s *snapshot) learn(o rollout.Object) {
 		s.secrets[o.Name] = o
 	case *corev1.Service:
 		s.learnService(o)
+	case *rbacv1.ClusterRoleBinding:
+		s.learnBinding(o)
+	case *rbacv1.RoleBinding:
+		if install.Delegates(o) {
+			s.learnBinding(o)
+		} else {
+			s.observed.Adopt(o, s.mayClaim(o))
+		}
 	default:
 		s.observed.Adopt(o, s.mayClaim(o))
 	}
@@ -186,6 +206,9 @@ func (s *snapshot) learnService(o *corev1.Service) {
 // ClusterServiceVersion's cannot be made it; empty when it can. Objects without an
 // owner are taken over, as OLM v0 does, but for Services: authors ship their own.
 func (s *snapshot) mayClaim(o rollout.Object) string {
+	if api, ok := o.(*apiregistrationv1.APIService); ok {
+		return s.mayClaimAPIService(api)
+	}
 	owners := o.GetOwnerReferences()
 	for _, owner := range owners {
 		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && (owner.Name == s.csv.Name || s.replaces(owner.Name)) {

@@ -28,9 +28,9 @@ func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollou
 }
 
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
-// that declare webhooks.
+// that declare webhooks, or own APIServices.
 func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
-	if len(s.csv.Spec.WebhookDefinitions) == 0 && s.rollout == nil {
+	if !install.Declares(s.csv) && s.rollout == nil {
 		return nil
 	}
 	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace)

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -91,6 +92,10 @@ func (c caches) find(o rollout.Object) rollout.Object {
 		return found(c.roles, o)
 	case *rbacv1.RoleBinding:
 		return found(c.roleBindings, o)
+	case *rbacv1.ClusterRoleBinding:
+		return found(c.clusterRoleBindings, o)
+	case *apiregistrationv1.APIService:
+		return found(c.apiServices, o)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return found(c.validating, o)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:

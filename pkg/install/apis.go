@@ -36,7 +36,7 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 			result.Message = "APIService is not present: install the operator that serves it"
 		case !f.APIs[schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}]:
 			result.Message = fmt.Sprintf("APIService is present, but does not serve the kind %s", d.Kind)
-		case !available(service):
+		case !Available(service):
 			result.Message = "APIService is present, but not available: " + cmp.Or(availability(service).Message, "not yet")
 		default:
 			result.Status, result.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(service.UID)
@@ -46,7 +46,8 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-func available(service *apiregistrationv1.APIService) bool {
+// Available tells whether API servers pass requests on to an APIService.
+func Available(service *apiregistrationv1.APIService) bool {
 	return availability(service).Status == apiregistrationv1.ConditionTrue
 }
 

@@ -10,15 +10,13 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// APIServiceType is the type of what registers an owned APIService. It is called through
-// the same Service as the webhooks of its Deployment, under the same trust, and has to go
-// in and out of service in the same order: so it is described, registered and looked after as
-// one of them, whose generateName is the name of the APIService.
-const APIServiceType operatorsv1alpha1.WebhookAdmissionType = "APIService"
+// APIServiceType is the type of what describes an owned APIService.
+const APIServiceType = managerv1alpha1.APIServiceType
 
 // The priorities among groups and versions that OLM v0 gives.
 const (
@@ -26,9 +24,9 @@ const (
 	versionPriority      = 15
 )
 
-// apiServicesOf are the owned APIServices that name the given Deployment: one for each
+// servedAPIs are the owned APIServices that name the given Deployment: one for each
 // version of a group, however many kinds it has.
-func apiServicesOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+func servedAPIs(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	var of []operatorsv1alpha1.WebhookDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
 		description := operatorsv1alpha1.WebhookDescription{

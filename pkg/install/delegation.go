@@ -39,7 +39,7 @@ func AlternateDelegation(namespace, service string) Delegation {
 // servesAPIs tells whether a Deployment serves any owned APIService. Webhook servers ask
 // nobody who calls them.
 func servesAPIs(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
-	return len(apiServicesOf(csv, deployment)) > 0
+	return len(servedAPIs(csv, deployment)) > 0
 }
 
 // delegation lets a Deployment's ServiceAccount ask. The bindings cannot have an owner: they

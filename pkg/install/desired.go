@@ -147,11 +147,16 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	return d
 }
 
+// Declares tells whether a ClusterServiceVersion has anything to register.
+func Declares(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
+}
+
 // DescriptionsOf are what names the given Deployment as its server: the owned APIServices,
 // then the webhooks, each in the order of the ClusterServiceVersion. OLM v0 gives them the
 // ports of the Service in that order.
 func DescriptionsOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	of := apiServicesOf(csv, deployment)
+	of := servedAPIs(csv, deployment)
 	for _, d := range csv.Spec.WebhookDefinitions {
 		if d.DeploymentName == deployment {
 			of = append(of, d)

@@ -2,7 +2,15 @@ package rollout
 
 import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
+
+// uncovered tells whether Namespaces of the scope lack the label by which a webhook would
+// select them. An APIService selects none.
+func (p *planner) uncovered(w install.Webhook) bool {
+	return len(p.Observed.Uncovered) > 0 && !isAPIService(w)
+}
 
 // covering is the desired registration as it may be written now. While Namespaces of
 // the scope lack its label, a live registration goes on selecting as it does: those

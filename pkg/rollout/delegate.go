@@ -52,7 +52,7 @@ func (p *planner) unready(w install.Webhook, backend progress) (reason, message 
 	switch {
 	case !backend.complete() && !(p.wasRegistered(w) && backend.available):
 		return "DeploymentNotAvailable", backend.message
-	case len(p.Observed.Uncovered) > 0:
+	case p.uncovered(w):
 		return "NamespacesNotLabelled", "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
 	default:
 		return "", ""
@@ -79,6 +79,10 @@ func injected(w install.Webhook, live Object) install.Webhook {
 		w.Mutating = w.Mutating.DeepCopy()
 		w.Mutating.Webhooks[0].ClientConfig.CABundle = bundle
 	}
+	if w.APIService != nil {
+		w.APIService = w.APIService.DeepCopy()
+		w.APIService.Spec.CABundle = bundle
+	}
 	return w
 }
 
@@ -90,7 +94,7 @@ func bundleOf(o Object) []byte {
 	return nil
 }
 
-// withoutRules is a registration that calls nobody.
+// withoutRules is a registration that calls nobody. An APIService without a caBundle is one.
 func withoutRules(o Object) Object {
 	switch c := o.DeepCopyObject().(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:

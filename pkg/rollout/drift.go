@@ -10,8 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
@@ -45,6 +48,16 @@ func (d Drift) None() bool { return len(d.Fields) == 0 }
 // typeConverter knows which lists are maps by key and which are atomic, for every
 // built-in kind: the same knowledge with which the API server merges.
 var typeConverter = applyconfigurations.NewTypeConverter(scheme.Scheme)
+
+// deducedConverter does without: an APIService has no list in what is compared.
+var deducedConverter = managedfields.NewDeducedTypeConverter()
+
+func converterFor(kind schema.GroupVersionKind) managedfields.TypeConverter {
+	if kind.Group == apiregistrationv1.GroupName {
+		return deducedConverter
+	}
+	return typeConverter
+}
 
 // DriftOf compares two objects of one kind, field by field. What only the live
 // object has is not drift (defaults, other clients' own fields), with two
@@ -82,7 +95,7 @@ func typedForm(object, kind Object) *typed.TypedValue {
 	withoutEmpty(content)
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(kind.GetObjectKind().GroupVersionKind())
-	form, err := typeConverter.ObjectToTyped(u, typed.AllowDuplicates)
+	form, err := converterFor(u.GroupVersionKind()).ObjectToTyped(u, typed.AllowDuplicates)
 	if err != nil {
 		panic(fmt.Sprintf("%s %s: %v", u.GetKind(), object.GetName(), err))
 	}

@@ -23,7 +23,7 @@ type Event struct {
 func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 	var events []Event
 	for _, d := range after.Deployments {
-		for _, w := range d.Webhooks {
+		for _, w := range d.Registrations() {
 			old := webhookIn(before, install.Identity{Type: w.Type, GenerateName: w.GenerateName})
 			events = append(events, interceptionEvents(old, w)...)
 			if old != nil {
@@ -91,19 +91,23 @@ func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alph
 // webhookEvent speaks of a webhook that has come into a state; it is empty for a
 // webhook that was not live and waits, as all do at first.
 func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) Event {
+	title, kind, registered := managerv1alpha1.Title(w.Type, w.GenerateName), "Webhook", "registered as "+w.Configuration
+	if w.Type == managerv1alpha1.APIServiceType {
+		kind, registered = "APIService", "registered"
+	}
 	switch w.State {
 	case managerv1alpha1.WebhookRegistered:
-		return Event{Reason: "WebhookRegistered", Message: fmt.Sprintf("webhook %s is registered as %s and serves", w.GenerateName, w.Configuration)}
+		return Event{Reason: kind + "Registered", Message: fmt.Sprintf("%s is %s and serves", title, registered)}
 	case managerv1alpha1.WebhookUnreachable:
-		return Event{Warning: true, Reason: "WebhookUnreachable", Message: fmt.Sprintf("webhook %s stays registered and nobody answers: %s", w.GenerateName, w.Message)}
+		return Event{Warning: true, Reason: kind + "Unreachable", Message: fmt.Sprintf("%s stays registered and nobody answers: %s", title, w.Message)}
 	case managerv1alpha1.WebhookDisabled:
-		return Event{Warning: true, Reason: "WebhookDisabled", Message: fmt.Sprintf("webhook %s is switched off: %s", w.GenerateName, w.Message)}
+		return Event{Warning: true, Reason: kind + "Disabled", Message: fmt.Sprintf("%s is switched off: %s", title, w.Message)}
 	case managerv1alpha1.WebhookBlocked:
-		return Event{Warning: true, Reason: "WebhookBlocked", Message: fmt.Sprintf("webhook %s cannot be registered: %s", w.GenerateName, w.Message)}
+		return Event{Warning: true, Reason: kind + "Blocked", Message: fmt.Sprintf("%s cannot be registered: %s", title, w.Message)}
 	default:
 		if before == nil || before.State == managerv1alpha1.WebhookBlocked || before.State == managerv1alpha1.WebhookDisabled {
 			return Event{}
 		}
-		return Event{Warning: true, Reason: "WebhookUnregistered", Message: fmt.Sprintf("webhook %s is not registered any more: %s", w.GenerateName, w.Message)}
+		return Event{Warning: true, Reason: kind + "Unregistered", Message: fmt.Sprintf("%s is not registered any more: %s", title, w.Message)}
 	}
 }

@@ -60,6 +60,9 @@ func (p *planner) deploymentNames() []string {
 	for _, spec := range p.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		add(spec.Name)
 	}
+	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
+		add(d.DeploymentName)
+	}
 	for _, d := range p.CSV.Spec.WebhookDefinitions {
 		add(d.DeploymentName)
 	}
@@ -79,7 +82,7 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return p.heldConversion(blocked, why)
 	}
-	live := p.heldRegistration(d)
+	live := p.liveOf(d)
 	if p.Config.Disabled(d) {
 		return p.disable(install.Webhook{Description: d}, live)
 	}
@@ -93,8 +96,13 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	return view
 }
 
-func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) Object {
+// liveOf is the live registration of what a ClusterServiceVersion describes; nil when there
+// is none.
+func (p *planner) liveOf(d operatorsv1alpha1.WebhookDescription) Object {
 	name, exists := p.Observed.Configurations(p.CSV)[install.IdentityOf(d)]
+	if d.Type == install.APIServiceType {
+		name, exists = d.GenerateName, true
+	}
 	for _, live := range p.Observed.registrations() {
 		if exists && live.kind == d.Type && live.object.GetName() == name {
 			return live.object

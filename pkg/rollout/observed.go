@@ -15,6 +15,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -96,10 +98,18 @@ type Observed struct {
 	Roles        map[string]*rbacv1.Role                 // by name
 	RoleBindings map[string]*rbacv1.RoleBinding          // by name
 
-	// Validating and Mutating are all registrations that bear the ClusterServiceVersion's
-	// owner labels, wanted or not.
-	Validating []*admissionregistrationv1.ValidatingWebhookConfiguration
-	Mutating   []*admissionregistrationv1.MutatingWebhookConfiguration
+	// AuthDelegators and AuthReaders are the bindings for servers of APIServices that bear the
+	// ClusterServiceVersion's owner labels, wanted or not, by name.
+	AuthDelegators map[string]*rbacv1.ClusterRoleBinding
+	AuthReaders    map[string]*rbacv1.RoleBinding
+
+	// Validating, Mutating and APIServices are all registrations that bear the
+	// ClusterServiceVersion's owner labels, wanted or not.
+	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
+	APIServices []*apiregistrationv1.APIService
+	// Served tells of the kinds that available APIServices are to serve whether they do.
+	Served map[schema.GroupVersionKind]bool
 
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
 	// that its Services do, by name.
@@ -159,10 +169,18 @@ func (o *Observed) Adopt(object Object, refusal string) {
 	case *rbacv1.Role:
 		o.Roles[object.Name] = object
 	case *rbacv1.RoleBinding:
-		o.RoleBindings[object.Name] = object
+		if install.Delegates(object) {
+			o.AuthReaders[object.Name] = object
+		} else {
+			o.RoleBindings[object.Name] = object
+		}
+	case *rbacv1.ClusterRoleBinding:
+		o.AuthDelegators[object.Name] = object
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		o.Validating = append(o.Validating, object)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		o.Mutating = append(o.Mutating, object)
+	case *apiregistrationv1.APIService:
+		o.APIServices = append(o.APIServices, object)
 	}
 }

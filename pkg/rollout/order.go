@@ -19,7 +19,7 @@ func (v deploymentView) waitsFor() string {
 	}
 	for _, w := range v.webhooks {
 		if w.lacks() {
-			return fmt.Sprintf("webhook %s: %s", w.Description.GenerateName, w.message)
+			return fmt.Sprintf("%s: %s", w.title(), w.message)
 		}
 	}
 	return ""

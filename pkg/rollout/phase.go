@@ -33,6 +33,8 @@ var (
 		"waiting for install components to report healthy"}
 	phaseWaiting = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting,
 		"installing: waiting for "}
+	phaseUnavailable = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting,
+		"apiServices not installed: "}
 	phaseSucceeded = Phase{operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful,
 		"install strategy completed with no errors"}
 	phaseInvalid = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
@@ -78,6 +80,7 @@ type facts struct {
 	refused   string // what the API server does not accept
 	waits     string // what is not complete yet: "deployment D to become ready: …"
 	timedOut  string // what has not been complete for longer than the timeout
+	lacks     string // which owned APIService is not available, and why
 	unhealthy string // what broke after it was complete
 	reinstall bool   // a Deployment that exists is being changed
 
@@ -186,6 +189,8 @@ func afterInstalling(f facts) Phase {
 		return phaseRefused.because(f.refused)
 	case f.timedOut != "":
 		return phaseTimeout.because(": waiting for " + f.timedOut)
+	case f.lacks != "":
+		return phaseUnavailable.because(f.lacks)
 	case f.waits != "":
 		return phaseWaiting.because(f.waits)
 	default:
@@ -265,7 +270,12 @@ func (p *planner) facts() facts {
 		} else if !deadline.IsZero() {
 			first(&f.timedOut, waits)
 		}
-		if !d.progress.available {
+		lacks := d.unavailable()
+		first(&f.lacks, lacks)
+		switch {
+		case lacks != "" && (!d.progress.available || d.progress.complete()):
+			first(&f.unhealthy, phaseUnavailable.because(lacks).Message)
+		case !d.progress.available:
 			first(&f.unhealthy, d.progress.message)
 		}
 	}
@@ -296,7 +306,7 @@ func (v deploymentView) waits(p *planner) string {
 	}
 	for _, w := range v.webhooks {
 		if w.lacks() {
-			return fmt.Sprintf("webhook %s to be registered: %s", w.Description.GenerateName, w.message)
+			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message)
 		}
 		if w.moving != "" {
 			return fmt.Sprintf("webhook %s to be switched: %s", w.Description.GenerateName, w.moving)
@@ -314,7 +324,7 @@ func (v deploymentView) settling(p *planner) string {
 	for _, w := range v.webhooks {
 		if settled := w.registered.Add(p.Policy.Settle + time.Second); p.now.Before(settled) {
 			p.lookAgain(settled)
-			return fmt.Sprintf("webhook %s to be known to every API server", w.Description.GenerateName)
+			return fmt.Sprintf("%s to be known to every API server", w.title())
 		}
 	}
 	return ""

@@ -86,8 +86,11 @@ type webhookView struct {
 
 func (w webhookView) live() bool { return !w.registered.IsZero() }
 
-// lacks tells whether a webhook that should be live is not.
+// lacks tells whether a webhook that should be live is not, or an APIService not available.
 func (w webhookView) lacks() bool {
+	if isAPIService(w.Webhook) {
+		return w.state != managerv1alpha1.WebhookRegistered
+	}
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
 }
 
@@ -116,6 +119,7 @@ func (p *planner) install() {
 	if len(p.Upgrade.From) == 0 {
 		p.unregisterStale()
 		p.unconvertStale()
+		p.undelegateStale()
 	}
 	p.removeStale()
 	for _, pod := range p.Nudges {
@@ -133,6 +137,10 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+		if d.AuthDelegator != nil {
+			p.want(d.AuthDelegator, lookUp(p.Observed.AuthDelegators, d.AuthDelegator.Name))
+			p.want(d.AuthReader, lookUp(p.Observed.AuthReaders, d.AuthReader.Name))
+		}
 		p.writeSecret(name)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}

@@ -19,6 +19,9 @@ func (p *planner) refusal(d install.Deployment) string {
 	if d.Service != nil {
 		needs = append(needs, d.Service, d.Role, d.RoleBinding)
 	}
+	if d.AuthDelegator != nil {
+		needs = append(needs, d.AuthDelegator, d.AuthReader)
+	}
 	for _, object := range append(needs, d.Object) {
 		if refusal := p.Observed.Refused[KeyOf(object)]; refusal != "" {
 			return refusal

@@ -79,6 +79,9 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 	if reason != "" {
 		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
 	}
+	if isAPIService(w) {
+		return p.availability(view)
+	}
 	return view
 }
 
@@ -95,7 +98,7 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 		return "DeploymentNotAvailable", backend.message
 	case certificate.CAFingerprint == "":
 		return "CertificateMissing", "the serving certificate is being written"
-	case len(p.Observed.Uncovered) > 0:
+	case p.uncovered(w):
 		return "NamespacesNotLabelled", "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
 	case p.Policy.Gate == GateServing:
 		return p.silence(d, w)

@@ -20,7 +20,7 @@ type Registration struct {
 func Registrations(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []Registration {
 	var all []Registration
 	for _, d := range after.Deployments {
-		for _, w := range d.Webhooks {
+		for _, w := range d.Registrations() {
 			old := webhookIn(before, install.Identity{Type: w.Type, GenerateName: w.GenerateName})
 			if w.State != managerv1alpha1.WebhookRegistered || old == nil || old.State != managerv1alpha1.WebhookWaiting || old.Since == nil {
 				continue

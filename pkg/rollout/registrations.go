@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -23,6 +24,8 @@ func registrationOf(w install.Webhook) Object {
 		return w.Validating
 	case w.Mutating != nil:
 		return w.Mutating
+	case w.APIService != nil:
+		return w.APIService
 	default:
 		return nil
 	}
@@ -73,6 +76,9 @@ func (o Observed) registrations() []registration {
 	}
 	for _, c := range o.Mutating {
 		all = append(all, registration{operatorsv1alpha1.MutatingAdmissionWebhook, c})
+	}
+	for _, s := range o.APIServices {
+		all = append(all, registration{install.APIServiceType, s})
 	}
 	slices.SortFunc(all, func(a, b registration) int {
 		return cmp.Or(
@@ -158,8 +164,19 @@ func clientsOf(o Object) []admissionregistrationv1.WebhookClientConfig {
 		for _, w := range c.Webhooks {
 			all = append(all, w.ClientConfig)
 		}
+	case *apiregistrationv1.APIService:
+		all = append(all, clientOf(c))
 	}
 	return all
+}
+
+// clientOf says how API servers call an APIService: it has no path of its own.
+func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookClientConfig {
+	client := admissionregistrationv1.WebhookClientConfig{CABundle: s.Spec.CABundle}
+	if called := s.Spec.Service; called != nil {
+		client.Service = &admissionregistrationv1.ServiceReference{Namespace: called.Namespace, Name: called.Name, Port: called.Port}
+	}
+	return client
 }
 
 // generationOf is the number of the certificate generation that a registration

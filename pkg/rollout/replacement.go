@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -38,6 +39,10 @@ func replacement(desired, live Object) Object {
 		whole.(*admissionregistrationv1.ValidatingWebhookConfiguration).Webhooks = desired.Webhooks
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		whole.(*admissionregistrationv1.MutatingWebhookConfiguration).Webhooks = desired.Webhooks
+	case *rbacv1.ClusterRoleBinding:
+		whole.(*rbacv1.ClusterRoleBinding).Subjects = desired.Subjects
+	case *apiregistrationv1.APIService:
+		whole.(*apiregistrationv1.APIService).Spec = desired.Spec
 	}
 	return whole
 }

@@ -31,7 +31,7 @@ func (p *planner) report() {
 		if c := reported.Certificate; c != nil && c.NotAfter != nil && (status.CertificatesExpire == nil || c.NotAfter.Before(status.CertificatesExpire)) {
 			status.CertificatesExpire = c.NotAfter
 		}
-		for _, w := range reported.Webhooks {
+		for _, w := range reported.Registrations() {
 			if w.State != managerv1alpha1.WebhookDisabled {
 				declared++
 			}
@@ -69,6 +69,12 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 	}
 	for _, w := range d.webhooks {
 		since := metav1.NewTime(sinceOf(p.Previous, w.Webhook, w.state, p.now))
+		if isAPIService(w.Webhook) {
+			reported.APIServices = append(reported.APIServices, managerv1alpha1.APIServiceStatus{
+				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: w.message, Since: &since,
+			})
+			continue
+		}
 		seen := p.interception(w.Webhook)
 		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
@@ -98,11 +104,10 @@ func sinceOf(previous managerv1alpha1.WebhookRolloutStatus, w install.Webhook, s
 }
 
 func webhookIn(status managerv1alpha1.WebhookRolloutStatus, of install.Identity) *managerv1alpha1.WebhookStatus {
-	for i := range status.Deployments {
-		for j := range status.Deployments[i].Webhooks {
-			w := &status.Deployments[i].Webhooks[j]
+	for _, d := range status.Deployments {
+		for _, w := range d.Registrations() {
 			if w.Type == of.Type && w.GenerateName == of.GenerateName {
-				return w
+				return &w
 			}
 		}
 	}
@@ -112,10 +117,10 @@ func webhookIn(status managerv1alpha1.WebhookRolloutStatus, of install.Identity)
 func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts) {
 	ready := metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllWebhooksServe", Message: "every declared webhook is registered and reachable"}
 	for _, d := range status.Deployments {
-		for _, w := range d.Webhooks {
+		for _, w := range d.Registrations() {
 			if w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled && ready.Status == metav1.ConditionTrue {
 				ready.Status, ready.Reason = metav1.ConditionFalse, w.Reason
-				ready.Message = strings.TrimSpace(fmt.Sprintf("webhook %s is %s: %s", w.GenerateName, w.State, w.Message))
+				ready.Message = strings.TrimSpace(fmt.Sprintf("%s is %s: %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State, w.Message))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -64,6 +65,9 @@ func kindOf(o Object) string {
 	if _, crd := o.(*apiextensionsv1.CustomResourceDefinition); crd {
 		return "CustomResourceDefinition"
 	}
+	if _, api := o.(*apiregistrationv1.APIService); api {
+		return "APIService"
+	}
 	if foreign, ok := o.(*unstructured.Unstructured); ok {
 		return foreign.GetKind()
 	}
@@ -97,8 +101,8 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 // registers tells whether a status speaks of a live registration of that name.
 func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string) bool {
 	for _, d := range status.Deployments {
-		for _, w := range d.Webhooks {
-			if w.Configuration == configuration {
+		for _, w := range d.Registrations() {
+			if w.Configuration == configuration || w.Type == install.APIServiceType && w.GenerateName == configuration && isRegistered(w) {
 				return true
 			}
 		}
@@ -152,6 +156,8 @@ func exclusive(o Object) []string {
 	switch o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
 		return []string{".webhooks"}
+	case *apiregistrationv1.APIService:
+		return []string{".spec"}
 	default:
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -87,10 +86,11 @@ func (p *planner) theirs(live Object) *operatorsv1alpha1.ClusterServiceVersion {
 // changeOf is what the upgrade means for a live registration of an older version, and
 // the Deployment that serves it now.
 func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration) (install.Change, string) {
-	generateName := live.object.GetLabels()[vocabulary.LabelWebhookGenerateName]
-	for _, d := range older.Spec.WebhookDefinitions {
-		if d.Type == live.kind && names.LabelValue(d.GenerateName) == generateName {
-			return install.Changes(older, p.CSV)[install.IdentityOf(d)], d.DeploymentName
+	for _, spec := range older.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, d := range install.DescriptionsOf(older, spec.Name) {
+			if install.IdentityOf(d).Registers(live.kind, live.object) {
+				return install.Changes(older, p.CSV)[install.IdentityOf(d)], d.DeploymentName
+			}
 		}
 	}
 	return install.Gone, ""

@@ -134,7 +134,7 @@ func (s scenario) crash(e *env, n int, how kube.Verdict) {
 // leavesNothing fails when there is anything that no garbage collector would remove.
 func (e *env) leavesNothing() {
 	e.Helper()
-	if left := e.owned(clusterScoped); len(left) > 0 {
+	if left := append(e.owned(clusterScoped), e.owned(outside[:2])...); len(left) > 0 {
 		e.Errorf("left behind:\n%s", namesOf(left))
 	}
 	for _, o := range e.owned(derived) {

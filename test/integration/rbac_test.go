@@ -31,8 +31,11 @@ func TestPermissions(t *testing.T) {
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:serviceaccounts", "system:authenticated"}}
 	m := e.manageThrough(config)
-	e.install(bundle())
-	for _, o := range e.owned(derived) {
+	a := e.playAPI()
+	e.create(a.ownedBy(bundle()))
+	a.start()
+	e.succeeds("operator.v1")
+	for _, o := range append(e.owned(derived), e.owned(outside[:2])...) {
 		m.looksAfter(func() { e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{})) })
 		e.succeeds("operator.v1")
 	}
@@ -46,9 +49,12 @@ func TestPermissions(t *testing.T) {
 		c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[:1]
 	})
 	e.eventually("the webhook that is not declared any more is gone", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
-	next := bundle()
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
+	e.eventually("the APIService that is not declared any more is gone", func() (bool, any) { return a.registered() == nil && len(e.delegations()) == 0, nil })
+	next := a.ownedBy(bundle())
 	next.Name, next.Spec.Replaces = "operator.v2", "operator.v1"
-	e.install(next)
+	e.create(next)
+	e.succeeds(next.Name)
 	e.eventually("the replaced version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	e.collect()
 	e.uninstall("operator.v2")

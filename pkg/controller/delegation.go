@@ -1,0 +1,106 @@
+package controller
+
+import (
+	"context"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// observeDelegations finds the bindings for servers of APIServices among all that the
+// ClusterServiceVersion has.
+func (c *Controller) observeDelegations(s *snapshot, owners []string) {
+	s.observed.AuthDelegators = byName(delegating(c.caches.clusterRoleBindings.ofOwners(owners), true))
+	s.observed.AuthReaders = byName(delegating(c.caches.roleBindings.ofOwners(owners), true))
+}
+
+func delegating[T rollout.Object](objects []T, do bool) []T {
+	return slices.DeleteFunc(objects, func(o T) bool { return install.Delegates(o) != do })
+}
+
+// nameDelegations settles how the bindings for each Deployment's Service are called.
+func (s *snapshot) nameDelegations() map[string]install.Delegation {
+	named := map[string]install.Delegation{}
+	for deployment, service := range s.services {
+		is, alternate := install.UsualDelegation(service), install.AlternateDelegation(s.csv.Namespace, service)
+		if s.foreign[is.Delegator] || s.observed.AuthDelegators[alternate.Delegator] != nil {
+			is.Delegator = alternate.Delegator
+		}
+		if s.foreign[is.Reader] || s.observed.AuthReaders[alternate.Reader] != nil {
+			is.Reader = alternate.Reader
+		}
+		named[deployment] = is
+	}
+	return named
+}
+
+// learnBinding leaves a binding that somebody else made alone. Its name is his, and the
+// Deployment gets one of another name, unless that is somebody's too.
+func (s *snapshot) learnBinding(o rollout.Object) {
+	if s.hasInHand(o) || install.DelegatesTo(o, s.csv.Namespace) && s.owner(o) == "" {
+		s.observed.Adopt(o, "")
+		return
+	}
+	if s.foreign[o.GetName()] {
+		s.observed.Adopt(o, rollout.KeyOf(o)+" is not the manager's: delete it, or give the Deployment another name")
+	}
+	s.foreign[o.GetName()] = true
+}
+
+// eachDelegation calls for each binding for servers of APIServices among those that the API
+// server selects.
+func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(rollout.Object) error) error {
+	delegators, err := c.Kube.RbacV1().ClusterRoleBindings().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	readers, err := c.Kube.RbacV1().RoleBindings(metav1.NamespaceSystem).List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	var all []rollout.Object
+	for _, b := range delegators.Items {
+		all = append(all, &b)
+	}
+	for _, b := range readers.Items {
+		all = append(all, &b)
+	}
+	for _, binding := range all {
+		if !install.Delegates(binding) {
+			continue
+		}
+		if err := do(binding); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undelegate takes the bindings for servers of APIServices away: they are outside of the
+// Namespace, and no garbage collection does.
+func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions) error {
+	return c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+		_, _, err := c.write(ctx, binding.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: binding})
+		return err
+	})
+}
+
+// bequeathDelegations gives them to a version that serves APIServices, too. Those that it
+// does not need it takes away itself.
+func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, owned metav1.ListOptions) error {
+	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 {
+		return nil
+	}
+	return c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+		if reader, ok := binding.(*rbacv1.RoleBinding); ok {
+			return relabel(ctx, c.Kube.RbacV1().RoleBindings(reader.Namespace), heir, reader)
+		}
+		return relabel(ctx, c.Kube.RbacV1().ClusterRoleBindings(), heir, binding.(*rbacv1.ClusterRoleBinding))
+	})
+}

@@ -1,0 +1,104 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+func isAPIService(w install.Webhook) bool { return w.Description.Type == install.APIServiceType }
+
+func (w webhookView) title() string {
+	return managerv1alpha1.Title(w.Description.Type, w.Description.GenerateName)
+}
+
+// availability is the state of a live APIService: to be registered is not enough. One that
+// has never been available is still waited for.
+func (p *planner) availability(view webhookView) webhookView {
+	if reason, message := p.unavailable(view.Webhook); reason != "" && view.state == managerv1alpha1.WebhookRegistered {
+		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
+	}
+	if view.state == managerv1alpha1.WebhookUnreachable && !p.wasRegistered(view.Webhook) {
+		view.state = managerv1alpha1.WebhookWaiting
+	}
+	return view
+}
+
+// unavailable is why API servers do not pass requests on to a registered APIService; empty
+// when they do. They see for themselves whether it answers, all the time.
+func (p *planner) unavailable(w install.Webhook) (reason, message string) {
+	live, ok := p.liveOf(w.Description).(*apiregistrationv1.APIService)
+	if !ok {
+		return "", ""
+	}
+	for _, c := range live.Status.Conditions {
+		if c.Type == apiregistrationv1.Available && c.Status == apiregistrationv1.ConditionTrue {
+			return p.unserved(w)
+		}
+		if c.Type == apiregistrationv1.Available {
+			return cmp.Or(c.Reason, reasonUnavailable), c.Message
+		}
+	}
+	return reasonUnavailable, "the API server has not found out yet whether it answers"
+}
+
+const reasonUnavailable = "NotAvailable"
+
+// unserved is which kind an available APIService is to serve and does not. Nobody tells
+// when that changes.
+func (p *planner) unserved(w install.Webhook) (reason, message string) {
+	for _, owned := range install.OwnedKinds(p.CSV, w.Description.GenerateName) {
+		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
+		if served, asked := p.Observed.Served[kind]; asked && !served {
+			p.lookAgain(p.now.Add(probePause(p.Previous, w, p.now)))
+			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
+		}
+	}
+	return "", ""
+}
+
+// unavailable is which APIService of a Deployment API servers pass no requests on to, and
+// why; empty when they do to all.
+func (v deploymentView) unavailable() string {
+	for _, w := range v.webhooks {
+		if isAPIService(w.Webhook) && w.lacks() {
+			return w.title() + ": " + w.message
+		}
+	}
+	return ""
+}
+
+// undelegateStale removes the bindings for servers of APIServices that are not declared any
+// more: they have no owner with whom they would go.
+func (p *planner) undelegateStale() {
+	wanted := map[string]bool{}
+	for _, d := range p.Desired.Deployments {
+		if d.AuthDelegator != nil {
+			wanted[KeyOf(d.AuthDelegator)], wanted[KeyOf(d.AuthReader)] = true, true
+		}
+	}
+	for _, live := range p.Observed.delegations() {
+		if !wanted[KeyOf(live)] {
+			p.take(Step{Verb: Delete, Object: live, Live: live})
+		}
+	}
+}
+
+// delegations are the live bindings for servers of APIServices, in the order of their names.
+func (o Observed) delegations() []Object {
+	var all []Object
+	for _, name := range slices.Sorted(maps.Keys(o.AuthDelegators)) {
+		all = append(all, o.AuthDelegators[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.AuthReaders)) {
+		all = append(all, o.AuthReaders[name])
+	}
+	return all
+}

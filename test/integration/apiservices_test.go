@@ -1,0 +1,264 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// outside are the kinds of what the manager makes for owned APIServices where no garbage
+// collector removes it.
+var outside = []schema.GroupVersionResource{
+	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
+}
+
+// delegations are the bindings for the servers of APIServices in the test's Namespace.
+func (e *env) delegations() []string {
+	e.Helper()
+	var found []string
+	for _, o := range e.owned(outside[1:]) {
+		if o.GetNamespace() != e.namespace {
+			found = append(found, strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// An owned APIService is registered when its server serves, beside a webhook of the same
+// Deployment, and requests to its group arrive there. When the ClusterServiceVersion goes,
+// nothing stays.
+func TestOwnedAPIService(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	a := e.playAPI()
+	m := e.manage(throughAPIServer)
+	c := a.csv("operator.v1")
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
+	e.create(c)
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	if !strings.HasPrefix(message, "apiServices not installed") {
+		t.Errorf("message %q does not begin with OLM's words", message)
+	}
+	if a.registered() != nil {
+		t.Error("the APIService is registered before anybody serves it")
+	}
+	a.start()
+	e.succeeds("operator.v1")
+	a.isAvailable()
+	if err := a.call(e.ctx); err != nil {
+		t.Errorf("its API cannot be called: %v", err)
+	}
+	if d := e.rollout("operator.v1").Deployments[0]; len(d.APIServices) != 1 || d.APIServices[0].Name != a.name() || d.APIServices[0].State != "Registered" {
+		t.Errorf("the WebhookRollout says of APIServices: %+v", d.APIServices)
+	}
+	if ready := e.rollout("operator.v1").Ready; ready != "2/2" {
+		t.Errorf("ready is %s, and there are a webhook and an APIService", ready)
+	}
+	e.requires(operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: a.name(), Status: "DeploymentFound"})
+	m.emits("Normal APIServiceRegistered")
+
+	e.uninstall("operator.v1")
+	if left := e.delegations(); a.registered() != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, APIService %v", left, a.registered())
+	}
+}
+
+// A rotation costs no call through the APIService, though it is the only registration: the
+// next certificate waits until it is trusted.
+func TestRotationOfAnAPIService(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	a := e.playAPI()
+	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = time.Second })
+	e.create(a.csv("operator.v1"))
+	a.start()
+	e.succeeds("operator.v1")
+	before := e.servingCA()
+
+	ended := a.callAllTheTime()
+	e.order("once")
+	e.eventually("the certificate is rotated", func() (bool, any) {
+		c := e.rotation()
+		return c.Generation == 2 && c.Phase == "Stable" && string(a.registered().Spec.CABundle) == string(e.servingCA()), c
+	})
+	calls, failures := ended()
+	if len(failures) > 0 || calls < 10 {
+		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
+	}
+	if string(before) == string(e.servingCA()) {
+		t.Error("the CA is that of before")
+	}
+}
+
+// The version that replaces another takes the APIService over, in service all the while.
+func TestUpgradeOfAnAPIService(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	a := e.playAPI()
+	e.manage(throughAPIServer)
+	e.create(a.csv("operator.v1"))
+	a.start()
+	e.succeeds("operator.v1")
+	before, bindings := a.registered(), e.delegations()
+
+	ended := a.callAllTheTime()
+	next := a.csv("operator.v2")
+	next.Spec.Replaces = "operator.v1"
+	e.create(next)
+	e.succeeds("operator.v2")
+	e.eventually("the replaced version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	calls, failures := ended()
+	if len(failures) > 0 || calls == 0 {
+		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
+	}
+	after := a.registered()
+	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
+		t.Errorf("the APIService is not the one of before, in other hands: %+v", after)
+	}
+	if again := e.delegations(); !slices.Equal(again, bindings) {
+		t.Errorf("the bindings are %v, and were %v", again, bindings)
+	}
+	e.uninstall("operator.v2")
+	if left := e.delegations(); a.registered() != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, APIService %v", left, a.registered())
+	}
+}
+
+// What somebody deletes or edits of an APIService, and of what its server needs, is put right.
+func TestRepairOfAnAPIService(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	a := e.playAPI()
+	e.manage(throughAPIServer)
+	e.create(a.csv("operator.v1"))
+	a.start()
+	e.succeeds("operator.v1")
+	for _, o := range e.owned(outside) {
+		client := e.client(o)
+		e.must(client.Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+		e.eventually(o.GetKind()+" "+o.GetName()+" is there again", func() (bool, any) {
+			again, err := client.Get(e.ctx, o.GetName(), metav1.GetOptions{})
+			return err == nil && again.GetUID() != o.GetUID() && equalBut(&o, again), err
+		})
+	}
+	a.isAvailable()
+	for field, patch := range map[string]string{
+		"a lower priority":              `{"spec": {"groupPriorityMinimum": 1}}`,
+		"no verification":               `{"spec": {"caBundle": null, "insecureSkipTLSVerify": true}}`,
+		"another Service":               `{"spec": {"service": {"name": "another", "port": 80}}}`,
+		"an earlier certificate's name": `{"metadata": {"annotations": {"olm-webhook-manager.io/certificate-generation": "7"}}}`,
+	} {
+		want := a.registered()
+		_, err := a.apis.ApiregistrationV1().APIServices().Patch(e.ctx, a.name(), types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: field})
+		e.must(err)
+		e.eventually("repaired: "+field, func() (bool, any) {
+			is := a.registered()
+			return is.ResourceVersion != want.ResourceVersion && is.Annotations["olm-webhook-manager.io/certificate-generation"] == "1" && sameSpec(is, want), is.Spec
+		})
+	}
+	a.isAvailable()
+}
+
+// An APIService that is somebody else's is left as it is.
+func TestAPIServiceOfSomebodyElse(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	a := e.playAPI()
+	theirs, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name()},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: a.group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
+			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
+		},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	m := e.manage()
+	e.create(a.csv("operator.v1"))
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
+	if !strings.HasPrefix(message, "unable to adopt APIService") {
+		t.Errorf("message %q does not begin with OLM's words", message)
+	}
+	m.looksAgain("operator.v1")
+	if a.registered().Generation != theirs.Generation || e.deployment("server") != nil {
+		t.Error("the APIService was written to, or the operator installed without it")
+	}
+	e.must(a.apis.ApiregistrationV1().APIServices().Delete(e.ctx, a.name(), metav1.DeleteOptions{}))
+	e.eventually("it is the ClusterServiceVersion's", func() (bool, any) {
+		is := a.registered()
+		return is != nil && is.Labels["olm.owner"] == "operator.v1", is
+	})
+}
+
+// Two Namespaces with a Deployment of one name have bindings of two names, though OLM's name
+// says nothing of the Namespace. Webhook servers have none.
+func TestDelegationsOfTwoNamespaces(t *testing.T) {
+	e := newParallelEnv(t)
+	other := *e
+	other.namespace = e.newNamespace("", nil)
+	deployment := e.namespace
+	for _, in := range []*env{e, &other} {
+		in.group("og", namespaces(in.namespace))
+		in.runDeployments()
+	}
+	e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, other.namespace) })
+	for _, in := range []*env{e, &other} {
+		c := csv("operator.v1", deployment)
+		c.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{
+			{Group: in.namespace + ".example.com", Version: "v1", Kind: "Pond", Name: "ponds", DeploymentName: deployment, ContainerPort: 6443},
+		}
+		in.create(c)
+		in.eventually("there are bindings", func() (bool, any) { found := in.delegations(); return len(found) == 2, found })
+		for _, o := range in.owned(outside[1:]) {
+			var binding rbacv1.RoleBinding
+			in.must(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding))
+			if len(binding.Subjects) != 1 || binding.Subjects[0].Namespace != in.namespace {
+				t.Errorf("%s %s gives to %v", o.GetKind(), o.GetName(), binding.Subjects)
+			}
+		}
+	}
+	if usual := []string{"kube-system/" + deployment + "-service-auth-reader", deployment + "-service-system:auth-delegator"}; !slices.Equal(e.delegations(), usual) {
+		t.Errorf("the first one's bindings are %v, want %v", e.delegations(), usual)
+	}
+	e.uninstall("operator.v1")
+	if left, others := e.delegations(), other.delegations(); len(left) != 0 || len(others) != 2 {
+		t.Errorf("bindings left: %v, of the other Namespace: %v", left, others)
+	}
+	other.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
+	other.eventually("a server of webhooks alone has no bindings", func() (bool, any) {
+		found := other.delegations()
+		return len(found) == 0, found
+	})
+	other.succeeds("operator.v1")
+}
+
+// equalBut compares what two objects ask for.
+func equalBut(one, other *unstructured.Unstructured) bool {
+	a, b := one.DeepCopy(), other.DeepCopy()
+	for _, o := range []*unstructured.Unstructured{a, b} {
+		delete(o.Object, "status")
+		unstructured.RemoveNestedField(o.Object, "metadata")
+	}
+	return equality.Semantic.DeepEqual(a.Object, b.Object)
+}
