@@ -80,28 +80,35 @@ func (c caches) find(o rollout.Object) rollout.Object {
 		return found(c.rollouts, o)
 	case *corev1.Namespace:
 		return found(c.namespaces, o)
+	case *corev1.Pod:
+		return found(c.pods, o)
+	case *apiextensionsv1.CustomResourceDefinition:
+		return found(c.crds, o)
+	default:
+		return c.findDerived(o)
+	}
+}
+
+func (c caches) findDerived(o rollout.Object) rollout.Object {
+	switch o.(type) {
 	case *appsv1.Deployment:
 		return found(c.deployments, o)
 	case *corev1.Service:
 		return found(c.services, o)
 	case *corev1.Secret:
 		return found(c.secrets, o)
-	case *corev1.Pod:
-		return found(c.pods, o)
 	case *rbacv1.Role:
 		return found(c.roles, o)
 	case *rbacv1.RoleBinding:
 		return found(c.roleBindings, o)
 	case *rbacv1.ClusterRoleBinding:
 		return found(c.clusterRoleBindings, o)
-	case *apiregistrationv1.APIService:
-		return found(c.apiServices, o)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return found(c.validating, o)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		return found(c.mutating, o)
-	case *apiextensionsv1.CustomResourceDefinition:
-		return found(c.crds, o)
+	case *apiregistrationv1.APIService:
+		return found(c.apiServices, o)
 	default:
 		return nil
 	}
