@@ -14,8 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // carryOut stores what a step writes, as the API server would.
@@ -46,6 +48,9 @@ func (c *cluster) carryOut(step Step) {
 	setDefaults(stored)
 	if d, ok := live.(*appsv1.Deployment); ok {
 		stored.(*appsv1.Deployment).Status = d.Status
+	}
+	if s, ok := live.(*apiregistrationv1.APIService); ok {
+		stored.(*apiregistrationv1.APIService).Status = s.Status
 	}
 	c.store(stored)
 }
@@ -87,7 +92,12 @@ func (c *cluster) find(o Object) Object {
 	case *rbacv1.Role:
 		return lookUp(c.Observed.Roles, o.GetName())
 	case *rbacv1.RoleBinding:
+		if install.Delegates(o) {
+			return lookUp(c.Observed.AuthReaders, o.GetName())
+		}
 		return lookUp(c.Observed.RoleBindings, o.GetName())
+	case *rbacv1.ClusterRoleBinding:
+		return lookUp(c.Observed.AuthDelegators, o.GetName())
 	}
 	for _, r := range c.Observed.registrations() {
 		if KeyOf(r.object) == KeyOf(o) {
@@ -113,7 +123,11 @@ func (c *cluster) remove(o Object) {
 		delete(c.Observed.Roles, o.GetName())
 	case *rbacv1.RoleBinding:
 		delete(c.Observed.RoleBindings, o.GetName())
+		delete(c.Observed.AuthReaders, o.GetName())
+	case *rbacv1.ClusterRoleBinding:
+		delete(c.Observed.AuthDelegators, o.GetName())
 	}
+	c.Observed.APIServices = slices.DeleteFunc(c.Observed.APIServices, func(s *apiregistrationv1.APIService) bool { return KeyOf(s) == KeyOf(o) })
 	c.Observed.Validating = slices.DeleteFunc(c.Observed.Validating, func(v *admissionregistrationv1.ValidatingWebhookConfiguration) bool { return KeyOf(v) == KeyOf(o) })
 	c.Observed.Mutating = slices.DeleteFunc(c.Observed.Mutating, func(m *admissionregistrationv1.MutatingWebhookConfiguration) bool { return KeyOf(m) == KeyOf(o) })
 }

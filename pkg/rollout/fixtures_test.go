@@ -64,6 +64,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		Deployments: map[string]*appsv1.Deployment{}, Services: map[string]*corev1.Service{},
 		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},
 		Roles: map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
+		AuthDelegators: map[string]*rbacv1.ClusterRoleBinding{}, AuthReaders: map[string]*rbacv1.RoleBinding{},
 		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Contests: map[string]Contest{},
 	}
 	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -128,9 +129,11 @@ func (c *cluster) next() Plan {
 	in := install.Input{
 		CSV: c.CSV, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
 		Configurations: c.Observed.Configurations(c.CSV), Trust: map[string]install.Trust{},
+		Delegations: map[string]install.Delegation{},
 	}
 	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		in.Services[spec.Name] = names.Service(spec.Name)
+		in.Delegations[spec.Name] = install.UsualDelegation(names.Service(spec.Name))
 		if len(install.DescriptionsOf(c.CSV, spec.Name)) > 0 {
 			in.Trust[spec.Name] = c.trust
 		}

@@ -138,8 +138,14 @@ func (o Observed) Trusting(namespace, service string) []Trusting {
 	return all
 }
 
+// trusting counts changes by the generation. An APIService has none, and a resourceVersion that
+// changes with its availability.
 func trusting(o Object, caBundle []byte) Trusting {
-	return Trusting{Name: KeyOf(o), Version: fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration()), CABundle: caBundle}
+	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
+	if service, ok := o.(*apiregistrationv1.APIService); ok {
+		version += "/" + names.Hash(service.Spec.String())
+	}
+	return Trusting{Name: KeyOf(o), Version: version, CABundle: caBundle}
 }
 
 // serviceOf is what a live registration calls; nil when somebody made it call

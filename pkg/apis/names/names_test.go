@@ -58,6 +58,8 @@ func TestTwoSourcesNeverShareAName(t *testing.T) {
 		"LabelValue":           LabelValue,
 		"WebhookConfiguration": func(s string) string { return WebhookConfiguration(s, "ns", "csv") },
 		"Permissions":          func(s string) string { return Permissions("ns", s, "account") },
+		"AuthReaderIn":         func(s string) string { return AuthReaderIn("ns", s) },
+		"AuthDelegatorIn":      func(s string) string { return AuthDelegatorIn("ns", s) },
 	} {
 		seen := map[string]string{}
 		for _, s := range sources {
@@ -77,5 +79,21 @@ func TestWebhookConfigurationTellsIdentitiesApart(t *testing.T) {
 	}
 	if !strings.HasPrefix(a, "v.example.com-") {
 		t.Errorf("%q does not begin with its generateName", a)
+	}
+}
+
+// Bindings of two namespaces, and those of the usual name, never share one.
+func TestBindingsTellNamespacesApart(t *testing.T) {
+	for name, derive := range map[string][3]string{
+		"AuthReader":    {AuthReader("a-service"), AuthReaderIn("one", "a-service"), AuthReaderIn("two", "a-service")},
+		"AuthDelegator": {AuthDelegator("a-service"), AuthDelegatorIn("one", "a-service"), AuthDelegatorIn("two", "a-service")},
+	} {
+		if derive[0] == derive[1] || derive[1] == derive[2] {
+			t.Errorf("%s: %v", name, derive)
+		}
+	}
+	long := strings.Repeat("n", 63)
+	if name := AuthDelegatorIn(long, Service(strings.Repeat("d", 253))); len(name) > 253 || !strings.HasSuffix(name, "-system:auth-delegator") {
+		t.Errorf("%q does not fit, or does not say what it is", name)
 	}
 }
