@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -104,6 +106,21 @@ func (c *Controller) apiServiceChanged(before, after rollout.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	c.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
 	c.ownersChanged(before, after)
+}
+
+// unregisterAPIs takes APIServices out of service. Few ClusterServiceVersions have any, and to
+// look costs less than to delete none.
+func (c *Controller) unregisterAPIs(ctx context.Context, owned metav1.ListOptions) error {
+	services, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, owned)
+	if err != nil {
+		return err
+	}
+	for i := range services.Items {
+		if err := deleteExactly(ctx, c.Aggregator.ApiregistrationV1().APIServices(), &services.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withoutForeignManagedFields keeps who wrote what of the derived objects, which are

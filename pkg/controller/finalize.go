@@ -81,7 +81,7 @@ func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha
 	if err := admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
 		return err
 	}
-	if err := c.Aggregator.ApiregistrationV1().APIServices().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+	if err := c.unregisterAPIs(ctx, owned); err != nil {
 		return err
 	}
 	return c.undelegate(ctx, owned)
