@@ -52,9 +52,10 @@ func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *a
 	if !trust.Delegated {
 		annotations = merged(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 	}
+	labels := merged(OwnerLabels(in.CSV), map[string]string{vocabulary.LabelWebhookHash: hashOf(d)})
 	return &apiregistrationv1.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: OwnerLabels(in.CSV), Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels, Annotations: annotations},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
 			Group:                owned.Group,

@@ -34,7 +34,7 @@ func (p *planner) availability(view webhookView) webhookView {
 // unavailable is why API servers do not pass requests on to a registered APIService; empty
 // when they do. They see for themselves whether it answers, all the time.
 func (p *planner) unavailable(w install.Webhook) (reason, message string) {
-	live, ok := p.liveOf(w.Description).(*apiregistrationv1.APIService)
+	live, ok := p.heldRegistration(w.Description).(*apiregistrationv1.APIService)
 	if !ok {
 		return "", ""
 	}
@@ -73,6 +73,14 @@ func (v deploymentView) unavailable() string {
 		}
 	}
 	return ""
+}
+
+// wantDelegation lets the server of APIServices ask who calls it.
+func (p *planner) wantDelegation(d install.Deployment) {
+	if d.AuthDelegator != nil {
+		p.want(d.AuthDelegator, lookUp(p.Observed.AuthDelegators, d.AuthDelegator.Name))
+		p.want(d.AuthReader, lookUp(p.Observed.AuthReaders, d.AuthReader.Name))
+	}
 }
 
 // undelegateStale removes the bindings for servers of APIServices that are not declared any

@@ -234,6 +234,19 @@ func TestAPIServiceIsHeld(t *testing.T) {
 	if diff := cmp.Diff([]string{pondAPI + " Registered Held: stays as it was registered: ServiceAccount x: does not exist"}, apisOf(plan)); diff != "" || len(plan.Steps) > 0 {
 		t.Errorf("steps %v, APIServices (-want +got):\n%s", stepsOf(plan), diff)
 	}
+	c.trust.CABundle = []byte("renewed")
+	c.Observed.APIServices[0].Spec.VersionPriority = 1
+	clear(c.Observed.AuthReaders)
+	c.pass()
+	if s := c.Observed.APIServices[0].Spec; string(s.CABundle) != "renewed" || s.VersionPriority != 15 || len(c.Observed.AuthReaders) != 1 {
+		t.Errorf("it is not looked after: %+v", s)
+	}
+	c.CSV.Spec.APIServiceDefinitions.Owned[0].ContainerPort = 6443
+	c.trust.CABundle = []byte("and again")
+	c.pass()
+	if s := c.Observed.APIServices[0].Spec; string(s.CABundle) != "and again" || *s.Service.Port != 443 {
+		t.Errorf("it is changed while nobody may install what serves it, or not trusted: %+v", s)
+	}
 }
 
 // One whose certificate is the administrator's is registered for its caBundle to be injected,

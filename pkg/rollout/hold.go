@@ -82,7 +82,7 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return p.heldConversion(blocked, why)
 	}
-	live := p.liveOf(d)
+	live := p.heldRegistration(d)
 	if p.Config.Disabled(d) {
 		return p.disable(install.Webhook{Description: d}, live)
 	}
@@ -96,9 +96,7 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	return view
 }
 
-// liveOf is the live registration of what a ClusterServiceVersion describes; nil when there
-// is none.
-func (p *planner) liveOf(d operatorsv1alpha1.WebhookDescription) Object {
+func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) Object {
 	name, exists := p.Observed.Configurations(p.CSV)[install.IdentityOf(d)]
 	if d.Type == install.APIServiceType {
 		name, exists = d.GenerateName, true

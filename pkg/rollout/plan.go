@@ -137,10 +137,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 		p.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
-		if d.AuthDelegator != nil {
-			p.want(d.AuthDelegator, lookUp(p.Observed.AuthDelegators, d.AuthDelegator.Name))
-			p.want(d.AuthReader, lookUp(p.Observed.AuthReaders, d.AuthReader.Name))
-		}
+		p.wantDelegation(d)
 		p.writeSecret(name)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}

@@ -7,6 +7,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -21,7 +22,7 @@ func (in Input) InService() bool {
 		}
 	}
 	for _, d := range in.Previous.Deployments {
-		for _, w := range d.Webhooks {
+		for _, w := range d.Registrations() {
 			if isRegistered(w) || w.Configuration != "" {
 				return true
 			}
@@ -63,6 +64,7 @@ func (p *planner) keepUpBackend(d install.Deployment) {
 	p.wantUnlessChanged(declared, d.Service, lookUp(p.Observed.Services, d.Service.Name))
 	p.wantUnlessChanged(declared, d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 	p.wantUnlessChanged(declared, d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+	p.wantDelegation(d)
 	p.writeSecret(d.Object.Name)
 	if live := p.Observed.Deployments[d.Object.Name]; live == nil {
 		p.want(d.Object, nil)
@@ -142,6 +144,7 @@ func (p *planner) trust(desired, live Object) {
 	}
 	trusting := live.DeepCopyObject().(Object)
 	copyAnnotations(trusting, desired, vocabulary.AnnotationGeneration)
+	field := "webhooks.clientConfig.caBundle"
 	switch c := trusting.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for i := range c.Webhooks {
@@ -151,8 +154,10 @@ func (p *planner) trust(desired, live Object) {
 		for i := range c.Webhooks {
 			c.Webhooks[i].ClientConfig.CABundle = bundleOf(desired)
 		}
+	case *apiregistrationv1.APIService:
+		c.Spec.CABundle, field = bundleOf(desired), "spec.caBundle"
 	}
-	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: Drift{Fields: []string{"webhooks.clientConfig.caBundle"}}})
+	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: Drift{Fields: []string{field}}})
 }
 
 // restart replaces the pods of a Deployment where they have to be for a certificate that

@@ -21,7 +21,7 @@ const (
 	LabelDeploymentHash = "olm.deployment-spec-hash"
 	// LabelWebhookGenerateName is the generateName of the webhook's description.
 	LabelWebhookGenerateName = "olm.webhook-description-generate-name"
-	// LabelWebhookHash changes whenever the CSV wants a different webhook.
+	// LabelWebhookHash changes whenever the CSV wants a different webhook, or owned APIService.
 	LabelWebhookHash = "olm.webhook-description-hash"
 )
 
