@@ -64,14 +64,14 @@ func apisOf(plan Plan) []string {
 // servers pass requests on. From then on its unavailability is said, and changes nothing.
 func TestAPIServiceIsRegistered(t *testing.T) {
 	c := owning(t, "manager")
-	last := func(plan Plan) string { return fmt.Sprint(c.CSV.Status.Phase, ": ", c.CSV.Status.Message) }
+	last := func() string { return fmt.Sprint(c.CSV.Status.Phase, ": ", c.CSV.Status.Message) }
 	expect := func(title, phase string, apis ...string) {
 		t.Helper()
 		plan := c.pass()
 		if diff := cmp.Diff(apis, apisOf(plan)); diff != "" {
 			t.Errorf("%s: APIServices (-want +got):\n%s", title, diff)
 		}
-		if got := last(plan); got != phase {
+		if got := last(); got != phase {
 			t.Errorf("%s: %s, want %s", title, got, phase)
 		}
 	}
