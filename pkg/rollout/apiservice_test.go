@@ -14,6 +14,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -64,7 +65,7 @@ func apisOf(plan Plan) []string {
 // servers pass requests on. From then on its unavailability is said, and changes nothing.
 func TestAPIServiceIsRegistered(t *testing.T) {
 	c := owning(t, "manager")
-	last := func() string { return fmt.Sprint(c.CSV.Status.Phase, ": ", c.CSV.Status.Message) }
+	last := func() string { return fmt.Sprint(c.CSV.Status.Phase, ": ", csvstatus.Explained(c.CSV.Status)) }
 	expect := func(title, phase string, apis ...string) {
 		t.Helper()
 		plan := c.pass()

@@ -309,7 +309,7 @@ func (v deploymentView) waits(p *planner) string {
 			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message)
 		}
 		if w.moving != "" {
-			return fmt.Sprintf("webhook %s to be switched: %s", w.Description.GenerateName, w.moving)
+			return fmt.Sprintf("%s to be switched: %s", w.title(), w.moving)
 		}
 	}
 	return v.settling(p)

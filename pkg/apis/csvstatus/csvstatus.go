@@ -26,6 +26,7 @@ var complete = regexp.MustCompile("^(?:" + strings.Join([]string{
 	"requirements not yet checked",
 	"one or more requirements couldn't be found",
 	"install timeout",
+	"apiServices not installed",
 	"CSV contains repeated WebhookDescription name",
 	"webhook rules cannot include all groups",
 	"webhook rules cannot include the OLM group",
