@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 func rotateCommand(flags clusterFlags) *cobra.Command {
@@ -63,8 +64,8 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 	if err != nil {
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}
-	if len(csv.Spec.WebhookDefinitions) == 0 {
-		fmt.Fprintf(out, "ClusterServiceVersion %s declares no webhooks: it has no serving certificates\n", of)
+	if !install.Declares(csv) {
+		fmt.Fprintf(out, "ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
 		return nil
 	}
 	fmt.Fprintf(out, "ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
@@ -78,6 +79,9 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 func losses(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	var text strings.Builder
 	fmt.Fprintln(&text, "until every pod serves its new certificate, API servers refuse to talk to those that do not:")
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		fmt.Fprintf(&text, "  %s: reading and writing of %s fails\n", install.APIServiceName(d.Group, d.Version), d.Kind)
+	}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		switch {
 		case d.Type == operatorsv1alpha1.ConversionWebhook:

@@ -53,7 +53,7 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 			if d.Certificate != nil && d.Certificate.NotAfter != nil {
 				tell(descExpiry, float64(d.Certificate.NotAfter.Unix()), r.Namespace, r.Name, d.Name, string(d.Certificate.Provider))
 			}
-			for _, w := range d.Webhooks {
+			for _, w := range d.Registrations() {
 				for _, state := range webhookStates {
 					tell(descWebhook, oneIf(w.State == state), r.Namespace, r.Name, string(w.Type), w.GenerateName, string(state))
 				}

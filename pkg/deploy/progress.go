@@ -58,12 +58,12 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 	if c := d.Certificate; c != nil && c.NotAfter != nil {
 		lines = append(lines, joined(fmt.Sprintf("certificate of %s, until %s: %s", d.Name, c.NotAfter.UTC().Format(time.DateOnly), c.Phase), c.Message))
 	}
-	for _, w := range d.Webhooks {
+	for _, w := range d.Registrations() {
 		message := w.Message
 		if w.State == managerv1alpha1.WebhookRegistered || message == d.Message {
 			message = ""
 		}
-		lines = append(lines, joined(fmt.Sprintf("webhook %s is %s", w.GenerateName, w.State), message))
+		lines = append(lines, joined(fmt.Sprintf("%s is %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State), message))
 	}
 	return lines
 }
@@ -78,7 +78,7 @@ func joined(what, why string) string {
 // allLive tells whether the WebhookRollout, too, says that every webhook is, of this
 // generation of the ClusterServiceVersion.
 func allLive(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout) bool {
-	if len(csv.Spec.WebhookDefinitions) == 0 {
+	if len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) == 0 {
 		return true
 	}
 	return r != nil && r.Status.ObservedGeneration == csv.Generation && meta.IsStatusConditionTrue(r.Status.Conditions, managerv1alpha1.ConditionReady)

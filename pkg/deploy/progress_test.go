@@ -58,3 +58,18 @@ func TestProgressOf(t *testing.T) {
 		})
 	}
 }
+
+// An operator that owns an APIService and has no webhook is not done before that is available.
+func TestProgressOfAnAPIService(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
+	csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "shop.io", Version: "v1"}}
+	csv.Status.Phase = operatorsv1alpha1.CSVPhaseSucceeded
+	rollout := &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{
+		Name: "manager", State: managerv1alpha1.DeploymentAvailable,
+		APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Message: "it does not answer"}},
+	}}}}
+	p := ProgressOf(csv, rollout, time.Now(), DefaultPatience)
+	if line := "APIService v1.shop.io is Unreachable: it does not answer"; p.Done || !strings.Contains(strings.Join(p.Lines, "\n"), line) {
+		t.Errorf("done %t, lines %q, want %q", p.Done, p.Lines, line)
+	}
+}

@@ -102,7 +102,7 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string) bool {
 	for _, d := range status.Deployments {
 		for _, w := range d.Registrations() {
-			if w.Configuration == configuration || w.Type == install.APIServiceType && w.GenerateName == configuration && isRegistered(w) {
+			if w.Configuration == configuration {
 				return true
 			}
 		}

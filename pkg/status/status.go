@@ -78,7 +78,7 @@ func Of(rollouts []managerv1alpha1.WebhookRollout, f doctor.Facts, namespace str
 func webhooks(r managerv1alpha1.WebhookRollout) []Webhook {
 	var all []Webhook
 	for _, d := range r.Status.Deployments {
-		for _, w := range d.Webhooks {
+		for _, w := range d.Registrations() {
 			one := Webhook{
 				Namespace: r.Namespace, CSV: r.Name, Deployment: d.Name,
 				Name: w.GenerateName, Type: kindOf(w), State: string(w.State), Since: w.Since,

@@ -29,6 +29,7 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 				{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, Message: "serves", Since: ago(time.Hour)},
 				{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.shop.io", CRDs: []string{"a.shop.io", "b.shop.io"}, State: managerv1alpha1.WebhookUnreachable, Reason: "NoReadyEndpoints", Message: "no pod is ready", Since: ago(time.Minute)},
 			},
+			APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Reason: "FailedDiscoveryCheck", Message: "it does not answer", Since: ago(time.Minute)}},
 		}, {
 			Name:        "worker",
 			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Bootstrap", Message: "the Secret is somebody else's"},
@@ -74,6 +75,7 @@ func TestPrint(t *testing.T) {
 		"all": {"", false, `
 NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE    PROBLEM
 bank        bank.v1   v.bank.io   Validating   Registered    <none>   ended 60m ago  argocd changes it
+shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d            it does not answer
 shop        shop.v1   v.shop.io   Validating   Registered    60m      60d            <none>
 shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d            no pod is ready
 shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>         a quota
@@ -86,6 +88,7 @@ ValidatingWebhookConfiguration   outside   policy      https://policy.example.co
 `},
 		"one namespace, wide": {"shop", true, `
 NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE   PROVIDER   PHASE       REGISTRATION          REASON             PROBLEM
+shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d           manager    Stable      v1.shop.io            FailedDiscoveryCheck   it does not answer
 shop        shop.v1   v.shop.io   Validating   Registered    60m      60d           manager    Stable      v.shop.io-x           <none>             <none>
 shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d           manager    Stable      a.shop.io,b.shop.io   NoReadyEndpoints   no pod is ready
 shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>        manager    Bootstrap   <none>                Refused            a quota

@@ -13,7 +13,11 @@ const APIServiceType operatorsv1alpha1.WebhookAdmissionType = "APIService"
 func (d DeploymentStatus) Registrations() []WebhookStatus {
 	all := make([]WebhookStatus, 0, len(d.APIServices)+len(d.Webhooks))
 	for _, s := range d.APIServices {
-		all = append(all, WebhookStatus{Type: APIServiceType, GenerateName: s.Name, State: s.State, Reason: s.Reason, Message: s.Message, Since: s.Since})
+		one := WebhookStatus{Type: APIServiceType, GenerateName: s.Name, State: s.State, Reason: s.Reason, Message: s.Message, Since: s.Since}
+		if s.State == WebhookRegistered || s.State == WebhookUnreachable {
+			one.Configuration = s.Name
+		}
+		all = append(all, one)
 	}
 	return append(all, d.Webhooks...)
 }
