@@ -132,6 +132,10 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.synced()...) {
 		return errors.New("told to stop before the caches were filled")
 	}
+	if c.hasOperatorConditions() { // every ClusterServiceVersion has one
+		conditions, _ := c.foreign.of(operatorConditions)
+		cache.WaitForCacheSync(ctx.Done(), conditions.synced)
+	}
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	}
 	s, err := c.observe(csv, relatives)
 	if err == nil {
-		err = c.askUpgradeable(ctx, &s.upgrade)
+		err = c.askUpgradeable(&s.upgrade)
 	}
 	if err != nil {
 		return time.Time{}, err
@@ -60,8 +60,8 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	if s.upgrade.NotUpgradeable != "" {
-		plan.NextLook = c.now().Add(upgradeablePause)
+	if err := c.mirrorConditions(ctx, csv); err != nil {
+		return time.Time{}, err
 	}
 	return plan.NextLook, c.report(ctx, k, s, plan)
 }

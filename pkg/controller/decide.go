@@ -33,6 +33,8 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		CSV: s.csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services, Delegations: s.nameDelegations(),
 		Configurations: s.observed.Configurations(s.csv),
 		Trust:          map[string]install.Trust{},
+
+		OperatorConditions: c.hasOperatorConditions(),
 	}
 	var again time.Time
 	s.duePending = false
@@ -52,6 +54,10 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		again = sooner(again, certificate.again)
 	}
 	in.Desired = install.Render(rendering)
+	var err error
+	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
+		return rollout.Plan{}, err
+	}
 	plan := rollout.Next(in, now)
 	plan.NextLook = sooner(plan.NextLook, again)
 	return plan, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -157,15 +156,7 @@ func (c *Controller) lookUpForeign(resource schema.GroupVersionResource, namespa
 // hasCertManager tells whether cert-manager's definitions are there and served.
 func (c *Controller) hasCertManager() bool {
 	crd := c.caches.crds.get("", issuers.CertificatesCRD)
-	if crd == nil {
-		return false
-	}
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established {
-			return condition.Status == apiextensionsv1.ConditionTrue
-		}
-	}
-	return false
+	return crd != nil && established(crd)
 }
 
 func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment string) (issuance, error) {
@@ -234,13 +225,15 @@ func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// resourceOf is the resource of an object that an issuer is told about.
+// resourceOf is the resource of an object that only some clusters have the kind of.
 func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
 	switch o.GetKind() {
 	case "Certificate":
 		return issuers.Certificates
 	case "Issuer":
 		return issuers.Issuers
+	case operatorConditionKind:
+		return operatorConditions
 	default:
 		return configMaps
 	}

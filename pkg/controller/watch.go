@@ -100,7 +100,7 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 // of its group, and to those that convert it.
 func (c *Controller) crdChanged(before, after rollout.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
-	if crd.Name == issuers.CertificatesCRD {
+	if crd.Name == issuers.CertificatesCRD || crd.Name == operatorConditionsCRD {
 		c.lookAtAllCSVs()
 	}
 	for _, csv := range c.caches.csvs.by(byCRD, crd.Name) {
@@ -120,9 +120,14 @@ func (c *Controller) crdChanged(before, after rollout.Object) {
 // foreignChanged is about what issuers look after: their owner waits for it, or, where
 // it is the administrator's, anybody may.
 func (c *Controller) foreignChanged(before, after rollout.Object) {
-	if len(ownersOf(present(before, after)[0])) > 0 {
+	changed := present(before, after)[0].(*unstructured.Unstructured)
+	if changed.GetKind() == operatorConditionKind {
+		c.conditionChanged(changed)
+		return
+	}
+	if len(ownersOf(changed)) > 0 {
 		c.ownersChanged(before, after)
-	} else if present(before, after)[0].(*unstructured.Unstructured).GetKind() != "ConfigMap" {
+	} else if changed.GetKind() != "ConfigMap" {
 		c.lookAtAllCSVs()
 	}
 }

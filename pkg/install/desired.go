@@ -44,6 +44,9 @@ type Input struct {
 	// entry has no certificate yet: its webhooks are rendered without a caBundle.
 	Trust map[string]Trust
 
+	// OperatorConditions tells whether the cluster has the kind.
+	OperatorConditions bool
+
 	// lifelines are the same for all its webhooks.
 	lifelines []Lifeline
 }
@@ -84,6 +87,8 @@ func IdentityOf(d operatorsv1alpha1.WebhookDescription) Identity {
 type Desired struct {
 	// Deployments are in the order of the ClusterServiceVersion.
 	Deployments []Deployment
+	// Condition is nil where the cluster does not have the kind OperatorCondition.
+	Condition *Condition
 }
 
 // Deployment is one Deployment and all that its webhooks, and its owned APIServices, need.
@@ -124,6 +129,9 @@ func Render(in Input) Desired {
 	in.lifelines = lifelines(in)
 	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
+	}
+	if in.OperatorConditions {
+		desired.Condition = condition(in.CSV)
 	}
 	return desired
 }

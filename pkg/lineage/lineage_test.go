@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 )
 
 // version is a ClusterServiceVersion, in a line such as "v3 replaces v2 skips v1 Failed".
@@ -178,31 +177,5 @@ func TestHeir(t *testing.T) {
 		if got != want {
 			t.Errorf("heir of %v is %q, want %q", versions, got, want)
 		}
-	}
-}
-
-// The administrator's word counts more than the operator's.
-func TestNotUpgradeable(t *testing.T) {
-	condition := func(status metav1.ConditionStatus) []metav1.Condition {
-		return []metav1.Condition{{Type: operatorsv2.Upgradeable, Status: status, Message: "migrating"}}
-	}
-	tests := map[string]struct {
-		condition *operatorsv2.OperatorCondition
-		want      string
-	}{
-		"no OperatorCondition": {nil, ""},
-		"says nothing":         {&operatorsv2.OperatorCondition{}, ""},
-		"says yes":             {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("True")}}, ""},
-		"says no":              {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("False")}}, "The operator is not upgradeable: migrating"},
-		"does not know":        {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("Unknown")}}, "The operator is not upgradeable: migrating"},
-		"no, overridden":       {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("False"), Overrides: condition("True")}}, ""},
-		"yes, overridden":      {&operatorsv2.OperatorCondition{Spec: operatorsv2.OperatorConditionSpec{Conditions: condition("True"), Overrides: condition("False")}}, "The operator is not upgradeable: migrating"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := NotUpgradeable(test.condition); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
 	}
 }

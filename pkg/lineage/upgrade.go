@@ -3,11 +3,7 @@ package lineage
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 )
 
 // NotReady says which of the versions that a ClusterServiceVersion replaces cannot be
@@ -49,21 +45,4 @@ func replaces(newer, older *operatorsv1alpha1.ClusterServiceVersion) bool {
 		}
 	}
 	return false
-}
-
-// NotUpgradeable says why an operator does not want to be upgraded now; empty when it
-// does not mind. What the administrator overrides counts more than what it says.
-func NotUpgradeable(condition *operatorsv2.OperatorCondition) string {
-	if condition == nil {
-		return ""
-	}
-	for _, conditions := range [][]metav1.Condition{condition.Spec.Overrides, condition.Spec.Conditions} {
-		if c := meta.FindStatusCondition(conditions, operatorsv2.Upgradeable); c != nil {
-			if c.Status == metav1.ConditionTrue {
-				return ""
-			}
-			return "The operator is not upgradeable: " + c.Message
-		}
-	}
-	return ""
 }

@@ -78,6 +78,8 @@ type Input struct {
 	// Secrets are those to write, by Deployment. What is registered, and what is mounted,
 	// relies on them.
 	Secrets map[string]*corev1.Secret
+	// Condition is the write that the OperatorCondition needs; nil for none.
+	Condition *Step
 	// Provider issues the serving certificates.
 	Provider managerv1alpha1.CertificateProvider
 	// Issuance is what it is to be told.

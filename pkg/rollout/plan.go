@@ -104,6 +104,7 @@ func (p *planner) install() {
 	for _, step := range p.Issuance {
 		p.take(step)
 	}
+	p.wantCondition()
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {

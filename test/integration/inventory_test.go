@@ -28,6 +28,7 @@ var derived = []schema.GroupVersionResource{
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Group: "operators.coreos.com", Version: "v2", Resource: "operatorconditions"},
 	{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"},
 	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
 	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},

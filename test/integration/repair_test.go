@@ -64,6 +64,8 @@ func TestRepair(t *testing.T) {
 		{"roles", "another rule", `[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}}]`},
 		{"rolebindings", "deleted", ""},
 		{"rolebindings", "subjects", `[{"op": "replace", "path": "/subjects/0/name", "value": "other"}]`},
+		{"operatorconditions", "deleted", ""},
+		{"operatorconditions", "deployments", `[{"op": "replace", "path": "/spec/deployments", "value": ["other"]}]`},
 		{"webhookrollouts", "deleted", ""},
 	} {
 		t.Run(test.resource+", "+test.change, func(t *testing.T) {
@@ -133,8 +135,9 @@ func (e *env) sub(t *testing.T) *env {
 // theOnly is the object of a resource that the bundle's webhooks need.
 func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
 	e.Helper()
+	others := map[string]bool{"Deployment operator": true, "Role operator.v1": true, "RoleBinding operator.v1": true}
 	for _, o := range e.owned(derived) {
-		if strings.EqualFold(o.GetKind()+"s", resource) && o.GetName() != "operator" { // which serves no webhook
+		if strings.EqualFold(o.GetKind()+"s", resource) && !others[o.GetKind()+" "+o.GetName()] {
 			return e.client(o), o.GetName()
 		}
 	}

@@ -11,11 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
@@ -181,6 +182,50 @@ func TestUpgradeChains(t *testing.T) {
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
 }
 
+// An operator that minds is upgraded once it does not any more, which the manager watches
+// for. What it says is copied to the status.
+func TestUpgradeableAgain(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	v1, v2 := versions()
+	e.install(v1)
+	e.mind("False")
+	e.eventually("what the operator says is observed", func() (bool, any) {
+		said, seen := e.condition("operator.v1"), metav1.Condition{}
+		for _, c := range said.Status.Conditions {
+			seen = c
+		}
+		return seen.Type == operatorsv2.Upgradeable && seen.Status == metav1.ConditionFalse && seen.ObservedGeneration == said.Generation, seen
+	})
+	e.create(v2)
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable)
+	e.mind("True")
+	e.succeeds("operator.v2")
+	for _, request := range m.audited(m.started) {
+		if request.ObjectRef != nil && request.ObjectRef.Resource == operatorConditions.Resource && request.Verb == "get" {
+			t.Errorf("the manager asks instead of watching: %s", request.RequestURI)
+		}
+	}
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	if c := e.condition("operator.v2"); !slices.Equal(c.Spec.ServiceAccounts, []string{"default"}) || len(c.OwnerReferences) != 1 {
+		t.Errorf("the new version's OperatorCondition is %+v", c)
+	}
+}
+
+// condition is the OperatorCondition of a ClusterServiceVersion.
+func (e *env) condition(csv string) *operatorsv2.OperatorCondition {
+	e.Helper()
+	live, err := e.any.Resource(operatorConditions).Namespace(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	e.must(err)
+	condition := &operatorsv2.OperatorCondition{}
+	e.must(runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition))
+	return condition
+}
+
+var operatorConditions = operatorsv2.GroupVersion.WithResource("operatorconditions")
+
 // mind is what operator.v1 says about being upgraded.
 func (e *env) mind(upgradeable string) {
 	e.Helper()
@@ -190,8 +235,7 @@ func (e *env) mind(upgradeable string) {
 			"type": "Upgradeable", "status": upgradeable, "reason": "Migration", "message": "busy", "lastTransitionTime": "2026-01-01T00:00:00Z",
 		}}},
 	}}
-	client := e.any.Resource(schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v2", Resource: "operatorconditions"}).Namespace(e.namespace)
-	_, err := client.Apply(e.ctx, condition.GetName(), condition, metav1.ApplyOptions{FieldManager: "operator"})
+	_, err := e.any.Resource(operatorConditions).Namespace(e.namespace).Apply(e.ctx, condition.GetName(), condition, metav1.ApplyOptions{FieldManager: "operator"})
 	e.must(err)
 }
 

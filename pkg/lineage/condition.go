@@ -1,0 +1,57 @@
+package lineage
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+)
+
+// NotUpgradeable says why an operator does not want to be upgraded now; empty when it
+// does not mind. The administrator's override counts first, then what the operator says
+// in spec.conditions, which OLM v0 reads once they are copied to the status, and then
+// what it, or OLM v0, wrote into the status itself.
+func NotUpgradeable(condition *operatorsv2.OperatorCondition) string {
+	if condition == nil {
+		return ""
+	}
+	if c := meta.FindStatusCondition(condition.Spec.Overrides, operatorsv2.Upgradeable); c != nil {
+		return unless(c.Status == metav1.ConditionTrue, c)
+	}
+	if c := meta.FindStatusCondition(condition.Spec.Conditions, operatorsv2.Upgradeable); c != nil {
+		return unless(c.Status != metav1.ConditionFalse, c)
+	}
+	c := meta.FindStatusCondition(condition.Status.Conditions, operatorsv2.Upgradeable)
+	switch {
+	case c == nil:
+		return ""
+	case c.ObservedGeneration < condition.Generation:
+		return fmt.Sprintf("The operatorcondition status %q=%q is outdated", c.Type, c.Status)
+	default:
+		return unless(c.Status != metav1.ConditionFalse, c)
+	}
+}
+
+func unless(upgradeable bool, c *metav1.Condition) string {
+	if upgradeable {
+		return ""
+	}
+	return "The operator is not upgradeable: " + c.Message
+}
+
+// Mirrored are the conditions of an OperatorCondition's status, with what its operator
+// says in the spec copied to them, and whether they differ from those that it has.
+func Mirrored(condition *operatorsv2.OperatorCondition) (conditions []metav1.Condition, differ bool) {
+	mirrored := condition.DeepCopy().Status.Conditions
+	for _, said := range condition.Spec.Conditions {
+		if there := meta.FindStatusCondition(mirrored, said.Type); there != nil && there.Status == said.Status && there.ObservedGeneration == condition.Generation {
+			continue
+		}
+		said.ObservedGeneration = condition.Generation
+		meta.SetStatusCondition(&mirrored, said)
+	}
+	return mirrored, !equality.Semantic.DeepEqual(mirrored, condition.Status.Conditions)
+}

@@ -1,0 +1,81 @@
+package lineage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+)
+
+func upgradeable(status metav1.ConditionStatus, observed int64) []metav1.Condition {
+	if status == "" {
+		return nil
+	}
+	at := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	return []metav1.Condition{{Type: operatorsv2.Upgradeable, Status: status, Message: "migrating", ObservedGeneration: observed, LastTransitionTime: at}}
+}
+
+// conditionOf is an OperatorCondition of generation 2.
+func conditionOf(overrides, conditions metav1.ConditionStatus, status []metav1.Condition) *operatorsv2.OperatorCondition {
+	return &operatorsv2.OperatorCondition{
+		ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		Spec:       operatorsv2.OperatorConditionSpec{Overrides: upgradeable(overrides, 0), Conditions: upgradeable(conditions, 0)},
+		Status:     operatorsv2.OperatorConditionStatus{Conditions: status},
+	}
+}
+
+// The administrator's word counts more than the operator's.
+func TestNotUpgradeable(t *testing.T) {
+	const no = "The operator is not upgradeable: migrating"
+	for name, test := range map[string]struct {
+		condition *operatorsv2.OperatorCondition
+		want      string
+	}{
+		"no OperatorCondition":          {nil, ""},
+		"says nothing":                  {conditionOf("", "", nil), ""},
+		"says yes":                      {conditionOf("", "True", nil), ""},
+		"says no":                       {conditionOf("", "False", nil), no},
+		"does not know":                 {conditionOf("", "Unknown", nil), ""},
+		"no, overridden":                {conditionOf("True", "False", nil), ""},
+		"yes, overridden":               {conditionOf("False", "True", nil), no},
+		"overridden with a question":    {conditionOf("Unknown", "True", nil), no},
+		"said no before, and yes now":   {conditionOf("", "True", upgradeable("False", 1)), ""},
+		"says no in the status":         {conditionOf("", "", upgradeable("False", 2)), no},
+		"says yes in the status":        {conditionOf("", "", upgradeable("True", 2)), ""},
+		"said yes, and was changed":     {conditionOf("", "", upgradeable("True", 1)), `The operatorcondition status "Upgradeable"="True" is outdated`},
+		"said no there, and overridden": {conditionOf("True", "", upgradeable("False", 2)), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := NotUpgradeable(test.condition); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// What operators say is copied with the generation of what was looked at.
+func TestMirrored(t *testing.T) {
+	other := metav1.Condition{Type: "Other", Status: metav1.ConditionTrue}
+	for name, test := range map[string]struct {
+		condition *operatorsv2.OperatorCondition
+		want      []metav1.Condition
+		differ    bool
+	}{
+		"nothing said":            {conditionOf("", "", []metav1.Condition{other}), []metav1.Condition{other}, false},
+		"said for the first time": {conditionOf("", "False", nil), upgradeable("False", 2), true},
+		"said otherwise":          {conditionOf("", "False", append(upgradeable("True", 1), other)), append(upgradeable("False", 2), other), true},
+		"said again":              {conditionOf("", "False", upgradeable("False", 1)), upgradeable("False", 2), true},
+		"copied already":          {conditionOf("", "False", upgradeable("False", 2)), upgradeable("False", 2), false},
+		"said no more":            {conditionOf("", "", upgradeable("False", 1)), upgradeable("False", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, differ := Mirrored(test.condition)
+			if diff := cmp.Diff(test.want, got); diff != "" || differ != test.differ {
+				t.Errorf("differ: %v, conditions (-want +got):\n%s", differ, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,14 @@
+package rollout
+
+// wantCondition gives an operator where to say whether it may be upgraded, before it starts.
+func (p *planner) wantCondition() {
+	c := p.Desired.Condition
+	if c == nil {
+		return
+	}
+	if p.Condition != nil {
+		p.take(*p.Condition)
+	}
+	p.want(c.Role, lookUp(p.Observed.Roles, c.Role.Name))
+	p.want(c.RoleBinding, lookUp(p.Observed.RoleBindings, c.RoleBinding.Name))
+}
