@@ -18,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // ADR034: Caches are read and written in both versions without loss. They are read right
@@ -65,7 +66,29 @@ func TestCRDConversion(t *testing.T) {
 	load.goesOn(converted)
 	load.end(never)
 
+	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
+	e.tellsOfTheGap("crdconversion.v2.1.0")
+	client.RoundTrips(t, 10)
 	e.goesBack(client, files, crd)
+}
+
+// tellsOfTheGap waits until a WebhookRollout says for how long its definition went without
+// the conversion that somebody wrote over.
+func (e *env) tellsOfTheGap(csv string) {
+	e.Helper()
+	e.eventually("the conversion is back, and the gap is told", func() (bool, any) {
+		rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		e.must(err)
+		for _, d := range rollout.Status.Deployments {
+			for _, w := range d.Webhooks {
+				if gap := w.LastGap; gap != nil && gap.To != nil && w.State == managerv1alpha1.WebhookRegistered {
+					e.Logf("%v went without their conversion for at most %s, by %s", gap.CRDs, gap.To.Sub(gap.From.Time), gap.By)
+					return true, nil
+				}
+			}
+		}
+		return false, rollout.Status
+	})
 }
 
 // readsBoth reads Caches in both versions, and compares each field with what it is now.

@@ -164,8 +164,8 @@ func TestEditThatIsRefused(t *testing.T) {
 	}
 	e.edit("operator.v1", relabel("other"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
-	if !strings.Contains(message, "field is immutable") {
-		t.Errorf("message %q does not say that the selector of a Deployment stays", message)
+	if !strings.HasPrefix(message, "install strategy failed: ") || !strings.Contains(message, "field is immutable") {
+		t.Errorf("message %q does not say, in OLM v0's words, that the selector of a Deployment stays", message)
 	}
 	if e.registration("v.example.com").ResourceVersion != before {
 		t.Error("the registration was changed")

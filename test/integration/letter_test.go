@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,11 +130,20 @@ func TestPhasesOfALifeToTheLetter(t *testing.T) {
 		says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
 	)
 
+	const hold = "example.com/hold" // so that the old version can be seen to the end
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = append(c.Finalizers, hold) })
 	v2 := csv("operator.v2", "server")
 	v2.Spec.Replaces = "operator.v1"
 	e.create(v2)
 	e.comesToSay("operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
 	e.runDeployments()
+	e.comesToSay("operator.v1", says{"Deleting", "Replaced", "has been replaced by a newer ClusterServiceVersion that has successfully installed."})
+	e.comesToSay("operator.v2", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
+	e.eventually("nothing else holds the old version", func() (bool, any) {
+		old := e.get("operator.v1")
+		return old.DeletionTimestamp != nil && slices.Equal(old.Finalizers, []string{hold}), old.Finalizers
+	})
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
 }
 

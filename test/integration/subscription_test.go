@@ -1,10 +1,13 @@
 package integration
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
@@ -151,5 +154,102 @@ func TestSwitchWebhookOff(t *testing.T) {
 	e.succeeds("operator.v1")
 	if after := e.deployment("server").Generation; after != before {
 		t.Errorf("the Deployment was changed %d times", after-before)
+	}
+}
+
+// Each field, with OLM v0's rule for it, in every container; and the Subscription is found by
+// what it says is installed.
+func TestSubscriptionConfigFieldByField(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.subscribeInstalled("operator.v1", &operatorsv1alpha1.SubscriptionConfig{
+		Env:     []corev1.EnvVar{{Name: "BOTH", Value: "admin"}, {Name: "ADMIN", Value: "admin"}},
+		EnvFrom: []corev1.EnvFromSource{fromConfigMap("admin")}, Resources: new(memory("2Gi")),
+		Volumes:      []corev1.Volume{configMapVolume("both", "admin"), configMapVolume("admin", "admin")},
+		VolumeMounts: []corev1.VolumeMount{{Name: "both", MountPath: "/admin"}, {Name: "admin", MountPath: "/other"}},
+		Tolerations:  []corev1.Toleration{{Key: "admin", Operator: corev1.TolerationOpExists}}, NodeSelector: map[string]string{"admin": "yes"},
+		Affinity: &corev1.Affinity{PodAntiAffinity: spread("admin")}, Annotations: map[string]string{"example.com/who": "admin"},
+	})
+	e.runDeployments()
+	e.manage()
+	e.install(configured())
+
+	d := e.deployment("server")
+	got := d.Spec.Template.Spec
+	for _, container := range got.Containers {
+		container.Env = slices.DeleteFunc(container.Env, func(v corev1.EnvVar) bool { return v.Name == "OPERATOR_CONDITION_NAME" })
+		container.VolumeMounts = slices.DeleteFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasSuffix(m.Name, "-cert") })
+		e.same("env of "+container.Name, container.Env, []corev1.EnvVar{{Name: "BOTH", Value: "admin"}, {Name: "AUTHOR", Value: "author"}, {Name: "ADMIN", Value: "admin"}})
+		e.same("envFrom of "+container.Name, container.EnvFrom, []corev1.EnvFromSource{fromConfigMap("author"), fromConfigMap("admin")})
+		e.same("resources of "+container.Name, container.Resources, memory("2Gi"))
+		e.same("volumeMounts of "+container.Name, container.VolumeMounts, []corev1.VolumeMount{{Name: "both", MountPath: "/admin"}, {Name: "author", MountPath: "/mine"}, {Name: "admin", MountPath: "/other"}})
+	}
+	got.Volumes = slices.DeleteFunc(got.Volumes, func(v corev1.Volume) bool { return strings.HasSuffix(v.Name, "-cert") })
+	e.same("volumes", got.Volumes, []corev1.Volume{configMapVolume("both", "admin"), configMapVolume("author", "author"), configMapVolume("admin", "admin")})
+	e.same("tolerations", got.Tolerations, []corev1.Toleration{{Key: "author", Operator: corev1.TolerationOpExists}, {Key: "admin", Operator: corev1.TolerationOpExists}})
+	e.same("nodeSelector", got.NodeSelector, map[string]string{"admin": "yes"})
+	e.same("affinity", got.Affinity, &corev1.Affinity{PodAntiAffinity: spread("admin"), PodAffinity: together("author")})
+	e.same("annotations", []string{d.Annotations["example.com/who"], d.Spec.Template.Annotations["example.com/who"]}, []string{"admin", "admin"})
+}
+
+// subscribeInstalled makes a Subscription that says which version it has installed.
+func (e *env) subscribeInstalled(csv string, config *operatorsv1alpha1.SubscriptionConfig) {
+	e.Helper()
+	client := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
+	s, err := client.Create(e.ctx, &operatorsv1alpha1.Subscription{
+		ObjectMeta: named("another-name"),
+		Spec:       &operatorsv1alpha1.SubscriptionSpec{CatalogSource: "catalog", CatalogSourceNamespace: e.namespace, Package: "operator", Config: config},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	s.Status.InstalledCSV, s.Status.LastUpdated = csv, metav1.Now()
+	_, err = client.UpdateStatus(e.ctx, s, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+// configured is an operator whose author has set whatever an administrator can.
+func configured() *operatorsv1alpha1.ClusterServiceVersion {
+	c := csv("operator.v1", "server")
+	pod := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
+	pod.Containers = append(pod.Containers, corev1.Container{Name: "sidecar", Image: "example.com/sidecar:1"})
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		container.Env = []corev1.EnvVar{{Name: "BOTH", Value: "author"}, {Name: "AUTHOR", Value: "author"}}
+		container.EnvFrom, container.Resources = []corev1.EnvFromSource{fromConfigMap("author")}, memory("1Gi")
+		container.VolumeMounts = []corev1.VolumeMount{{Name: "both", MountPath: "/author"}, {Name: "author", MountPath: "/mine"}}
+	}
+	pod.Volumes = []corev1.Volume{configMapVolume("both", "author"), configMapVolume("author", "author")}
+	pod.Tolerations = []corev1.Toleration{{Key: "author", Operator: corev1.TolerationOpExists}}
+	pod.NodeSelector = map[string]string{"author": "yes"}
+	pod.Affinity = &corev1.Affinity{PodAntiAffinity: spread("author"), PodAffinity: together("author")}
+	return c
+}
+
+func memory(limit string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(limit)}}
+}
+
+func fromConfigMap(name string) corev1.EnvFromSource {
+	return corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+}
+
+func configMapVolume(name, configMap string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, DefaultMode: new(int32(0o644)),
+	}}}
+}
+
+func spread(key string) *corev1.PodAntiAffinity {
+	return &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}
+}
+
+func together(key string) *corev1.PodAffinity {
+	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}
+}
+
+// same compares what there is with what there should be.
+func (e *env) same(what string, got, want any) {
+	e.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		e.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
