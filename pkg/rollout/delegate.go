@@ -30,6 +30,9 @@ func (p *planner) delegate(d install.Deployment, w install.Webhook, backend prog
 		if view, decided := p.inherit(d, w, live, backend); decided {
 			return view
 		}
+		if view, decided := p.relocate(d, w, live, backend); decided {
+			return view
+		}
 		p.want(p.covering(desired, live), live)
 		return p.reachability(d, w, live.GetName(), p.handedOver(w, live.GetCreationTimestamp().Time), backend)
 	}

@@ -14,7 +14,15 @@ import (
 // An edit gives the Deployment another name. Its webhook is called at the old one until the
 // new one serves, and the old one goes when every API server knows.
 func TestDeploymentIsRenamed(t *testing.T) {
+	for name, delegated := range map[string]bool{"the manager's certificates": false, "the administrator's": true} {
+		t.Run(name, func(t *testing.T) { renamed(t, delegated) })
+	}
+}
+
+func renamed(t *testing.T, delegated bool) {
 	c := installed(t, webhookOf("before", named("hook.example.com")))
+	c.trust.Delegated = delegated
+	c.goesOn()
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
 	c.declare("after")
 	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
