@@ -38,7 +38,7 @@ func (p *planner) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1
 	}
 }
 
-// lost are the definitions that none of the ClusterServiceVersion's Services converts.
+// lost are the definitions that no Service of the ClusterServiceVersion's Namespace converts.
 func (p *planner) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range d.ConversionCRDs {
 		if live := p.Observed.CRDs[name]; live != nil && !p.convertedHere(live) {
@@ -48,11 +48,11 @@ func (p *planner) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiexten
 	return lost
 }
 
-// convertedHere tells whether one of the ClusterServiceVersion's Services converts a
-// definition.
+// convertedHere goes by the definition alone: a Service that is handed over, or made again,
+// is missing for a moment, and makes no gap.
 func (p *planner) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	namespace, service := install.ConvertedBy(crd)
-	return namespace == p.CSV.Namespace && p.Observed.Services[service] != nil && trusts(crd, p.Provider == managerv1alpha1.ProviderNone)
+	namespace, _ := install.ConvertedBy(crd)
+	return namespace == p.CSV.Namespace && trusts(crd, p.Provider == managerv1alpha1.ProviderNone)
 }
 
 // beganGap is a gap that was just found. Its beginning is the write that made it, as far

@@ -132,7 +132,11 @@ func portOf(live Object) int32 {
 func (p *planner) heldConversion(view webhookView, why string) webhookView {
 	view.gap = p.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {
-		if crd := p.Observed.CRDs[name]; crd == nil || !p.convertedHere(crd) {
+		crd := p.Observed.CRDs[name]
+		if crd == nil || !p.convertedHere(crd) {
+			return view
+		}
+		if _, service := install.ConvertedBy(crd); p.Observed.Services[service] == nil {
 			return view
 		}
 	}

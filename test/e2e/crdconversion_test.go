@@ -66,6 +66,9 @@ func TestCRDConversion(t *testing.T) {
 	load.goesOn(converted)
 	load.end(never)
 
+	if w := e.conversionOf("crdconversion.v2.1.0"); w.LastGap != nil {
+		t.Errorf("a gap is told of before there was one: %+v", w.LastGap)
+	}
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	e.tellsOfTheGap("crdconversion.v2.1.0")
 	client.RoundTrips(t, 10)
@@ -73,22 +76,33 @@ func TestCRDConversion(t *testing.T) {
 }
 
 // tellsOfTheGap waits until a WebhookRollout says for how long its definition went without
-// the conversion that somebody wrote over.
+// the conversion that kubectl wrote over.
 func (e *env) tellsOfTheGap(csv string) {
 	e.Helper()
 	e.eventually("the conversion is back, and the gap is told", func() (bool, any) {
-		rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-		e.must(err)
-		for _, d := range rollout.Status.Deployments {
-			for _, w := range d.Webhooks {
-				if gap := w.LastGap; gap != nil && gap.To != nil && w.State == managerv1alpha1.WebhookRegistered {
-					e.Logf("%v went without their conversion for at most %s, by %s", gap.CRDs, gap.To.Sub(gap.From.Time), gap.By)
-					return true, nil
-				}
+		w := e.conversionOf(csv)
+		if w.LastGap == nil || w.LastGap.To == nil || w.LastGap.By != "kubectl-replace" || w.State != managerv1alpha1.WebhookRegistered {
+			return false, w
+		}
+		e.Logf("%v went without their conversion for at most %s", w.LastGap.CRDs, w.LastGap.To.Sub(w.LastGap.From.Time))
+		return true, nil
+	})
+}
+
+// conversionOf is what a WebhookRollout says of its conversion webhook.
+func (e *env) conversionOf(csv string) managerv1alpha1.WebhookStatus {
+	e.Helper()
+	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	e.must(err)
+	for _, d := range rollout.Status.Deployments {
+		for _, w := range d.Webhooks {
+			if w.Type == operatorsv1alpha1.ConversionWebhook {
+				return w
 			}
 		}
-		return false, rollout.Status
-	})
+	}
+	e.Fatalf("the WebhookRollout of %s tells of no conversion webhook: %+v", csv, rollout.Status)
+	return managerv1alpha1.WebhookStatus{}
 }
 
 // readsBoth reads Caches in both versions, and compares each field with what it is now.

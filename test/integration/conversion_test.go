@@ -47,9 +47,7 @@ func TestConversion(t *testing.T) {
 		t.Errorf("converted by %+v with a caBundle of %d bytes", service, len(registered.Webhook.ClientConfig.CABundle))
 	}
 
-	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
-		c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-	})
+	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
 	e.eventually("the conversion is back", func() (bool, any) {
 		now := e.conversion(crd.Name)
 		return now.Webhook != nil && bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle), now
@@ -184,6 +182,11 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
 	e.eventually("it is switched back", func() (bool, any) { return e.converter(crd.Name) == "server-service", e.converter(crd.Name) })
+	for _, version := range []string{"operator.v1", "operator.v2"} {
+		if gap := e.webhookStatus(version, "v.example.com").LastGap; gap != nil {
+			t.Errorf("%s tells of a gap: %+v", version, gap)
+		}
+	}
 }
 
 // converter is the Service that converts a definition.
