@@ -94,6 +94,10 @@ bench-rotations: ## Measure a manager that finds 200 certificates due at one mom
 demo: ## Bring a cluster up, install the manager and a bundle, and see its webhook deny
 	./hack/demo.sh
 
+.PHONY: recordings
+recordings: ## Record what the commands print in a cluster into docs/recordings
+	./hack/recordings.sh
+
 .PHONY: demo-down
 demo-down: ## Remove what demo left
 	./hack/demo-down.sh

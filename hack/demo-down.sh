@@ -13,7 +13,9 @@ if [[ ${KUBECONFIG:-$own} == "$own" ]]; then
   cluster down
   exit
 fi
-kubectl delete csv -n projectpolicy projectpolicy.v0.1.0 --ignore-not-found
-kubectl delete -k examples/projectpolicy --ignore-not-found
+./hack/plugin.sh
+PATH=$PWD/bin:$PATH
+kubectl webhooks bundle uninstall examples/projectpolicy/bundle --delete-crds --yes --yes-delete-crds
+kubectl delete namespace projectpolicy --ignore-not-found
 kubectl delete -f examples/projectpolicy/samples/namespace-allowed.yaml --ignore-not-found
 kubectl delete -k manifests/manager --ignore-not-found

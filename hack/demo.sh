@@ -14,12 +14,14 @@ main() {
   say "The manager in it"
   ./hack/image.sh projectpolicy ./$example
   ./hack/deploy.sh projectpolicy
+  ./hack/plugin.sh
+  PATH=$PWD/bin:$PATH
 
-  say "A bundle: its webhook denies namespaces that break a policy"
-  run kubectl apply --server-side -k $example
+  say "A bundle, checked before any cluster sees it"
+  run kubectl webhooks bundle validate $example/bundle
 
-  say "Its webhook goes live once it serves, not before"
-  watch_until_succeeded
+  say "Installed: its webhook goes live once it serves, not before"
+  run kubectl webhooks bundle install $example/bundle --yes
 
   say "A policy, a namespace that breaks it and one that does not"
   run kubectl apply -f $example/samples/projectpolicy.yaml
@@ -27,8 +29,9 @@ main() {
   expect_denied kubectl apply -f $example/samples/namespace-denied.yaml
   run kubectl apply -f $example/samples/namespace-allowed.yaml
 
-  say "What the manager says about it"
-  run kubectl get webhookrollouts -A
+  say "What is live now, and whether anything could lock the cluster out"
+  run kubectl webhooks status -A
+  run kubectl webhooks doctor
   further
 }
 
@@ -52,23 +55,14 @@ expect_denied() {
   fi
 }
 
-watch_until_succeeded() {
-  printf '$ %s\n' "kubectl get webhookrollouts -n projectpolicy -o wide --watch"
-  kubectl get webhookrollouts -n projectpolicy -o wide --watch &
-  local watch=$! status=0
-  kubectl wait -n projectpolicy csv/$csv --for=jsonpath='{.status.phase}'=Succeeded --timeout=3m || status=$?
-  kill $watch
-  wait $watch 2>/dev/null || true
-  return $status
-}
-
 further() {
   cat <<TEXT
 
 The cluster stays up. To look further:
 
-  export KUBECONFIG=$KUBECONFIG PATH=\$PATH:$(dirname "$(command -v kubectl)")
-  kubectl get csv,webhookrollouts,pods -n projectpolicy
+  export KUBECONFIG=$KUBECONFIG PATH=\$PATH:$PWD/bin:$(dirname "$(command -v kubectl)")
+  kubectl webhooks status -A --watch
+  kubectl webhooks certificates -A -o wide
   kubectl describe webhookrollout -n projectpolicy $csv
   kubectl get validatingwebhookconfigurations -l olm.owner=$csv -o yaml
   kubectl logs -n olm-webhook-manager deployment/olm-webhook-manager

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -44,8 +45,8 @@ func TestConfirmInterrupted(t *testing.T) {
 	silence, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
 	cmd.SetIn(silence)
-	coded, ok := confirm(cmd, io.Discard, false, "Really?").(codedError)
-	if !ok || coded.code != exitInterrupted {
-		t.Errorf("the answer is %v, want exit code %d", coded, exitInterrupted)
+	err := confirm(cmd, io.Discard, false, "Really?")
+	if coded := (codedError{}); !errors.As(err, &coded) || coded.code != exitInterrupted {
+		t.Errorf("the error is %v, want exit code %d", err, exitInterrupted)
 	}
 }

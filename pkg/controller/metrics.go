@@ -51,6 +51,9 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	for _, reason := range probe.Reasons {
 		m.probes.WithLabelValues(string(reason))
 	}
+	for _, provider := range []managerv1alpha1.CertificateProvider{managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA} {
+		m.rotations.WithLabelValues(string(provider))
+	}
 	registry.MustRegister(m.passes, m.writes, m.probes, m.registrations, m.rotations)
 	return m
 }

@@ -44,7 +44,7 @@ func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
 		return p
 	}
-	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvstatus.Explained(csv.Status)))
+	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), r)))
 	p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && allLive(csv, r)
 	if p.Done {
 		return p
@@ -66,6 +66,19 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 		lines = append(lines, joined(fmt.Sprintf("%s is %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State), message))
 	}
 	return lines
+}
+
+// unsaid is what a ClusterServiceVersion says, unless it repeats a Deployment.
+func unsaid(message string, r *managerv1alpha1.WebhookRollout) string {
+	if r == nil {
+		return message
+	}
+	for _, d := range r.Status.Deployments {
+		if d.Message != "" && strings.Contains(message, d.Message) {
+			return ""
+		}
+	}
+	return message
 }
 
 func joined(what, why string) string {

@@ -5,12 +5,35 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
+
+// What a Deployment says is said once.
+func TestProgressIsNotRepeated(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
+	csv.Status.Phase, csv.Status.Message = operatorsv1alpha1.CSVPhaseInstalling, "waiting for manager: no image"
+	rollout := &managerv1alpha1.WebhookRollout{}
+	rollout.Status.Deployments = []managerv1alpha1.DeploymentStatus{{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Message: "no image"}}
+	for name, test := range map[string]struct {
+		rollout *managerv1alpha1.WebhookRollout
+		want    []string
+	}{
+		"after a Deployment":      {rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"with nothing before it":  {&managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"before it was looked at": {nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, ProgressOf(csv, test.rollout, time.Now(), DefaultPatience).Lines); diff != "" {
+				t.Errorf("what is told (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
 
 func TestProgressOf(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)

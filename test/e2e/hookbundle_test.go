@@ -15,7 +15,7 @@ import (
 func (e *env) hookBundle(name string, spoil func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)) string {
 	e.Helper()
 	csv := hookCSV(name+".v1", server(name))
-	csv.TypeMeta.APIVersion, csv.TypeMeta.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind
+	csv.APIVersion, csv.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind
 	spoil(csv, &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
 	text, err := yaml.Marshal(csv)
 	e.must(err)

@@ -178,5 +178,12 @@ func removeDemo(ctx context.Context) error {
 		return fmt.Errorf("namespace %s is there: the policies of its bundle may deny the namespaces of the tests. Remove it as %s/README.md says, or make demo-down does", policyNamespace, policyFiles)
 	}
 	fmt.Fprintln(os.Stderr, "removing the bundle that make demo installed: its policy would deny the namespaces of the tests")
+	remove, err := webhooksCommand(ctx, "bundle", "uninstall", policyFiles+"/bundle", "--yes")
+	if err != nil {
+		return err
+	}
+	if output, err := remove.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, output)
+	}
 	return removeProjectPolicy(ctx)
 }

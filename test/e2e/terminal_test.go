@@ -89,11 +89,19 @@ func (t *terminal) fails(code int, why []string, arguments ...string) {
 
 func (t *terminal) command(ctx context.Context, arguments ...string) *exec.Cmd {
 	t.Helper()
-	folder, err := plugin()
+	cmd, err := webhooksCommand(ctx, arguments...)
 	t.must(err)
+	return cmd
+}
+
+func webhooksCommand(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+	folder, err := plugin()
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.CommandContext(ctx, "kubectl", append([]string{"webhooks"}, arguments...)...)
 	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
-	return cmd
+	return cmd, nil
 }
 
 // running is a command that has not ended yet.

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRecord(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "shown")
+	script := `$ echo "a < b"; false
+$ printf 'Really? [y/N] '; read -r answer; echo "$answer it is"
+> y
+`
+	if err := record(t.Context(), name, strings.NewReader(script)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `$ echo "a < b"; false
+a < b
+$ printf 'Really? [y/N] '; read -r answer; echo "$answer it is"
+Really? [y/N] y
+y it is
+`
+	if got := played(t, name+".cast"); got != want {
+		t.Errorf("the recording shows\n%s\nwant\n%s", got, want)
+	}
+	if got := drawn(t, name+".svg"); got != want {
+		t.Errorf("the picture shows\n%s\nwant\n%s", got, want)
+	}
+}
+
+// played is what a terminal shows after a recording.
+func played(t *testing.T, file string) string {
+	t.Helper()
+	recorded, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	last := 0.0
+	for i, line := range strings.Split(strings.TrimSpace(string(recorded)), "\n") {
+		if i == 0 {
+			continue // the header
+		}
+		var event [3]any
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatal(err)
+		}
+		if at := event[0].(float64); at < last {
+			t.Errorf("%s comes before what is before it", line)
+		} else {
+			last = at
+		}
+		text.WriteString(event[2].(string))
+	}
+	return strings.ReplaceAll(text.String(), "\r\n", "\n")
+}
+
+// drawn are the lines of a picture.
+func drawn(t *testing.T, file string) string {
+	t.Helper()
+	reader, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	var lines []string
+	for decoder := xml.NewDecoder(reader); ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return strings.Join(lines, "\n") + "\n"
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if element, ok := token.(xml.StartElement); ok && element.Name.Local == "text" {
+			var line string
+			if err := decoder.DecodeElement(&line, &element); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line)
+		}
+	}
+}
+
+func TestLongLinesGoOn(t *testing.T) {
+	lines := wrapped(strings.Repeat("ä", columns+3) + "\n\nend\n")
+	if len(lines) != 4 || lines[1] != "äää" || lines[2] != "" || lines[3] != "end" {
+		t.Errorf("got %q", lines)
+	}
+}
+
+func TestScriptsThatAreNone(t *testing.T) {
+	for _, script := range []string{"echo a\n", "> y\n"} {
+		if _, err := parse(script); err == nil {
+			t.Errorf("%q is taken for a script", script)
+		}
+	}
+}
