@@ -42,11 +42,11 @@ func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
 		return nil
 	}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version))
-		if live == nil {
-			continue
+		refusal := install.ReservedGroup(owned.Group, c.caches.apiServices.all())
+		if live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)); live != nil && refusal == "" {
+			refusal = s.mayClaim(live)
 		}
-		if refusal := s.mayClaim(live); refusal != "" {
+		if refusal != "" {
 			return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonOwnerConflict, Message: "unable to adopt APIService: " + refusal}
 		}
 	}

@@ -178,3 +178,21 @@ func TestDelegatesTo(t *testing.T) {
 		}
 	}
 }
+
+// A newer-looking version of a group would be asked in place of the others.
+func TestReservedGroup(t *testing.T) {
+	of := func(group, automanaged string) *apiregistrationv1.APIService {
+		s := liveAPIService("v1."+group, true)
+		s.Spec.Group, s.Labels = group, map[string]string{"kube-aggregator.kubernetes.io/automanaged": automanaged}
+		return s
+	}
+	services := []*apiregistrationv1.APIService{of("", "onstart"), of("apps", "onstart"), of("crd.example.com", "true"), of("metrics.k8s.io", "")}
+	for group, reserved := range map[string]bool{
+		"": true, "apps": true, "operators.coreos.com": true, "olm-webhook-manager.io": true,
+		"crd.example.com": false, "metrics.k8s.io": false, "packages.operators.coreos.com": false, "new.example.com": false,
+	} {
+		if why := ReservedGroup(group, services); (why != "") != reserved {
+			t.Errorf("group %q: %q", group, why)
+		}
+	}
+}

@@ -272,3 +272,18 @@ func TestDelegatedAPIService(t *testing.T) {
 		t.Errorf("APIServices (-want +got):\n%s", diff)
 	}
 }
+
+// An operator that must not run gives its APIService up before its Deployments, and then what
+// let these ask who calls them.
+func TestAPIServiceIsWithdrawn(t *testing.T) {
+	c := available(t, owning(t, "manager"))
+	c.Verdict.Conflict = "unable to adopt APIService: another has it"
+	if diff := cmp.Diff([]string{"delete APIService " + pondAPI}, stepsOf(c.pass())); diff != "" {
+		t.Errorf("first (-want +got):\n%s", diff)
+	}
+	c.wait(5 * time.Second)
+	c.pass()
+	if len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders) > 0 {
+		t.Errorf("left: %v, %v, %v", c.Observed.Deployments, c.Observed.AuthDelegators, c.Observed.AuthReaders)
+	}
+}

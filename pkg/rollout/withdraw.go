@@ -42,6 +42,11 @@ func (p *planner) withdraw() {
 			p.take(Step{Verb: Delete, Object: d, Live: d})
 		}
 	}
+	for _, live := range p.Observed.delegations() {
+		if install.Labelled(live, p.CSV) {
+			p.take(Step{Verb: Delete, Object: live, Live: live})
+		}
+	}
 }
 
 // ownServices are those that no older version has in hand.

@@ -202,8 +202,14 @@ func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	if !strings.HasPrefix(message, "unable to adopt APIService: ") {
 		t.Errorf("message %q does not begin with OLM's words", message)
 	}
+	c := a.csv("builtin.v1")
+	c.Spec.APIServiceDefinitions.Owned[0].Group, c.Spec.APIServiceDefinitions.Owned[0].Version = "apps", "v99"
+	e.create(c)
+	if message := e.reaches("builtin.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict); !strings.Contains(message, `group "apps" is not for operators to serve`) {
+		t.Errorf("message %q", message)
+	}
 	m.looksAgain("operator.v1")
-	if a.registered().Generation != theirs.Generation || e.deployment("server") != nil {
+	if !sameSpec(a.registered(), theirs) || e.deployment("server") != nil {
 		t.Error("the APIService was written to, or the operator installed without it")
 	}
 	e.must(a.apis.ApiregistrationV1().APIServices().Delete(e.ctx, a.name(), metav1.DeleteOptions{}))

@@ -25,6 +25,13 @@ const (
 	LabelWebhookHash = "olm.webhook-description-hash"
 )
 
+// LabelAutomanaged, on an APIService, is AutomanagedBuiltIn where the API server makes it of
+// what it serves itself from the beginning, and not of a CustomResourceDefinition.
+const (
+	LabelAutomanaged   = "kube-aggregator.kubernetes.io/automanaged"
+	AutomanagedBuiltIn = "onstart"
+)
+
 // LabelPod marks the pods of managed Deployments with their ClusterServiceVersion, so that
 // the manager watches those pods and no others.
 const LabelPod = "olm-webhook-manager.io/csv"

@@ -10,7 +10,7 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 // +kubebuilder:resource:shortName=wr;rollout,categories=olm
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.ready`,description="Webhooks that are registered and reachable, of all the CSV declares"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.ready`,description="Webhooks and owned APIServices that are registered and reachable, of all the CSV declares"
 // +kubebuilder:printcolumn:name="Cert-Expires",type=string,JSONPath=`.status.certificatesExpire`,description="When the first of the serving certificates ends"
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,description="Who issues the serving certificates"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
