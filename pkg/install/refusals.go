@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -35,7 +36,7 @@ func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string 
 	for _, annotation := range slices.Sorted(maps.Keys(c.Annotations)) {
 		if c.injects(annotation) {
 			refuse("spec.config.annotations has %s, with which another controller would write the caBundle that the manager writes: remove it, or set %s to none",
-				annotation, annotationProvider)
+				annotation, vocabulary.AnnotationCertificates)
 		}
 	}
 	for _, name := range c.disabledInVain(csv) {
@@ -54,14 +55,10 @@ func overCertificate(mount corev1.VolumeMount) bool {
 	return certificateVolumeName(mount.Name) || place == vocabulary.MountWebhookCert || place == vocabulary.MountAPIServiceCert
 }
 
-// annotationProvider names who issues the certificates; under "none" the manager writes
-// no caBundle, and whoever is asked to may.
-const annotationProvider = vocabulary.OwnAnnotationPrefix + "certificates"
-
 // injects tells the annotations by which another controller is asked to write a
-// caBundle that the manager writes.
+// caBundle that the manager writes. Under "none" it writes none, and whoever is asked to may.
 func (c Config) injects(annotation string) bool {
-	if provider, _ := c.Instruction(annotationProvider); provider == "none" {
+	if provider, _ := c.Instruction(vocabulary.AnnotationCertificates); provider == string(managerv1alpha1.ProviderNone) {
 		return false
 	}
 	return strings.HasPrefix(annotation, "cert-manager.io/inject-") || strings.HasSuffix(annotation, "openshift.io/inject-cabundle")
