@@ -26,6 +26,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // caches hold what the decisions look at, and no more: derived objects by their
@@ -51,7 +52,8 @@ type caches struct {
 
 	subscriptions store[*operatorsv1alpha1.Subscription]
 
-	// What ServiceAccounts may do, whoever grants it.
+	// What ServiceAccounts may do, whoever grants it. The manager's own Roles and RoleBindings
+	// are among these: one watch shows both.
 	rules         store[*rbacv1.Role]
 	clusterRules  store[*rbacv1.ClusterRole]
 	grants        store[*rbacv1.RoleBinding]
@@ -72,6 +74,9 @@ func newCaches(clients Clients) caches {
 	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
+	roles := newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), unlessManaged(onlyRules))
+	roleBindings := newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), unlessManaged(onlySubjects))
+	clusterRoleBindings := newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), unlessManaged(onlySubjects))
 	return caches{
 		csvs:                newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
 		groups:              newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
@@ -83,22 +88,32 @@ func newCaches(clients Clients) caches {
 		services:            newStore[*corev1.Service](managed.Core().V1().Services().Informer(), nil),
 		slices:              newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
 		secrets:             newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
-		roles:               newStore[*rbacv1.Role](managed.Rbac().V1().Roles().Informer(), nil),
-		roleBindings:        newStore[*rbacv1.RoleBinding](managed.Rbac().V1().RoleBindings().Informer(), nil),
+		roles:               roles,
+		roleBindings:        roleBindings,
 		validating:          newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
 		mutating:            newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
-		clusterRoleBindings: newStore[*rbacv1.ClusterRoleBinding](managed.Rbac().V1().ClusterRoleBindings().Informer(), nil),
+		clusterRoleBindings: clusterRoleBindings,
 		crds:                newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
 
 		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
 
-		rules:         newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), onlyRules),
+		rules:         roles,
 		clusterRules:  newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), onlyRules),
-		grants:        newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), onlySubjects),
-		clusterGrants: newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), onlySubjects),
+		grants:        roleBindings,
+		clusterGrants: clusterRoleBindings,
 		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), withoutForeignManagedFields),
 
 		factories: []factory{all, managed, pods, operators, extensions, apis},
+	}
+}
+
+// unlessManaged leaves derived objects whole, which the manager repairs.
+func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
+	return func(o any) (any, error) {
+		if object, ok := o.(metav1.Object); ok && install.Managed(object) {
+			return o, nil
+		}
+		return strip(o)
 	}
 }
 
