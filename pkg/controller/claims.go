@@ -3,6 +3,8 @@ package controller
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -66,7 +68,24 @@ func (c *Controller) rivals(csv *operatorsv1alpha1.ClusterServiceVersion) []scop
 }
 
 func (c *Controller) scopeOf(namespace string) (scope.Scope, *scope.Failure) {
-	return scope.ForNamespace(namespace, c.caches.groups.in(namespace), c.caches.namespaces.all())
+	groups := c.caches.groups.in(namespace)
+	return scope.ForNamespace(namespace, groups, c.namespacesFor(groups...))
+}
+
+// namespacesFor are the Namespaces that the targets of some groups depend on. There may be
+// many, and as many ClusterServiceVersions that ask.
+func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
+	names, all := scope.Named(groups)
+	if all {
+		return c.caches.namespaces.all()
+	}
+	var found []*corev1.Namespace
+	for _, name := range names {
+		if namespace := c.caches.namespaces.get("", name); namespace != nil {
+			found = append(found, namespace)
+		}
+	}
+	return found
 }
 
 // providedBy are the kinds that an operator provides, or that a group's administrator

@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -29,7 +32,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 		return c.tellProvidedAPIs(ctx, k, group, provided)
 	}
 	account := c.caches.accounts.get(k.namespace, group.Spec.ServiceAccountName)
-	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.caches.namespaces.all(), account, c.now())
+	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.namespacesFor(group), account, c.now())
 	if !changed {
 		return nil
 	}
@@ -117,6 +120,18 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 // selectedLabels are the labels by which live registrations select Namespaces.
 func (c *Controller) selectedLabels() map[string]bool {
 	selected := map[string]bool{}
+	for _, configuration := range c.caches.validating.all() {
+		maps.Copy(selected, selectedBy(configuration))
+	}
+	for _, configuration := range c.caches.mutating.all() {
+		maps.Copy(selected, selectedBy(configuration))
+	}
+	return selected
+}
+
+// selectedBy are the labels by which a registration selects Namespaces.
+func selectedBy(registration rollout.Object) map[string]bool {
+	selected := map[string]bool{}
 	note := func(selector *metav1.LabelSelector) {
 		if selector == nil {
 			return
@@ -125,13 +140,13 @@ func (c *Controller) selectedLabels() map[string]bool {
 			selected[label] = true
 		}
 	}
-	for _, configuration := range c.caches.validating.all() {
-		for _, w := range configuration.Webhooks {
+	switch c := registration.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
 			note(w.NamespaceSelector)
 		}
-	}
-	for _, configuration := range c.caches.mutating.all() {
-		for _, w := range configuration.Webhooks {
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
 			note(w.NamespaceSelector)
 		}
 	}
@@ -145,7 +160,7 @@ func (c *Controller) labels(label string) bool {
 		if operatorsv1.OperatorGroupLabelPrefix+string(g.UID) != label || g.DeletionTimestamp != nil {
 			return false
 		}
-		targets, err := scope.Targets(g, c.caches.namespaces.all())
+		targets, err := scope.Targets(g, c.namespacesFor(g))
 		return err == nil && !slices.Contains(targets, metav1.NamespaceAll)
 	})
 }

@@ -82,10 +82,10 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 	if s.rollout != nil {
 		s.status = s.rollout.Status
 	}
-	s.scope, s.failure = scope.ForNamespace(csv.Namespace, c.caches.groups.in(csv.Namespace), c.caches.namespaces.all())
+	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	if s.failure == nil {
 		s.failure = s.scope.Supported(csv)
-		s.observed.Uncovered = s.scope.Unlabelled(c.caches.namespaces.all())
+		s.observed.Uncovered = s.scope.Unlabelled(c.namespacesFor(s.scope.Group))
 	}
 	if s.failure == nil {
 		s.failure = s.scope.Conflict(c.claimant(csv), c.rivals(csv))

@@ -93,7 +93,18 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 		return // whoever sent it waits for it, and one that is left is found at the next look
 	}
 	c.ownersChanged(before, after)
-	c.queue.Add(key{kind: namespacesKind})
+	if before == nil {
+		return
+	}
+	still := map[string]bool{}
+	if after != nil {
+		still = selectedBy(after)
+	}
+	for label := range selectedBy(before) {
+		if !still[label] {
+			c.queue.Add(key{kind: namespacesKind})
+		}
+	}
 }
 
 // crdChanged matters to those that depend on a CustomResourceDefinition, or on a kind

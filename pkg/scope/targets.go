@@ -35,6 +35,19 @@ func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (
 	return matched, nil
 }
 
+// Named are the namespaces that the targets of some OperatorGroups depend on; all is set
+// when those depend on every namespace.
+func Named(groups []*operatorsv1.OperatorGroup) (names []string, all bool) {
+	for _, group := range groups {
+		if len(group.Spec.TargetNamespaces) == 0 && group.Spec.Selector != nil {
+			return nil, true
+		}
+		names = append(names, group.Spec.TargetNamespaces...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), false
+}
+
 // selection is what the spec of an OperatorGroup asks for: namespaces by name or,
 // when it names none, by their labels.
 type selection struct {

@@ -1,9 +1,11 @@
 package scope
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -88,4 +90,34 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// Whoever is told of the named namespaces alone comes to the same as who is told of all.
+func TestNamed(t *testing.T) {
+	everything := selecting(metav1.LabelSelector{})
+	for name, test := range map[string]struct {
+		groups []*operatorsv1.OperatorGroup
+		want   []string
+		all    bool
+	}{
+		"none":           {nil, nil, false},
+		"all namespaces": {[]*operatorsv1.OperatorGroup{groupOf("a")}, nil, false},
+		"named":          {[]*operatorsv1.OperatorGroup{groupOf("a", targeting("red", "blue", "red"))}, []string{"blue", "red"}, false},
+		"several":        {[]*operatorsv1.OperatorGroup{groupOf("a", targeting("red")), groupOf("b", targeting("blue"))}, []string{"blue", "red"}, false},
+		"selected":       {[]*operatorsv1.OperatorGroup{groupOf("a", targeting("red")), groupOf("b", everything)}, nil, true},
+		"named, and a selector that does not count": {[]*operatorsv1.OperatorGroup{groupOf("a", targeting("red"), everything)}, []string{"red"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names, all := Named(test.groups)
+			if all != test.all || !slices.Equal(names, test.want) {
+				t.Fatalf("Named = %v, %v, want %v, %v", names, all, test.want, test.all)
+			}
+			known := slices.DeleteFunc(slices.Clone(cluster), func(n *corev1.Namespace) bool { return !all && !slices.Contains(names, n.Name) })
+			want, wantFailure := ForNamespace("own", test.groups, cluster)
+			got, failure := ForNamespace("own", test.groups, known)
+			if !cmp.Equal(want, got) || !cmp.Equal(wantFailure, failure) {
+				t.Errorf("scope %+v (%+v), want %+v (%+v)", got, failure, want, wantFailure)
+			}
+		})
+	}
 }
