@@ -88,6 +88,10 @@ bench-scale: ## Measure the installation of 100 and 1,000 CSVs beside plain clie
 bench-rotations: ## Measure a manager that finds 200 certificates due at one moment
 	go test -run '^$$' -bench Rotations -benchtime 1x -timeout 30m ./test/bench/scale
 
+.PHONY: bench-pods
+bench-pods: ## Measure the installation of 20 CSVs with real pods beside plain clients
+	./hack/bench-pods.sh
+
 ##@ A real cluster, built from source
 
 .PHONY: demo

@@ -63,9 +63,9 @@ func newEnv(b *testing.B) *env {
 
 // clear takes the registrations away: those of the next measurement are counted alone.
 func (e *env) clear() {
-	owned := metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"}
-	e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(e.ctx, metav1.DeleteOptions{}, owned))
 	e.eachNamespace(func(namespace string) {
+		owned := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + namespace}
+		e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(e.ctx, metav1.DeleteOptions{}, owned))
 		e.must(e.kube.AppsV1().Deployments(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 		e.must(e.kube.CoreV1().Secrets(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 		rollouts, err := e.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{})
@@ -93,13 +93,23 @@ func (e *env) must(err error) {
 // each does something for every ClusterServiceVersion, some side by side.
 func (e *env) each(csvs []*operatorsv1alpha1.ClusterServiceVersion, do func(*operatorsv1alpha1.ClusterServiceVersion) error) {
 	e.Helper()
-	todo := make(chan *operatorsv1alpha1.ClusterServiceVersion)
+	todo := make(chan func() error, len(csvs))
+	for _, csv := range csvs {
+		todo <- func() error { return do(csv) }
+	}
+	close(todo)
+	e.do(todo)
+}
+
+// do is the work of all writers, until there is nothing left.
+func (e *env) do(todo <-chan func() error) {
+	e.Helper()
 	failed := make(chan error, writers)
 	var group wait.Group
 	for range writers {
 		group.Start(func() {
-			for csv := range todo {
-				if err := do(csv); err != nil {
+			for work := range todo {
+				if err := work(); err != nil {
 					select {
 					case failed <- err:
 					default:
@@ -108,10 +118,6 @@ func (e *env) each(csvs []*operatorsv1alpha1.ClusterServiceVersion, do func(*ope
 			}
 		})
 	}
-	for _, csv := range csvs {
-		todo <- csv
-	}
-	close(todo)
 	group.Wait()
 	select {
 	case err := <-failed:

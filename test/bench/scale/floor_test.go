@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"context"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -13,6 +14,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // result is all that the manager has made of one ClusterServiceVersion.
@@ -28,17 +30,49 @@ type result struct {
 }
 
 // floor is how long plain clients take to write the final objects of an installation
-// again, in other Namespaces: nothing that writes them can be quicker by much.
+// again: nothing that writes them can be quicker by much. What a webhook's registration and
+// the two statuses tell is not true before its Deployment is available, so those are
+// written then, by whichever client is free.
 func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Duration {
 	e.Helper()
-	before := map[string]*result{}
+	results := map[string]*result{} // by Deployment
 	for _, csv := range csvs {
-		before[csv.Name] = e.read(csv)
+		r := e.read(csv)
+		results[r.deployment.Namespace+"/"+r.deployment.Name] = r
 	}
 	e.clear()
-	return e.timed(func() {
-		e.each(csvs, func(csv *operatorsv1alpha1.ClusterServiceVersion) error { return e.write(before[csv.Name]) })
+	e.eachNamespace(e.noPods)
+	ctx, cancel := context.WithTimeout(e.ctx, 10*time.Minute)
+	defer cancel()
+	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"})
+	e.must(err)
+	defer w.Stop()
+	took := e.timed(func() {
+		todo := make(chan func() error, 2*len(csvs))
+		for _, r := range results {
+			todo <- func() error { return e.write(r) }
+		}
+		go func() {
+			defer close(todo)
+			for event := range w.ResultChan() {
+				d, ok := event.Object.(*appsv1.Deployment)
+				if !ok || d.Status.ObservedGeneration == 0 || d.Status.AvailableReplicas < *d.Spec.Replicas || results[d.Namespace+"/"+d.Name] == nil {
+					continue
+				}
+				r := results[d.Namespace+"/"+d.Name]
+				delete(results, d.Namespace+"/"+d.Name)
+				todo <- func() error { return e.finish(r) }
+				if len(results) == 0 {
+					return
+				}
+			}
+		}()
+		e.do(todo)
 	})
+	if len(results) > 0 {
+		e.Fatalf("%d Deployments did not become available", len(results))
+	}
+	return took
 }
 
 func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
@@ -63,35 +97,32 @@ func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
 	return &r
 }
 
-// write makes the objects as they were. Those of one kind get a name of their own where
-// the API server has not taken the old ones away.
+// write makes the objects as they were, but for what has to wait until the Deployment is
+// available. Those of one kind get a name of their own where the API server has not taken
+// the old ones away.
 func (e *env) write(r *result) error {
 	for _, o := range []metav1.Object{r.csv, r.rollout, r.secret, r.service, r.role, r.binding, r.deployment, r.configuration} {
 		o.SetResourceVersion("")
 		o.SetUID("")
+		o.SetOwnerReferences(nil) // the owner is gone, and a garbage collector would take them after it
 		o.SetManagedFields(nil)
 		o.SetCreationTimestamp(metav1.Time{})
 	}
 	r.service.Spec.ClusterIP, r.service.Spec.ClusterIPs = "", nil
 	r.service.Name, r.role.Name, r.binding.Name = r.service.Name+"-f", r.role.Name+"-f", r.binding.Name+"-f"
+	r.deployment.Status = appsv1.DeploymentStatus{}
 	var create metav1.CreateOptions
 	ns := r.csv.Namespace
 	csv, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(ns).Create(e.ctx, r.csv, create)
 	if err != nil {
 		return err
 	}
-	csv.Status = r.csv.Status
-	if _, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(ns).UpdateStatus(e.ctx, csv, metav1.UpdateOptions{}); err != nil {
-		return err
-	}
+	r.csv.ResourceVersion = csv.ResourceVersion
 	rollout, err := e.olm.ManagerV1alpha1().WebhookRollouts(ns).Create(e.ctx, r.rollout, create)
 	if err != nil {
 		return err
 	}
-	rollout.Status = r.rollout.Status
-	if _, err := e.olm.ManagerV1alpha1().WebhookRollouts(ns).UpdateStatus(e.ctx, rollout, metav1.UpdateOptions{}); err != nil {
-		return err
-	}
+	r.rollout.ResourceVersion = rollout.ResourceVersion
 	if _, err := e.kube.CoreV1().Secrets(ns).Create(e.ctx, r.secret, create); err != nil {
 		return err
 	}
@@ -104,9 +135,18 @@ func (e *env) write(r *result) error {
 	if _, err := e.kube.RbacV1().RoleBindings(ns).Create(e.ctx, r.binding, create); err != nil {
 		return err
 	}
-	if _, err := e.kube.AppsV1().Deployments(ns).Create(e.ctx, r.deployment, create); err != nil {
+	_, err = e.kube.AppsV1().Deployments(ns).Create(e.ctx, r.deployment, create)
+	return err
+}
+
+// finish writes the registration and the statuses.
+func (e *env) finish(r *result) error {
+	if _, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, r.configuration, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, r.configuration, create)
+	if _, err := e.olm.ManagerV1alpha1().WebhookRollouts(r.rollout.Namespace).UpdateStatus(e.ctx, r.rollout, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(r.csv.Namespace).UpdateStatus(e.ctx, r.csv, metav1.UpdateOptions{})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 )
@@ -72,14 +73,8 @@ func freeAddress(e *env) string {
 // passes is how often the manager has looked at ClusterServiceVersions.
 func (m *manager) passes() int {
 	m.Helper()
-	response, err := http.Get("http://" + m.address + "/metrics")
-	m.must(err)
-	defer response.Body.Close()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(response.Body)
-	m.must(err)
 	n := 0
-	for _, metric := range families["olm_webhook_manager_pass_duration_seconds"].GetMetric() {
+	for _, metric := range m.metrics()["olm_webhook_manager_pass_duration_seconds"].GetMetric() {
 		for _, label := range metric.GetLabel() {
 			if label.GetName() == "kind" && label.GetValue() == "ClusterServiceVersion" {
 				n += int(metric.GetHistogram().GetSampleCount())
@@ -87,6 +82,43 @@ func (m *manager) passes() int {
 		}
 	}
 	return n
+}
+
+func (m *manager) metrics() map[string]*dto.MetricFamily {
+	m.Helper()
+	response, err := http.Get("http://" + m.address + "/metrics")
+	m.must(err)
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	m.must(err)
+	return families
+}
+
+// value is that of a metric without labels.
+func (m *manager) value(name string) float64 {
+	m.Helper()
+	metric := m.metrics()[name].GetMetric()
+	if len(metric) != 1 {
+		m.Fatalf("the manager tells %s %d times", name, len(metric))
+	}
+	return metric[0].GetGauge().GetValue() + metric[0].GetCounter().GetValue()
+}
+
+// reportUse tells what the installation took of the processor, and in how many passes.
+func (m *manager) reportUse(size int) {
+	m.Helper()
+	m.ReportMetric(1000*m.value("process_cpu_seconds_total")/float64(size), "cpu-ms/CSV")
+	m.ReportMetric(float64(m.passes())/float64(size), "passes/CSV")
+}
+
+// reportMemory tells what the process has held at most, what it holds, and what of it is
+// objects in use.
+func (m *manager) reportMemory() {
+	m.Helper()
+	m.ReportMetric(m.status("VmHWM")/(1<<20), "MB-peak")
+	m.ReportMetric(m.status("VmRSS")/(1<<20), "MB")
+	m.ReportMetric(m.value("go_memstats_heap_inuse_bytes")/(1<<20), "MB-heap")
 }
 
 // requestsSince are all that the manager sent, reads and events included. How they are
@@ -104,18 +136,18 @@ func (m *manager) requestsSince(place int64) int {
 	return n
 }
 
-// memory is the most that the process has held, in bytes.
-func (m *manager) memory() int {
+// status is a number of bytes that Linux tells of the process.
+func (m *manager) status(field string) float64 {
 	m.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.process.Pid))
 	m.must(err)
 	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
 			kb, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))
 			m.must(err)
-			return kb << 10
+			return float64(kb << 10)
 		}
 	}
-	m.Fatalf("no VmHWM in %s", text)
+	m.Fatalf("no %s in %s", field, text)
 	return 0
 }

@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,8 +32,10 @@ func (e *env) repairs(m *manager, csvs []*operatorsv1alpha1.ClusterServiceVersio
 			return *c.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail
 		}))
 	}
-	e.ReportMetric(milliseconds(p99(deleted)), "deleted-p99-ms")
-	e.ReportMetric(milliseconds(p99(edited)), "edited-p99-ms")
+	for _, percent := range []int{50, 99} {
+		e.ReportMetric(milliseconds(percentile(deleted, percent)), fmt.Sprintf("deleted-p%d-ms", percent))
+		e.ReportMetric(milliseconds(percentile(edited, percent)), fmt.Sprintf("edited-p%d-ms", percent))
+	}
 	e.quiet(m)
 }
 
@@ -51,9 +54,9 @@ func (e *env) until(name string, repaired func(*admissionregistrationv1.Validati
 	})
 }
 
-func p99(all []time.Duration) time.Duration {
+func percentile(all []time.Duration, percent int) time.Duration {
 	slices.Sort(all)
-	return all[len(all)*99/100]
+	return all[len(all)*percent/100]
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -20,20 +20,21 @@ const writers = 10
 
 // BenchmarkInstall installs many ClusterServiceVersions at once and waits until all are
 // Succeeded. The floor is the same final objects, written by plain clients in the same
-// run. Replicas become available as soon as a Deployment is there, or after a delay.
+// run, where Deployments become available after the same delays.
 func BenchmarkInstall(b *testing.B) {
-	for _, size := range []int{100, 1000} {
-		for _, test := range []struct {
-			name     string
-			replicas int32
-			delay    time.Duration
-		}{{"replicas=0", 0, 0}, {"replicas=1", 1, time.Second}} {
-			b.Run(fmt.Sprintf("csvs=%d/%s", size, test.name), func(b *testing.B) {
-				for b.Loop() {
-					measure(b, size, test.replicas, test.delay)
-				}
-			})
-		}
+	if !cluster.Audit.Available() {
+		b.Skip("a whole cluster has controllers of its own for what this plays: unset KUBECONFIG")
+	}
+	for _, test := range []struct {
+		size     int
+		replicas int32
+		delay    time.Duration
+	}{{100, 0, 0}, {100, 1, time.Second}, {1000, 0, 0}} {
+		b.Run(fmt.Sprintf("csvs=%d/replicas=%d", test.size, test.replicas), func(b *testing.B) {
+			for b.Loop() {
+				measure(b, test.size, test.replicas, test.delay)
+			}
+		})
 	}
 }
 
@@ -48,15 +49,17 @@ func measure(b *testing.B, size int, replicas int32, delay time.Duration) {
 		e.each(csvs, e.createCSV)
 		e.allSucceed(csvs)
 	})
-	b.ReportMetric(installing.Seconds(), "s")
+	m.reportUse(size)
+	e.quiet(m)
 	b.ReportMetric(float64(m.requestsSince(since))/float64(size), "requests/CSV")
 
 	e.idles(m, size)
 	e.repairs(m, csvs)
-	b.ReportMetric(float64(m.memory())/(1<<20), "MB")
+	m.reportMemory()
 	m.stop()
 
 	floor := e.floor(csvs)
+	b.ReportMetric(installing.Seconds(), "s")
 	b.ReportMetric(floor.Seconds(), "floor-s")
 	b.ReportMetric(installing.Seconds()/floor.Seconds(), "x-floor")
 	b.ReportMetric(0, "ns/op")

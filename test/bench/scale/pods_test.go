@@ -1,0 +1,87 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// BenchmarkPods installs ClusterServiceVersions with real pods in a whole cluster, by the
+// manager that runs there. The floor is the same final objects, pods and all, by plain
+// clients.
+func BenchmarkPods(b *testing.B) {
+	if cluster.Audit.Available() {
+		b.Skip("this API server has no nodes: make bench-pods")
+	}
+	for b.Loop() {
+		measurePods(b, 20)
+	}
+}
+
+func measurePods(b *testing.B, size int) {
+	e := newEnv(b)
+	b.Cleanup(func() { e.eachNamespace(e.deleteNamespace) })
+	csvs := e.csvs(size, 1)
+	for _, csv := range csvs {
+		serve(csv)
+	}
+	installing := e.timed(func() {
+		e.each(csvs, e.createCSV)
+		e.allSucceed(csvs)
+	})
+
+	e.scaleManager(0)
+	b.Cleanup(func() { e.scaleManager(2) })
+	e.noPods("olm-webhook-manager")
+	floor := e.floor(csvs)
+	b.ReportMetric(installing.Seconds(), "s")
+	b.ReportMetric(floor.Seconds(), "floor-s")
+	b.ReportMetric(installing.Seconds()/floor.Seconds(), "x-floor")
+	b.ReportMetric(0, "ns/op")
+	e.clear()
+}
+
+// serve gives a ClusterServiceVersion pods that serve: the plain webhook server of the
+// end-to-end tests.
+func serve(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	port := intstr.FromInt32(9443)
+	csv.Spec.WebhookDefinitions[0].TargetPort = &port
+	pod := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
+	pod.TerminationGracePeriodSeconds = new(int64(1))
+	pod.Containers = []corev1.Container{{
+		Name: "server", Image: "docker.io/olm-webhook-manager/hook:dev", ImagePullPolicy: corev1.PullIfNotPresent, Args: []string{"serve"},
+		Ports: []corev1.ContainerPort{{ContainerPort: port.IntVal}},
+		ReadinessProbe: &corev1.Probe{
+			PeriodSeconds: 1,
+			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: port, Scheme: corev1.URISchemeHTTPS}},
+		},
+	}}
+}
+
+func (e *env) scaleManager(replicas int32) {
+	e.Helper()
+	const name = "olm-webhook-manager"
+	_, err := e.kube.AppsV1().Deployments(name).UpdateScale(context.WithoutCancel(e.ctx), name, &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: name}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
+	}, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+func (e *env) noPods(namespace string) {
+	e.Helper()
+	e.eventually(fmt.Sprintf("there are no pods in %s", namespace), func() (bool, error) {
+		pods, err := e.kube.CoreV1().Pods(namespace).List(e.ctx, metav1.ListOptions{})
+		return err == nil && len(pods.Items) == 0, err
+	})
+}
+
+func (e *env) deleteNamespace(name string) {
+	e.must(e.kube.CoreV1().Namespaces().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+}
