@@ -84,7 +84,7 @@ func newCaches(clients Clients) caches {
 		namespaces:          newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
 		accounts:            newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
 		pods:                newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
-		deployments:         newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), nil),
+		deployments:         newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), withoutStatusWriters),
 		services:            newStore[*corev1.Service](managed.Core().V1().Services().Informer(), nil),
 		slices:              newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
 		secrets:             newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
@@ -143,6 +143,14 @@ func withoutManagedFields(o any) (any, error) {
 	return o, nil
 }
 
+// withoutStatusWriters drops who wrote a status, which nobody repairs.
+func withoutStatusWriters(o any) (any, error) {
+	if object, ok := o.(metav1.Object); ok {
+		object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(), func(w metav1.ManagedFieldsEntry) bool { return w.Subresource == "status" }))
+	}
+	return o, nil
+}
+
 // withoutProse drops the parts of a ClusterServiceVersion that are for catalogs, and who
 // wrote what, but for orders to rotate.
 func withoutProse(o any) (any, error) {
@@ -151,6 +159,13 @@ func withoutProse(o any) (any, error) {
 			return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
 		})
 		csv.Spec.Icon, csv.Spec.Description = nil, ""
+		csv.Spec.Keywords, csv.Spec.Maintainers, csv.Spec.Links, csv.Spec.RelatedImages = nil, nil, nil, nil
+		for _, described := range [][]operatorsv1alpha1.CRDDescription{csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required} {
+			for i := range described {
+				d := &described[i]
+				*d = operatorsv1alpha1.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind, DisplayName: d.DisplayName}
+			}
+		}
 	}
 	return o, nil
 }

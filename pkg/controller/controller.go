@@ -87,6 +87,7 @@ type Controller struct {
 	caches  caches
 	foreign *onDemand // what other issuers look after
 	queue   workqueue.TypedRateLimitingInterface[key]
+	lanes   *lanes // of the queue
 	events  record.EventRecorder
 	log     *logrus.Entry
 	metrics *Metrics
@@ -102,13 +103,13 @@ type Controller struct {
 
 // New wires the informers to the queue; Run starts them.
 func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *logrus.Entry, options Options) (*Controller, error) {
+	lanes := newLanes()
 	c := &Controller{
 		Options: options,
 		Clients: clients,
 		caches:  newCaches(clients),
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[key](50*time.Millisecond, time.Minute),
-			workqueue.TypedRateLimitingQueueConfig[key]{Name: "olm-webhook-manager"}),
+		queue:   newQueue(lanes),
+		lanes:   lanes,
 		events:  events,
 		log:     log,
 		metrics: metrics,

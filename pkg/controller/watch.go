@@ -86,16 +86,28 @@ func (c *Controller) ownersChanged(before, after rollout.Object) {
 	}
 }
 
+// ownersHurry looks at the ClusterServiceVersions that an object belongs to before all
+// others: somebody may have taken a webhook out of service.
+func (c *Controller) ownersHurry(o rollout.Object) {
+	for _, owner := range ownersOf(o) {
+		for _, csv := range c.caches.csvs.ofOwner(owner) {
+			c.lanes.hurry(key{csvKind, csv.Namespace, csv.Name})
+		}
+	}
+}
+
 // registrationChanged also looks at the Namespaces: a label that no webhook selects
 // by any more may go.
 func (c *Controller) registrationChanged(before, after rollout.Object) {
 	if _, canary := present(before, after)[0].GetLabels()[vocabulary.LabelCanary]; canary {
 		return // whoever sent it waits for it, and one that is left is found at the next look
 	}
-	c.ownersChanged(before, after)
 	if before == nil {
+		c.ownersChanged(before, after)
 		return
 	}
+	c.ownersHurry(before)
+	c.ownersChanged(before, after)
 	still := map[string]bool{}
 	if after != nil {
 		still = selectedBy(after)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"reflect"
 	"sync"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -24,22 +26,39 @@ import (
 // a repeated write changes nothing.
 type writes struct {
 	mutex   sync.Mutex
-	pending map[key][]pendingWrite
+	pending map[key][]awaited
 }
 
+// pendingWrite is a write that the caches do not show yet.
 type pendingWrite struct {
 	object rollout.Object // as the API server answered
 	gone   bool           // it was deleted
 	at     time.Time
 }
 
+// awaited is what is remembered of a write: by which the cached object is known that shows
+// it. Whole objects of many installations at once would take more memory than the caches.
+type awaited struct {
+	kind            rollout.Object // nil, of the object's type
+	namespace, name string
+	uid             types.UID
+	version         string
+	gone            bool
+	at              time.Time
+}
+
 func (w *writes) add(k key, write pendingWrite) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.pending == nil {
-		w.pending = map[key][]pendingWrite{}
+		w.pending = map[key][]awaited{}
 	}
-	w.pending[k] = append(w.pending[k], write)
+	o := write.object
+	w.pending[k] = append(w.pending[k], awaited{
+		kind:      reflect.Zero(reflect.TypeOf(o)).Interface().(rollout.Object),
+		namespace: o.GetNamespace(), name: o.GetName(), uid: o.GetUID(), version: o.GetResourceVersion(),
+		gone: write.gone, at: write.at,
+	})
 }
 
 // shown tells whether the caches show everything that was written for the key, or
@@ -56,59 +75,59 @@ func (w *writes) shown(k key, caches caches, now time.Time) bool {
 	return true
 }
 
-func (w pendingWrite) shownBy(caches caches) bool {
-	cached := caches.find(w.object)
+func (w awaited) shownBy(caches caches) bool {
+	cached := caches.find(w.kind, w.namespace, w.name)
 	switch {
 	case w.gone:
-		return cached == nil || cached.GetUID() != w.object.GetUID()
+		return cached == nil || cached.GetUID() != w.uid
 	case cached == nil:
 		return false
 	default:
-		order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), w.object.GetResourceVersion())
+		order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), w.version)
 		return err != nil || order >= 0
 	}
 }
 
-// find is the cached state of an object; nil when it is not in its cache.
-func (c caches) find(o rollout.Object) rollout.Object {
-	switch o.(type) {
+// find is the cached state of an object of a kind; nil when it is not in its cache.
+func (c caches) find(kind rollout.Object, namespace, name string) rollout.Object {
+	switch kind.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:
-		return found(c.csvs, o)
+		return found(c.csvs, namespace, name)
 	case *operatorsv1.OperatorGroup:
-		return found(c.groups, o)
+		return found(c.groups, namespace, name)
 	case *managerv1alpha1.WebhookRollout:
-		return found(c.rollouts, o)
+		return found(c.rollouts, namespace, name)
 	case *corev1.Namespace:
-		return found(c.namespaces, o)
+		return found(c.namespaces, namespace, name)
 	case *corev1.Pod:
-		return found(c.pods, o)
+		return found(c.pods, namespace, name)
 	case *apiextensionsv1.CustomResourceDefinition:
-		return found(c.crds, o)
+		return found(c.crds, namespace, name)
 	default:
-		return c.findDerived(o)
+		return c.findDerived(kind, namespace, name)
 	}
 }
 
-func (c caches) findDerived(o rollout.Object) rollout.Object {
-	switch o.(type) {
+func (c caches) findDerived(kind rollout.Object, namespace, name string) rollout.Object {
+	switch kind.(type) {
 	case *appsv1.Deployment:
-		return found(c.deployments, o)
+		return found(c.deployments, namespace, name)
 	case *corev1.Service:
-		return found(c.services, o)
+		return found(c.services, namespace, name)
 	case *corev1.Secret:
-		return found(c.secrets, o)
+		return found(c.secrets, namespace, name)
 	case *rbacv1.Role:
-		return found(c.roles, o)
+		return found(c.roles, namespace, name)
 	case *rbacv1.RoleBinding:
-		return found(c.roleBindings, o)
+		return found(c.roleBindings, namespace, name)
 	case *rbacv1.ClusterRoleBinding:
-		return found(c.clusterRoleBindings, o)
+		return found(c.clusterRoleBindings, namespace, name)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		return found(c.validating, o)
+		return found(c.validating, namespace, name)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		return found(c.mutating, o)
+		return found(c.mutating, namespace, name)
 	case *apiregistrationv1.APIService:
-		return found(c.apiServices, o)
+		return found(c.apiServices, namespace, name)
 	default:
 		return nil
 	}
@@ -118,9 +137,9 @@ func (c caches) findDerived(o rollout.Object) rollout.Object {
 func found[T interface {
 	rollout.Object
 	comparable
-}](s store[T], o rollout.Object) rollout.Object {
+}](s store[T], namespace, name string) rollout.Object {
 	var none T
-	if object := s.get(o.GetNamespace(), o.GetName()); object != none {
+	if object := s.get(namespace, name); object != none {
 		return object
 	}
 	return nil

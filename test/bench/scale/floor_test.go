@@ -2,6 +2,7 @@ package scale
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -49,12 +50,21 @@ func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Durati
 	defer w.Stop()
 	took := e.timed(func() {
 		todo := make(chan func() error, 2*len(csvs))
-		for _, r := range results {
+		for name, r := range results {
+			if *r.deployment.Spec.Replicas == 0 { // it has all that it asks for
+				delete(results, name)
+				todo <- func() error { return errors.Join(e.write(r), e.finish(r)) }
+				continue
+			}
 			todo <- func() error { return e.write(r) }
 		}
 		go func() {
 			defer close(todo)
-			for event := range w.ResultChan() {
+			for len(results) > 0 {
+				event, open := <-w.ResultChan()
+				if !open {
+					return
+				}
 				d, ok := event.Object.(*appsv1.Deployment)
 				if !ok || d.Status.ObservedGeneration == 0 || d.Status.AvailableReplicas < *d.Spec.Replicas || results[d.Namespace+"/"+d.Name] == nil {
 					continue
@@ -62,9 +72,6 @@ func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Durati
 				r := results[d.Namespace+"/"+d.Name]
 				delete(results, d.Namespace+"/"+d.Name)
 				todo <- func() error { return e.finish(r) }
-				if len(results) == 0 {
-					return
-				}
 			}
 		}()
 		e.do(todo)

@@ -15,6 +15,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // managerAgent is how the manager's requests are known in the audit log.
@@ -42,6 +44,7 @@ func (e *env) startManager(flags ...string) *manager {
 	e.must(err)
 	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning", "--listen=" + m.address}, flags...)
 	command := exec.CommandContext(e.ctx, program, flags...)
+	command.Env = append(os.Environ(), e.shippedEnvironment()...)
 	command.Stdout, command.Stderr = log, log
 	e.must(command.Start())
 	m.process = command.Process
@@ -55,6 +58,21 @@ func (e *env) startManager(flags ...string) *manager {
 	e.Cleanup(m.stop)
 	e.eventually("the manager is ready", func() (bool, error) { return isReady(m.address), nil })
 	return m
+}
+
+// shippedEnvironment is what the manager's Deployment sets by value.
+func (e *env) shippedEnvironment() []string {
+	text, err := os.ReadFile("../../../manifests/manager/deployment.yaml")
+	e.must(err)
+	var d appsv1.Deployment
+	e.must(yaml.UnmarshalStrict(text, &d))
+	var environment []string
+	for _, variable := range d.Spec.Template.Spec.Containers[0].Env {
+		if variable.ValueFrom == nil {
+			environment = append(environment, variable.Name+"="+variable.Value)
+		}
+	}
+	return environment
 }
 
 // isReady is false, too, while nobody listens yet.
