@@ -30,7 +30,7 @@ func BenchmarkInstall(b *testing.B) {
 		replicas int32
 		delay    time.Duration
 	}{{100, 0, 0}, {100, 1, time.Second}, {1000, 0, 0}} {
-		b.Run(fmt.Sprintf("csvs=%d/replicas=%d", test.size, test.replicas), func(b *testing.B) {
+		b.Run(fmt.Sprintf("csvs=%d,replicas=%d", test.size, test.replicas), func(b *testing.B) {
 			for b.Loop() {
 				measure(b, test.size, test.replicas, test.delay)
 			}
