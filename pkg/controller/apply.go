@@ -52,7 +52,7 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		if _, told := written.(*unstructured.Unstructured); told {
 			continue // in a cache of its own: at worst the same is told once more
 		}
-		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
+		c.writes.add(k, pendingWrite{object: written, changed: step.Live != nil, gone: step.Verb == rollout.Delete, at: c.now()})
 		if step.Repairs(s.status, s.observed.Contests) {
 			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
 		}

@@ -31,9 +31,10 @@ type writes struct {
 
 // pendingWrite is a write that the caches do not show yet.
 type pendingWrite struct {
-	object rollout.Object // as the API server answered
-	gone   bool           // it was deleted
-	at     time.Time
+	object  rollout.Object // as the API server answered
+	changed bool           // it was there before
+	gone    bool           // it was deleted
+	at      time.Time
 }
 
 // awaited is what is remembered of a write: by which the cached object is known that shows
@@ -43,7 +44,7 @@ type awaited struct {
 	namespace, name string
 	uid             types.UID
 	version         string
-	gone            bool
+	changed, gone   bool
 	at              time.Time
 }
 
@@ -57,7 +58,7 @@ func (w *writes) add(k key, write pendingWrite) {
 	w.pending[k] = append(w.pending[k], awaited{
 		kind:      reflect.Zero(reflect.TypeOf(o)).Interface().(rollout.Object),
 		namespace: o.GetNamespace(), name: o.GetName(), uid: o.GetUID(), version: o.GetResourceVersion(),
-		gone: write.gone, at: write.at,
+		changed: write.changed, gone: write.gone, at: write.at,
 	})
 }
 
@@ -81,7 +82,7 @@ func (w awaited) shownBy(caches caches) bool {
 	case w.gone:
 		return cached == nil || cached.GetUID() != w.uid
 	case cached == nil:
-		return false
+		return w.changed // somebody took it away since, or its label
 	default:
 		order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), w.version)
 		return err != nil || order >= 0
