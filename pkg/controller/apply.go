@@ -32,7 +32,12 @@ const (
 // apply carries out steps in their order.
 func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (news, error) {
 	var created []rollout.Object
+	known := 0
 	for _, step := range steps {
+		if s.told[step.Key()] == step.Verb {
+			known++
+			continue
+		}
 		written, existing, err := c.write(ctx, s.csv.Namespace, step)
 		c.metrics.observeWrite(step, err)
 		switch {
@@ -50,7 +55,9 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 			s.secrets[secret.Name] = secret
 		}
 		if _, told := written.(*unstructured.Unstructured); told {
-			continue // in a cache of its own: at worst the same is told once more
+			s.told[step.Key()] = step.Verb // in a cache of its own: at worst the next pass tells the same once more
+			known++
+			continue
 		}
 		c.writes.add(k, pendingWrite{object: written, changed: step.Live != nil, gone: step.Verb == rollout.Delete, at: c.now()})
 		if step.Repairs(s.status, s.observed.Contests) {
@@ -60,11 +67,12 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 			created = append(created, written)
 		}
 	}
-	if len(created) == 0 || len(created) < len(steps) {
+	if len(created) == 0 || len(created)+known < len(steps) {
 		return none, nil // what was changed, the caches show
 	}
 	for _, o := range created {
 		s.learn(o)
+		s.observed.Made[rollout.KeyOf(o)] = true
 	}
 	return made, nil
 }

@@ -40,6 +40,7 @@ type snapshot struct {
 	secrets  map[string]*corev1.Secret            // by name
 	minted   map[string]certs.Generation          // in this pass, by Secret
 	taken    map[string]bool                      // names of Services that are not ours
+	told     map[string]rollout.Verb              // in this pass, to issuers and operators, by key of the object
 	foreign  map[string]bool                      // names of bindings that are not ours
 	exists   func(owner string) bool              // whether there is that ClusterServiceVersion
 	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
@@ -58,6 +59,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
 		taken:   map[string]bool{},
+		told:    map[string]rollout.Verb{},
 		foreign: map[string]bool{},
 		exists:  func(owner string) bool { return len(c.caches.csvs.ofOwner(owner)) > 0 },
 
@@ -76,6 +78,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Populated:    map[string]bool{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
+			Made:         map[string]bool{},
 			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 		},
 	}

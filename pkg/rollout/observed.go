@@ -127,6 +127,9 @@ type Observed struct {
 	// Refused is what the API server said to a write in this pass that it will say again
 	// until somebody changes something, by the object's key (see KeyOf).
 	Refused map[string]string
+	// Made are the objects that were created in this pass, by their key: as they were desired,
+	// so that the next pass compares them first, when the caches show them.
+	Made map[string]bool
 	// Contests are the records of repairs that another client undid, by the object's key.
 	Contests map[string]Contest
 }

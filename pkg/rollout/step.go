@@ -170,6 +170,9 @@ func stepTo(desired, live Object, o Observed, now time.Time) (step Step, ok bool
 	if live == nil {
 		return Step{Verb: Create, Object: desired}, !contest.holds("", now)
 	}
+	if o.Made[KeyOf(desired)] {
+		return Step{}, false
+	}
 	if deployment, ok := desired.(*appsv1.Deployment); ok {
 		desired = scaled(deployment, live.(*appsv1.Deployment))
 	}

@@ -27,13 +27,16 @@ func TestInstallationCostsTheseRequests(t *testing.T) {
 
 	want := []string{
 		"create deployments",
+		"create rolebindings", // for the Secret, and for the OperatorCondition
 		"create rolebindings",
+		"create roles",
 		"create roles",
 		"create secrets",
 		"create services",
 		"create validatingwebhookconfigurations",
 		"create webhookrollouts",
 		"patch clusterserviceversions",
+		"patch operatorconditions",
 		"update clusterserviceversions/status",
 		"update clusterserviceversions/status",
 		"update webhookrollouts/status",

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -32,6 +33,7 @@ type env struct {
 	ctx        context.Context
 	kube       kubernetes.Interface
 	olm        clientset.Interface
+	any        dynamic.Interface
 	namespaces []string
 }
 
@@ -48,6 +50,8 @@ func newEnv(b *testing.B) *env {
 	e.kube, err = kubernetes.NewForConfig(config)
 	e.must(err)
 	e.olm, err = clientset.NewForConfig(config)
+	e.must(err)
+	e.any, err = dynamic.NewForConfig(config)
 	e.must(err)
 	for range 10 {
 		ns, err := e.kube.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scale-"}}, metav1.CreateOptions{})
@@ -68,6 +72,7 @@ func (e *env) clear() {
 		e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(e.ctx, metav1.DeleteOptions{}, owned))
 		e.must(e.kube.AppsV1().Deployments(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 		e.must(e.kube.CoreV1().Secrets(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		e.must(e.any.Resource(operatorConditions).Namespace(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 		rollouts, err := e.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
 		for _, r := range rollouts.Items {

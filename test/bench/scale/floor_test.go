@@ -10,8 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -28,6 +30,10 @@ type result struct {
 	binding       *rbacv1.RoleBinding
 	deployment    *appsv1.Deployment
 	configuration *admissionregistrationv1.ValidatingWebhookConfiguration
+
+	condition *unstructured.Unstructured // in which the operator may say something, and what lets it
+	mayRead   *rbacv1.Role
+	reader    *rbacv1.RoleBinding
 }
 
 // floor is how long plain clients take to write the final objects of an installation
@@ -88,7 +94,7 @@ func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
 	service := names.Service(deployment)
 	secret := names.Secret(service)
 	var r result
-	var errs [8]error
+	var errs [11]error
 	r.csv, errs[0] = e.olm.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
 	r.rollout, errs[1] = e.olm.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
 	r.secret, errs[2] = e.kube.CoreV1().Secrets(csv.Namespace).Get(e.ctx, secret, metav1.GetOptions{})
@@ -98,17 +104,22 @@ func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
 	r.deployment, errs[6] = e.kube.AppsV1().Deployments(csv.Namespace).Get(e.ctx, deployment, metav1.GetOptions{})
 	configuration := names.WebhookConfiguration("v.example.com", csv.Namespace, csv.Name, string(operatorsv1alpha1.ValidatingAdmissionWebhook))
 	r.configuration, errs[7] = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(e.ctx, configuration, metav1.GetOptions{})
+	r.condition, errs[8] = e.any.Resource(operatorConditions).Namespace(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
+	r.mayRead, errs[9] = e.kube.RbacV1().Roles(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
+	r.reader, errs[10] = e.kube.RbacV1().RoleBindings(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
 	for _, err := range errs {
 		e.must(err)
 	}
 	return &r
 }
 
+var operatorConditions = operatorsv2.GroupVersion.WithResource("operatorconditions")
+
 // write makes the objects as they were, but for what has to wait until the Deployment is
 // available. Those of one kind get a name of their own where the API server has not taken
 // the old ones away.
 func (e *env) write(r *result) error {
-	for _, o := range []metav1.Object{r.csv, r.rollout, r.secret, r.service, r.role, r.binding, r.deployment, r.configuration} {
+	for _, o := range []metav1.Object{r.csv, r.rollout, r.secret, r.service, r.role, r.binding, r.deployment, r.configuration, r.condition, r.mayRead, r.reader} {
 		o.SetResourceVersion("")
 		o.SetUID("")
 		o.SetOwnerReferences(nil) // the owner is gone, and a garbage collector would take them after it
@@ -117,6 +128,7 @@ func (e *env) write(r *result) error {
 	}
 	r.service.Spec.ClusterIP, r.service.Spec.ClusterIPs = "", nil
 	r.service.Name, r.role.Name, r.binding.Name = r.service.Name+"-f", r.role.Name+"-f", r.binding.Name+"-f"
+	r.mayRead.Name, r.reader.Name = r.mayRead.Name+"-f", r.reader.Name+"-f"
 	r.deployment.Status = appsv1.DeploymentStatus{}
 	var create metav1.CreateOptions
 	ns := r.csv.Namespace
@@ -140,6 +152,15 @@ func (e *env) write(r *result) error {
 		return err
 	}
 	if _, err := e.kube.RbacV1().RoleBindings(ns).Create(e.ctx, r.binding, create); err != nil {
+		return err
+	}
+	if _, err := e.any.Resource(operatorConditions).Namespace(ns).Create(e.ctx, r.condition, create); err != nil {
+		return err
+	}
+	if _, err := e.kube.RbacV1().Roles(ns).Create(e.ctx, r.mayRead, create); err != nil {
+		return err
+	}
+	if _, err := e.kube.RbacV1().RoleBindings(ns).Create(e.ctx, r.reader, create); err != nil {
 		return err
 	}
 	_, err = e.kube.AppsV1().Deployments(ns).Create(e.ctx, r.deployment, create)
