@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +90,22 @@ func TestLongEventsAreCut(t *testing.T) {
 	message := interceptionEvents(nil, w)[0].Message
 	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout says it all)") {
 		t.Errorf("%d characters end in %q", len(message), message[len(message)-40:])
+	}
+}
+
+// Of phases gone through at once the last is told, and whatever failed on the way.
+func TestMilestones(t *testing.T) {
+	for name, test := range map[string]struct{ walked, want []Phase }{
+		"none":                 {nil, nil},
+		"one":                  {[]Phase{phaseSucceeded}, []Phase{phaseSucceeded}},
+		"an installation":      {[]Phase{phaseUnknown, phaseReady, phaseInstalling, phaseSucceeded}, []Phase{phaseSucceeded}},
+		"a failure on the way": {[]Phase{phaseTimeout, phaseReinstall, phaseReady}, []Phase{phaseTimeout, phaseReady}},
+		"a failure at the end": {[]Phase{phaseInstalling, phaseTimeout}, []Phase{phaseTimeout}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Milestones(test.walked); !slices.Equal(got, test.want) {
+				t.Errorf("told of %v, want %v", got, test.want)
+			}
+		})
 	}
 }

@@ -106,3 +106,17 @@ func TestReplacesGrants(t *testing.T) {
 		t.Errorf("%s of %+v", step.Verb, given)
 	}
 }
+
+// What this pass has created is as it was desired, whatever the API server made of it.
+func TestComparesNothingThatWasJustMade(t *testing.T) {
+	live := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s"}}
+	desired := live.DeepCopy()
+	desired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}
+	desired.Labels = map[string]string{"a": "b"}
+	if _, needed := stepTo(desired, live, Observed{}, noon); !needed {
+		t.Fatal("there is no drift to be found")
+	}
+	if step, needed := stepTo(desired, live, Observed{Made: map[string]bool{KeyOf(live): true}}, noon); needed {
+		t.Errorf("it is written again: %s, %s", step.Verb, step.Why())
+	}
+}
