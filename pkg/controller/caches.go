@@ -151,7 +151,7 @@ func withoutStatusWriters(o any) (any, error) {
 	return o, nil
 }
 
-// withoutProse drops the parts of a ClusterServiceVersion that are for catalogs, and who
+// withoutProse drops the parts of a ClusterServiceVersion that are for catalogs and consoles, and who
 // wrote what, but for orders to rotate.
 func withoutProse(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
