@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -51,13 +52,16 @@ func (p *planner) unavailable(w install.Webhook) (reason, message string) {
 
 const reasonUnavailable = "NotAvailable"
 
+// kindPause is how soon to ask again which kinds an APIService serves.
+const kindPause = 2 * time.Second
+
 // unserved is which kind an available APIService is to serve and does not. Nobody tells
 // when that changes.
 func (p *planner) unserved(w install.Webhook) (reason, message string) {
 	for _, owned := range install.OwnedKinds(p.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		if served, asked := p.Observed.Served[kind]; asked && !served {
-			p.lookAgain(p.now.Add(probePause(p.Previous, w, p.now)))
+			p.lookAgain(p.now.Add(kindPause))
 			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
 		}
 	}
