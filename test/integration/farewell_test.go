@@ -29,7 +29,7 @@ func TestFarewell(t *testing.T) {
 
 	clients, err := controller.NewClients(cluster.Config())
 	e.must(err)
-	if err := controller.Farewell(e.ctx, clients, logger()); err == nil || !strings.Contains(err.Error(), "operator.v1: "+crd.Name+" has objects") {
+	if err := controller.Farewell(e.ctx, clients, logger()); err == nil || !strings.Contains(err.Error(), "operator.v1: without the conversion webhook objects would lose fields: "+crd.Name+" has objects") {
 		t.Errorf("the error does not say what is in use: %v", err)
 	}
 	e.registersNothing()
