@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,14 @@ type Seen struct {
 	CA []byte
 	// CAFingerprint is the hex SHA-256 of its DER form.
 	CAFingerprint string
+}
+
+// WithoutCA says what comes of a Secret that holds a certificate and no CA, which is what
+// issuers leave that do not tell who signed.
+func WithoutCA(secret *corev1.Secret) string {
+	return fmt.Sprintf("Secret %s/%s has no %s: pods mount that beside the certificate, so those that start stay in ContainerCreating, and those that run are brought nothing new; "+
+		"let whoever issues into the Secret put the CA there, or do it yourself: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",
+		secret.Namespace, secret.Name, vocabulary.KeyCA)
 }
 
 // Look reads a serving certificate without judging it; nil where there is none.

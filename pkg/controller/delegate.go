@@ -37,6 +37,9 @@ func (c *Controller) delegated(ctx context.Context, s *snapshot, deployment stri
 		result.status.Message = fmt.Sprintf("Secret %s/%s holds no certificate: whoever issues it has to issue into this Secret, for %s.%[1]s.svc", s.csv.Namespace, names.Secret(service), service)
 		return result, nil
 	}
+	if len(seen.CA) == 0 {
+		result.status.Message = certs.WithoutCA(secret)
+	}
 	result.trust.CABundle = seen.CA
 	result.status.CAFingerprint = seen.CAFingerprint
 	result.status.NotBefore, result.status.NotAfter = instant(seen.NotBefore), instant(seen.NotAfter)

@@ -3,12 +3,14 @@ package integration
 import (
 	"bytes"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 )
 
@@ -93,15 +95,39 @@ func TestHandover(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 }
 
+// Pods mount the CA beside the certificate, and do not start without it: an issuer that
+// leaves it out is named.
+func TestDelegatedSecretHasNoCA(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.choose(managerv1alpha1.ProviderNone)
+	e.create(csv("operator.v1", "server"))
+	e.says("Secret " + e.namespace + "/server-service-cert holds no certificate")
+	minted, err := certs.Mint(certs.Request{Number: 1, Names: certs.DNSNames("server-service", e.namespace), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
+	e.must(err)
+	issued := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: minted.Certificate, corev1.TLSPrivateKeyKey: minted.Key},
+	}
+	e.store(issued)
+	e.touch("operator.v1") // the Secret has no label by which the caches would see it
+	e.says("Secret " + e.namespace + "/server-service-cert has no ca.crt: pods mount that beside the certificate")
+	e.says("kubectl -n " + e.namespace + " patch secret server-service-cert")
+	issued.Data[vocabulary.KeyCA] = minted.CA
+	e.store(issued)
+	e.touch("operator.v1")
+	e.eventually("nothing is wrong with it any more", func() (bool, any) {
+		return e.rotation().Message == "" && e.rotation().CAFingerprint != "", e.rotation()
+	})
+}
+
 // ownCertificate is one that the administrator orders, into the Secret that pods mount.
 func (e *env) ownCertificate(name string) {
 	e.Helper()
-	_, err := e.any.Resource(issuers.Certificates).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{
-			"secretName": servingSecret, "dnsNames": []any{"server-service." + e.namespace + ".svc"},
-			"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
-		},
-	}}, metav1.CreateOptions{})
-	e.must(err)
+	e.declare(issuers.Certificates, "Certificate", name, map[string]any{
+		"secretName": servingSecret, "dnsNames": []any{"server-service." + e.namespace + ".svc"},
+		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
+	})
 }

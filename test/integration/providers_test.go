@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -126,10 +127,18 @@ func TestCertManagerIssues(t *testing.T) {
 	e.leavesNothing()
 }
 
-// Providers change while the webhook is live, in every direction, and at every moment
-// it trusts what its pods may serve. What the one before was asked for goes.
+// Providers change while the webhook is live, each into each of the others, and at every
+// moment it trusts what its pods may serve. What the one before was asked for goes.
 func TestProvidersChange(t *testing.T) {
-	const manager, certManager, serviceCA = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA
+	const manager, certManager, serviceCA, none = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA, managerv1alpha1.ProviderNone
+	tour := []managerv1alpha1.CertificateProvider{manager, certManager, serviceCA, none, manager, serviceCA, certManager, none, serviceCA, manager, none, certManager, manager}
+	changes := map[[2]managerv1alpha1.CertificateProvider]bool{}
+	for i, next := range tour[1:] {
+		changes[[2]managerv1alpha1.CertificateProvider{tour[i], next}] = true
+	}
+	if len(changes) != 4*3 {
+		t.Fatalf("the tour makes %d changes of the 12 that there are", len(changes))
+	}
 	e := newParallelEnv(t)
 	e.certManager()
 	e.runServiceCA()
@@ -138,18 +147,34 @@ func TestProvidersChange(t *testing.T) {
 	e.manage()
 	e.install(csv("operator.v1", "server"))
 	first, bundles := e.servingCA(), e.watchTrust()
-	for _, next := range []managerv1alpha1.CertificateProvider{certManager, serviceCA, manager, serviceCA, certManager, manager} {
+	for i, next := range tour[1:] {
 		before := e.servingCA()
 		e.collectRequests()
-		e.choose(next)
-		e.provides(next)
-		if bytes.Equal(before, e.servingCA()) {
-			t.Errorf("the certificate of %s is signed by the CA of the provider before", next)
+		if next == none {
+			e.choose(none, injectFrom, e.namespace+"/own")
+			e.handsOff()
+		} else {
+			e.choose(next)
+			e.provides(next)
+		}
+		if same := bytes.Equal(before, e.servingCA()); same != (next == none) {
+			t.Errorf("from %s to %s: that the certificate is signed by the CA of before is %t", tour[i], next, same)
 		}
 		e.eventually("nobody but "+string(next)+" is asked", func() (bool, any) { return e.asked(next) })
 	}
 	bundles.neverWithout(first, e.servingCA())
 	e.succeeds("operator.v1")
+}
+
+// handsOff waits until the administrator's annotations are there, and the certificate is
+// what it was, and trusted.
+func (e *env) handsOff() {
+	e.Helper()
+	e.eventually("the manager keeps its hands off", func() (bool, any) {
+		s, registration := e.rollout("operator.v1"), e.registration("v.example.com")
+		return s.Provider == managerv1alpha1.ProviderNone && s.Deployments[0].Certificate.Provider == managerv1alpha1.ProviderNone &&
+			registration.Annotations[injectFrom] != "" && e.trusts(e.servingCA()), s
+	})
 }
 
 // collectRequests plays the garbage collector for what cert-manager made of Certificates
@@ -271,8 +296,14 @@ func TestForeignIssuer(t *testing.T) {
 
 func (e *env) issuer(name string, spec map[string]any) {
 	e.Helper()
-	_, err := e.any.Resource(issuers.Issuers).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": map[string]any{"name": name}, "spec": spec,
+	e.declare(issuers.Issuers, "Issuer", name, spec)
+}
+
+// declare creates an object of cert-manager's.
+func (e *env) declare(resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
+	e.Helper()
+	_, err := e.any.Resource(resource).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}, metav1.CreateOptions{})
 	e.must(err)
 }

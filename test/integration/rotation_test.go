@@ -3,6 +3,8 @@ package integration
 import (
 	"bytes"
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -284,7 +286,7 @@ func (p *playedPod) stand() {
 func (p *playedPod) serve() {
 	p.Helper()
 	p.reload()
-	server := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		loaded := p.loaded

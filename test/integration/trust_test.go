@@ -12,29 +12,37 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// trustWatch knows every state that the Namespace's Secrets and registrations were ever
-// in since it began.
+// trustWatch knows every state that the Namespace's Secrets and registrations, and some
+// conversions, were ever in since it began.
 type trustWatch struct {
 	*env
+	crds   []string
 	mutex  sync.Mutex
 	events []watch.Event
 }
 
-func (e *env) watchTrust() *trustWatch {
+func (e *env) watchTrust(crds ...string) *trustWatch {
 	e.Helper()
-	w := &trustWatch{env: e}
+	w := &trustWatch{env: e, crds: crds}
 	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
 	e.must(err)
 	ours := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace + ",!" + vocabulary.LabelCanary}
 	validating, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, ours)
 	e.must(err)
-	for _, source := range []watch.Interface{secrets, validating} {
+	sources := []watch.Interface{secrets, validating}
+	for _, name := range crds {
+		definition, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		e.must(err)
+		sources = append(sources, definition)
+	}
+	for _, source := range sources {
 		e.Cleanup(source.Stop)
 		go func() {
 			for event := range source.ResultChan() {
@@ -53,14 +61,20 @@ func (w *trustWatch) history() []watch.Event {
 	w.Helper()
 	marker, err := w.kube.CoreV1().Secrets(w.namespace).Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}}, metav1.CreateOptions{})
 	w.must(err)
-	registered := w.registration("v.example.com").ResourceVersion
+	latest := []string{marker.ResourceVersion, w.registration("v.example.com").ResourceVersion}
+	for _, name := range w.crds {
+		crd, err := w.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, name, metav1.GetOptions{})
+		w.must(err)
+		latest = append(latest, crd.ResourceVersion)
+	}
 	var events []watch.Event
 	w.eventually("the watches have told of everything", func() (bool, any) {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
 		events = slices.Clone(w.events)
-		return slices.ContainsFunc(events, func(e watch.Event) bool { return versionOf(e) == number(marker.ResourceVersion) }) &&
-			slices.ContainsFunc(events, func(e watch.Event) bool { return versionOf(e) == number(registered) }), len(events)
+		return !slices.ContainsFunc(latest, func(version string) bool {
+			return !slices.ContainsFunc(events, func(e watch.Event) bool { return versionOf(e) == number(version) })
+		}), len(events)
 	})
 	slices.SortStableFunc(events, func(a, b watch.Event) int { return cmp.Compare(versionOf(a), versionOf(b)) })
 	return events
@@ -78,13 +92,13 @@ func number(resourceVersion string) int {
 	return n
 }
 
-// neverWithout fails when v.example.com did not trust, at any time, what its pods were
-// given, or what they were given before and the Secret does not say is over.
+// neverWithout fails when v.example.com, or a conversion, did not trust, at any time, what
+// its pods were given, or what they were given before and the Secret does not say is over.
 func (w *trustWatch) neverWithout(served ...[]byte) {
 	w.Helper()
 	required := served[:1] // what pods serve from the start on
-	var trusted []byte
-	states := 0
+	trusted := map[string][]byte{}
+	states := map[string]int{}
 	for _, event := range w.history() {
 		switch o := event.Object.(type) {
 		case *corev1.Secret:
@@ -92,21 +106,31 @@ func (w *trustWatch) neverWithout(served ...[]byte) {
 				required = slices.Concat(split(o.Data[vocabulary.KeyCA]), split(o.Data[vocabulary.KeyPreviousCAs]))
 			}
 		case *admissionregistrationv1.ValidatingWebhookConfiguration:
-			states++
-			trusted = o.Webhooks[0].ClientConfig.CABundle
+			states["v.example.com"]++
+			trusted["v.example.com"] = o.Webhooks[0].ClientConfig.CABundle
+		case *apiextensionsv1.CustomResourceDefinition:
+			states[o.Name]++
+			trusted[o.Name] = nil
+			if o.Spec.Conversion.Webhook != nil {
+				trusted[o.Name] = o.Spec.Conversion.Webhook.ClientConfig.CABundle
+			}
 		}
-		for _, ca := range required {
-			if states > 0 && !bytes.Contains(trusted, ca) {
-				w.Errorf("at resourceVersion %d pods may serve a certificate that is not trusted, signed by %q", versionOf(event), parse(ca).Subject)
+		for name, bundle := range trusted {
+			for _, ca := range required {
+				if !bytes.Contains(bundle, ca) {
+					w.Errorf("at resourceVersion %d pods may serve a certificate that %s does not trust, signed by %q", versionOf(event), name, parse(ca).Subject)
+				}
 			}
 		}
 	}
-	if states < 2 {
-		w.Errorf("the registration was written %d times since, so this shows nothing", states)
-	}
-	for _, ca := range served[1:] {
-		if !bytes.Contains(trusted, ca) {
-			w.Errorf("what pods serve now is not trusted: %s", ca)
+	for _, name := range append([]string{"v.example.com"}, w.crds...) {
+		if states[name] < 2 {
+			w.Errorf("%s was written %d times since, so this shows nothing", name, states[name])
+		}
+		for _, ca := range served[1:] {
+			if !bytes.Contains(trusted[name], ca) {
+				w.Errorf("%s does not trust what pods serve now: %s", name, ca)
+			}
 		}
 	}
 }

@@ -1,0 +1,71 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+)
+
+// A conversion trusts what its pods may serve at every moment, whoever issues: a caBundle
+// is never empty on its way from hand to hand. Each write of a definition has the API
+// server set its storage up anew, so a rotation takes two of them.
+func TestConversionIsTrustedAllTheTime(t *testing.T) {
+	e := newParallelEnv(t)
+	e.certManager()
+	crd := e.newCRD("gizmos", "v1", "v2").Name
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	m := e.manage()
+	c := converting("operator.v1", crd)
+	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
+	e.install(c)
+	first, trust := e.servingCA(), e.watchTrust(crd)
+	writes := func(change func()) {
+		t.Helper()
+		since := e.auditEnd()
+		change()
+		m.looksAgain("operator.v1")
+		n := 0
+		for _, write := range m.writes(since) {
+			if strings.Contains(write, "customresourcedefinitions") {
+				n++
+			}
+		}
+		if n != 2 {
+			t.Errorf("the definition was written %d times in a rotation, want twice: %v", n, m.writes(since))
+		}
+	}
+	writes(func() { e.order("once"); e.rotates(2) })
+	e.signingCA("internal-ca", 1)
+	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	writes(func() {
+		e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+		e.provides(managerv1alpha1.ProviderCertManager)
+	})
+
+	carried := e.servingCertificate().Leaf
+	e.choose(managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
+	e.handsOff()
+	e.ownCertificate("own")
+	e.eventually("the administrator's certificate is there, and his annotation on the definition", func() (bool, any) {
+		definition, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
+		e.must(err)
+		return definition.Annotations[injectFrom] != "" && e.servingCA() != nil && !e.servingCertificate().Leaf.Equal(carried), definition.Annotations
+	})
+
+	e.choose(managerv1alpha1.ProviderManager)
+	e.says("issues into Secret server-service-cert")
+	e.must(e.any.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.touch("operator.v1")
+	e.provides(managerv1alpha1.ProviderManager)
+	trust.neverWithout(first, e.servingCA())
+	e.uninstall("operator.v1")
+}
