@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -28,9 +29,7 @@ func TestPermissions(t *testing.T) {
 	granted := e.grant()
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	config := cluster.Config()
-	config.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:serviceaccounts", "system:authenticated"}}
-	m := e.manageThrough(config)
+	m := e.manageThrough(asAccount())
 	a := e.playAPI()
 	e.create(a.ownedBy(bundle()))
 	a.start()
@@ -60,16 +59,28 @@ func TestPermissions(t *testing.T) {
 	e.uninstall("operator.v2")
 	e.leavesNothing()
 
+	for p := range granted.Difference(m.permissionsUsed()) {
+		t.Logf("not needed here: %s", p)
+	}
+}
+
+func asAccount() *rest.Config {
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+	return config
+}
+
+// permissionsUsed are those that all requests of the manager took. None may be refused.
+func (m *manager) permissionsUsed() sets.Set[permission] {
+	m.Helper()
 	used := sets.New[permission]()
 	for _, event := range m.audited(m.started) {
 		if event.ResponseStatus.Code == http.StatusForbidden {
-			t.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
+			m.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
 		}
 		used.Insert(permissionsFor(event)...)
 	}
-	for p := range granted.Difference(used) {
-		t.Logf("not needed here: %s", p)
-	}
+	return used
 }
 
 // permission is one verb on one resource.
@@ -98,10 +109,12 @@ func (e *env) grant() sets.Set[permission] {
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
 	e.read("clusterrole.yaml", role)
 	e.read("bindings.yaml", binding)
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{})
-	e.must(err)
-	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{})
-	e.must(err)
+	if _, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		e.must(err)
+	}
+	if _, err := e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		e.must(err)
+	}
 	granted := sets.New[permission]()
 	for _, rule := range role.Rules {
 		for _, group := range rule.APIGroups {

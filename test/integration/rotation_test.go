@@ -257,9 +257,11 @@ func (e *env) playPod() *playedPod {
 // csv has a webhook behind the pod.
 func (p *playedPod) csv() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server")
-	c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt(p.listener.Addr().(*net.TCPAddr).Port))
+	c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt(p.port()))
 	return c
 }
+
+func (p *playedPod) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
 // start plays what the kubelet does with a pod.
 func (p *playedPod) start() {

@@ -1,0 +1,77 @@
+package integration
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+)
+
+// The permissions of manifests/ are enough for every issuer, for conversions, and for a
+// rotation that waits for pods; and those of others' kinds are all needed.
+func TestPermissionsForIssuers(t *testing.T) {
+	e := newParallelEnv(t)
+	granted := e.grant()
+	e.certManager()
+	e.runServiceCA()
+	crd := e.newCRD("gears", "v1", "v2").Name
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	p := e.playPod()
+	m := e.manageThrough(asAccount())
+	c := converting("operator.v1", crd)
+	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
+	for i := range c.Spec.WebhookDefinitions {
+		c.Spec.WebhookDefinitions[i].TargetPort = new(intstr.FromInt(p.port()))
+	}
+	e.install(c)
+	p.start()
+	e.order("once")
+	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
+		annotations := p.get().Annotations
+		return annotations[vocabulary.AnnotationNudge] != "", annotations
+	})
+	e.must(e.kube.CoreV1().Pods(e.namespace).Delete(e.ctx, "server-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	e.rotates(2)
+
+	for _, next := range []managerv1alpha1.CertificateProvider{managerv1alpha1.ProviderServiceCA, managerv1alpha1.ProviderCertManager} {
+		e.choose(next)
+		e.provides(next)
+	}
+	e.signingCA("internal-ca", 1)
+	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	carried := e.servingCertificate().Leaf
+	e.choose(managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
+	e.handsOff()
+	e.ownCertificate("own")
+	e.eventually("the administrator's certificate is there", func() (bool, any) {
+		return e.servingCA() != nil && !e.servingCertificate().Leaf.Equal(carried), nil
+	})
+	e.choose(managerv1alpha1.ProviderManager)
+	e.says("issues into Secret server-service-cert")
+	e.must(e.any.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.touch("operator.v1")
+	e.provides(managerv1alpha1.ProviderManager)
+	e.uninstall("operator.v1")
+
+	used, needed := m.permissionsUsed(), sets.New[permission]()
+	for p := range granted {
+		others := p.group == "cert-manager.io" || p.resource == "configmaps"
+		if others && p.verb != "list" { // watches list, too, with API servers that can do that
+			needed.Insert(p)
+		}
+	}
+	needed.Insert(permission{"", "pods", "patch"}, permission{"", "secrets", "delete"},
+		permission{"apiextensions.k8s.io", "customresourcedefinitions", "get"}, permission{"apiextensions.k8s.io", "customresourcedefinitions", "patch"})
+	for p := range needed.Difference(used) {
+		t.Errorf("nobody needs to %s: take it out of the ClusterRole", p)
+	}
+}
