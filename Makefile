@@ -67,6 +67,10 @@ integration: ## Run the tests that need an API server: etcd and kube-apiserver f
 e2e: ## Run the tests that need a cluster: one from source, or KUBECONFIG's
 	./hack/e2e.sh
 
+.PHONY: timeline
+timeline: ## Draw docs/rotation.svg: a rotation on the real cluster
+	./hack/e2e.sh -run 'TestRotationUnderLoad/a_server_that_reloads' -timeline $(CURDIR)/docs/rotation.svg
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (30s)
 	./hack/fuzz.sh $(FUZZTIME)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the manager in the cluster in use and runs the tests of test/e2e there.
+# e2e.sh [FLAG...]: installs the manager in the cluster in use and runs the tests of test/e2e
+# there, with the flags.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . hack/connect.sh
@@ -11,4 +12,4 @@ done
 ./hack/image.sh hook ./test/e2e/hook
 ./hack/deploy.sh "${examples[@]}" hook
 
-go test -count=1 -timeout=25m -v ./test/e2e
+go test -count=1 -timeout=25m -v ./test/e2e "$@"

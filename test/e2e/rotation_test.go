@@ -50,6 +50,10 @@ func TestRotationUnderLoad(t *testing.T) {
 			e.succeeds("hook.v1")
 			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
+			record := func([]call) {}
+			if name == "a server that reloads" {
+				record = e.recordTimeline().leads
+			}
 			began := time.Now()
 			if strings.Contains(name, "ordered") {
 				test.meanwhile(e)
@@ -63,6 +67,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			t.Logf("%s after the order nothing but the new certificate is trusted", time.Since(began).Round(100*time.Millisecond))
 			load.goesOn(denied)
 			load.end(never)
+			record(load.calls)
 			if restarted := e.hookTemplate()[vocabulary.AnnotationRestartedFor] != ""; restarted != test.restarts {
 				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
 			}

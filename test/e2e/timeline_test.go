@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"flag"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+var timelineFile = flag.String("timeline", "", "draw the rotation of a server that reloads into this file, SVG")
+
+// timeline is what a rotation looked like from outside: lanes of values, each from an
+// instant on.
+type timeline struct {
+	*env
+	began time.Time
+	mutex sync.Mutex
+	names []string // of the lanes, in their order
+	lanes map[string][]change
+	stop  func()
+}
+
+type change struct {
+	at    time.Duration // since the beginning
+	value string
+}
+
+// The lanes; each pod has one more.
+const (
+	lanePhase = "phase"
+	laneTrust = "caBundle trusts"
+)
+
+// recordTimeline watches the phase of the certificate and the trust of the registration,
+// and asks each of the pods for its certificate, again and again.
+func (e *env) recordTimeline() *timeline {
+	e.Helper()
+	ctx, cancel := context.WithCancel(e.ctx)
+	l := &timeline{env: e, began: time.Now(), names: []string{lanePhase, laneTrust}, lanes: map[string][]change{}}
+	l.noteRollout(e.certificate("hook.v1").Phase)
+	l.noteTrust(new(e.registration()))
+	rollouts, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Watch(ctx, metav1.ListOptions{})
+	e.must(err)
+	registrations, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(ctx, e.ours())
+	e.must(err)
+	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=hook"})
+	e.must(err)
+	var recording sync.WaitGroup
+	recording.Go(func() { l.follow(rollouts) })
+	recording.Go(func() { l.follow(registrations) })
+	for i, pod := range pods.Items {
+		lane := []string{"the one pod serves", "the other pod serves"}[i]
+		l.names = append(l.names, lane)
+		recording.Go(func() { l.ask(ctx, lane, pod.Status.PodIP) })
+	}
+	l.stop = sync.OnceFunc(func() {
+		rollouts.Stop()
+		registrations.Stop()
+		cancel()
+		recording.Wait()
+	})
+	e.Cleanup(l.stop)
+	return l
+}
+
+func (l *timeline) follow(w watch.Interface) {
+	for event := range w.ResultChan() {
+		switch o := event.Object.(type) {
+		case *managerv1alpha1.WebhookRollout:
+			for _, d := range o.Status.Deployments {
+				if d.Certificate != nil {
+					l.noteRollout(d.Certificate.Phase)
+				}
+			}
+		case *admissionregistrationv1.ValidatingWebhookConfiguration:
+			l.noteTrust(o)
+		}
+	}
+}
+
+func (l *timeline) noteRollout(phase managerv1alpha1.CertificatePhase) {
+	l.note(lanePhase, string(phase))
+}
+
+func (l *timeline) noteTrust(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	var numbers []string
+	for block, rest := pem.Decode(c.Webhooks[0].ClientConfig.CABundle); block != nil; block, rest = pem.Decode(rest) {
+		if ca, err := x509.ParseCertificate(block.Bytes); err == nil {
+			numbers = append(numbers, generationOf(ca))
+		}
+	}
+	slices.Sort(numbers)
+	l.note(laneTrust, strings.Join(numbers, " and "))
+}
+
+// generationOf is the number of the CA that signed a certificate.
+func generationOf(c *x509.Certificate) string {
+	number, _, _ := strings.Cut(c.Issuer.SerialNumber, "-")
+	return number
+}
+
+// ask notes the certificate that a pod presents, twenty times a second.
+func (l *timeline) ask(ctx context.Context, lane, ip string) {
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
+		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, "9443"))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			l.note(lane, "nothing")
+		default:
+			presented := connection.(*tls.Conn).ConnectionState().PeerCertificates[0]
+			_ = connection.Close() // nothing was sent over it
+			l.note(lane, generationOf(presented))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// note adds a value that is another than the one before.
+func (l *timeline) note(lane, value string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	changes := l.lanes[lane]
+	if len(changes) == 0 || changes[len(changes)-1].value != value {
+		l.lanes[lane] = append(changes, change{time.Since(l.began), value})
+	}
+}
+
+// leads ends the recording, and fails unless both CAs were trusted before any pod served
+// the new certificate, and until each of them did.
+func (l *timeline) leads(calls []call) {
+	l.Helper()
+	l.stop()
+	trusted := l.values(laneTrust)
+	if strings.Join(trusted, ", ") != "1, 1 and 2, 2" {
+		l.Fatalf("the caBundle trusted, one after the other, %q", trusted)
+	}
+	both, alone := l.lanes[laneTrust][1].at, l.lanes[laneTrust][2].at
+	for _, lane := range l.names[2:] {
+		served := l.lanes[lane]
+		if values := strings.Join(l.values(lane), ", "); values != "1, 2" || served[1].at < both || served[1].at > alone {
+			l.Errorf("%s %s, the second from %s on; both CAs were trusted from %s to %s", lane, values, served[len(served)-1].at, both, alone)
+		}
+	}
+	for _, lane := range l.names {
+		l.Logf("%s: %v", lane, l.lanes[lane])
+	}
+	if *timelineFile != "" {
+		l.must(os.WriteFile(*timelineFile, []byte(l.draw(calls)), 0o644))
+	}
+}
+
+func (l *timeline) values(lane string) []string {
+	var all []string
+	for _, c := range l.lanes[lane] {
+		all = append(all, c.value)
+	}
+	return all
+}
