@@ -93,7 +93,11 @@ func (c *Controller) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool 
 	if csv.DeletionTimestamp != nil {
 		return true
 	}
-	namespace := c.caches.namespaces.get("", csv.Namespace)
+	return c.terminating(csv.Namespace)
+}
+
+func (c *Controller) terminating(name string) bool {
+	namespace := c.caches.namespaces.get("", name)
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
 }
 

@@ -19,12 +19,13 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Failure:  s.failure,
 		Verdict:  s.verdict,
 		Upgrade:  s.upgrade,
+		Leaving:  s.leaving,
 		Config:   s.config,
 		Observed: s.observed,
 		Previous: s.status,
 		Provider: s.choice().Provider,
 	}
-	if (in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits()) && !in.Keeps() {
+	if (in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits()) && !in.Keeps() && !in.KeepsTrust() {
 		return rollout.Next(in, now), nil
 	}
 	c.nameServices(s)

@@ -42,8 +42,12 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	if err := c.unregister(ctx, csv, heir); err != nil {
 		return time.Time{}, err
 	}
-	if ended, err := c.endConversions(ctx, k, csv, relatives); !ended {
-		return c.now().Add(countPause), err
+	inUse, err := c.endConversions(ctx, k, csv, relatives)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if inUse != "" {
+		return c.holdUp(ctx, k, csv, relatives, inUse)
 	}
 	c.log.WithFields(k.fields()).Info("webhooks are unregistered")
 	if csv.DeletionTimestamp == nil {
@@ -94,8 +98,9 @@ const countPause = 15 * time.Second
 // endConversions takes the CustomResourceDefinitions back to no conversion. Where
 // objects would lose fields, the finalizer stays, and with it what converts them.
 //
-// Those that another version of the operator converts, or will, are not ended.
-func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (ended bool, err error) {
+// Those that another version of the operator converts, or will, are not ended. It says
+// which are in use.
+func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (inUse string, err error) {
 	crds := c.convertible(csv, []string{ownerID(csv.Namespace, csv.Name)})
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		if relative.DeletionTimestamp == nil {
@@ -116,23 +121,37 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 		for _, step := range end.Steps {
 			written, _, err := c.write(ctx, csv.Namespace, step)
 			if err != nil {
-				return false, err
+				return "", err
 			}
 			c.writes.add(k, pendingWrite{object: written, at: c.now()})
 		}
-		return end.InUse == "", c.reportInUse(ctx, k, csv, end.InUse)
+		return end.InUse, nil
 	}
 }
 
-// reportInUse says what holds the uninstallation up.
-func (c *Controller) reportInUse(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, message string) error {
+// holdUp is the pass over a ClusterServiceVersion that cannot go yet. It may take long, so
+// the certificates of what objects need are replaced as ever.
+func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
+	again := c.now().Add(countPause)
 	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
 	if current == nil {
-		return nil
+		return again, nil
 	}
 	status := *current.Status.DeepCopy()
-	rollout.SetConversionInUse(&status, message, csv.Generation, c.now())
-	return c.updateRollout(ctx, k, csv, current, status)
+	if relatives.Alone() && !c.terminating(csv.Namespace) { // else the rest of the family looks after it, or nobody can
+		s, err := c.observe(csv, relatives)
+		if err != nil {
+			return time.Time{}, err
+		}
+		s.leaving = true
+		plan, err := c.carryOut(ctx, k, s)
+		if err != nil {
+			return time.Time{}, err
+		}
+		status, again = plan.Status, sooner(again, plan.NextLook)
+	}
+	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
+	return again, c.updateRollout(ctx, k, csv, current, status)
 }
 
 func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {

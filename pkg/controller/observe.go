@@ -45,6 +45,7 @@ type snapshot struct {
 	exists   func(owner string) bool              // whether there is that ClusterServiceVersion
 	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
 
+	leaving    bool // on its way out, while objects need a conversion
 	duePending bool // status.certsRotateAt is an order that is not followed yet
 }
 

@@ -70,6 +70,8 @@ type Input struct {
 	Failure *scope.Failure // why there is no scope to install into; nil when there is
 	Verdict install.Verdict
 	Upgrade Upgrade
+	// Leaving is set on the way out, while objects need a conversion.
+	Leaving bool
 	Desired install.Desired
 	// Config is what the administrator configures.
 	Config install.Config

@@ -28,10 +28,14 @@ type Plan struct {
 
 // Next is the decision. Without a scope, or with mistakes or unmet requirements in
 // the ClusterServiceVersion, nothing is begun: what is live stays as it is, and is looked
-// after while a requirement is not met. Only an operator that must yield to another is
+// after while a requirement is not met; its certificates always are. Only an operator that must yield to another is
 // taken out of service.
 func Next(in Input, now time.Time) Plan {
 	p := planner{Input: in, now: now}
+	if in.Leaving {
+		p.leave()
+		return p.plan
+	}
 	p.unregistered = p.lastUnregistered()
 	switch {
 	case p.mustYield():
@@ -41,6 +45,9 @@ func Next(in Input, now time.Time) Plan {
 		p.install()
 	case in.Keeps():
 		p.keepUp()
+		p.hold()
+	case in.KeepsTrust():
+		p.keepTrust()
 		p.hold()
 	default:
 		p.hold()

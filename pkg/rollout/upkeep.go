@@ -14,8 +14,12 @@ import (
 )
 
 // InService tells whether the ClusterServiceVersion has webhooks that API servers call, or
-// would call if somebody had not taken them away.
+// would call if somebody had not taken them away. Before it has taken over from an older
+// version they are that one's.
 func (in Input) InService() bool {
+	if len(in.Upgrade.From) > 0 && !in.Upgrade.Began {
+		return false
+	}
 	for _, live := range in.Observed.registrations() {
 		if install.Labelled(live.object, in.CSV) {
 			return true

@@ -1,0 +1,25 @@
+package integration
+
+import (
+	"testing"
+	"time"
+)
+
+// A certificate that ended while nobody looked, or that a clock which was set back has not
+// begun, is of no use: the next one is given to pods as soon as it is trusted.
+func TestCertificateOfAnotherTime(t *testing.T) {
+	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			e.install(csv("operator.v1", "server"))
+			m.stop()
+			e.age(age)
+			e.manage()
+			e.rotates(2)
+			e.succeeds("operator.v1")
+		})
+	}
+}
