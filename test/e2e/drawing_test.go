@@ -34,9 +34,9 @@ func (l *timeline) draw(calls []call) string {
 	}
 	height := drawingTop + laneHeight*len(l.names) + callsHeight + 2*drawingMargin
 	var svg strings.Builder
-	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", drawingRight+drawingMargin, height)
+	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n", drawingRight+drawingMargin, height)
 	fmt.Fprintf(&svg, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
-	fmt.Fprintf(&svg, `<text x="%d" y="20">seconds after the order</text>`+"\n", drawingMargin)
+	fmt.Fprintf(&svg, `<text x="%d" y="20">seconds since the order</text>`+"\n", drawingMargin/2)
 	for second := range int(length/time.Second) + 1 {
 		at := x(time.Duration(second) * time.Second)
 		fmt.Fprintf(&svg, `<line x1="%[1]d" y1="26" x2="%[1]d" y2="%[2]d" stroke="#ccc"/><text x="%[1]d" y="20" text-anchor="middle">%[3]d</text>`+"\n", at, height-drawingMargin, second)
