@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -36,6 +38,9 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Trust:          map[string]install.Trust{},
 
 		OperatorConditions: c.hasOperatorConditions(),
+	}
+	if rendering.Scope.Group == nil {
+		rendering.Scope.Group = &operatorsv1.OperatorGroup{} // only the trust of what is rendered is written then
 	}
 	var again time.Time
 	s.duePending = false

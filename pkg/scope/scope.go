@@ -69,11 +69,8 @@ func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure 
 
 // WebhookSelector is the namespaceSelector of the scope's webhooks. For all
 // namespaces it is the empty selector and not nil, since that is what the API
-// server stores; nil is that of no scope.
+// server stores.
 func (s Scope) WebhookSelector() *metav1.LabelSelector {
-	if s.Group == nil {
-		return nil
-	}
 	switch spec := s.Group.Spec; {
 	case len(spec.TargetNamespaces) > 0:
 		return &metav1.LabelSelector{MatchLabels: map[string]string{labelKey(s.Group): ""}}
@@ -92,12 +89,8 @@ func (s Scope) MayCover(namespace string) bool {
 }
 
 // Annotations are those by which a ClusterServiceVersion tells its scope: the
-// manager copies them to the pods, where operators read what to watch. Without a scope
-// there are none.
+// manager copies them to the pods, where operators read what to watch.
 func (s Scope) Annotations() map[string]string {
-	if s.Group == nil {
-		return nil
-	}
 	return map[string]string{
 		vocabulary.AnnotationOperatorGroup:     s.Group.Name,
 		vocabulary.AnnotationOperatorNamespace: s.Group.Namespace,
