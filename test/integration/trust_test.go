@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -97,40 +98,57 @@ func number(resourceVersion string) int {
 func (w *trustWatch) neverWithout(served ...[]byte) {
 	w.Helper()
 	required := served[:1] // what pods serve from the start on
-	trusted := map[string][]byte{}
-	states := map[string]int{}
+	trusted, states := map[string][]byte{}, map[string]int{}
+	now := 0
 	for _, event := range w.history() {
-		switch o := event.Object.(type) {
-		case *corev1.Secret:
-			if o.Name == servingSecret && event.Type != watch.Deleted && len(o.Data[corev1.TLSCertKey]) > 0 && len(o.Annotations[vocabulary.AnnotationLeaf]) > 0 {
-				required = slices.Concat(split(o.Data[vocabulary.KeyCA]), split(o.Data[vocabulary.KeyPreviousCAs]))
+		now = versionOf(event)
+		if secret, ok := event.Object.(*corev1.Secret); ok {
+			if given := givenBy(secret); event.Type != watch.Deleted && len(given) > 0 {
+				required = given
 			}
-		case *admissionregistrationv1.ValidatingWebhookConfiguration:
-			states["v.example.com"]++
-			trusted["v.example.com"] = o.Webhooks[0].ClientConfig.CABundle
-		case *apiextensionsv1.CustomResourceDefinition:
-			states[o.Name]++
-			trusted[o.Name] = nil
-			if o.Spec.Conversion.Webhook != nil {
-				trusted[o.Name] = o.Spec.Conversion.Webhook.ClientConfig.CABundle
-			}
+		} else {
+			name, bundle := bundleOf(event.Object)
+			trusted[name] = bundle
+			states[name]++
 		}
 		for name, bundle := range trusted {
-			for _, ca := range required {
-				if !bytes.Contains(bundle, ca) {
-					w.Errorf("at resourceVersion %d pods may serve a certificate that %s does not trust, signed by %q", versionOf(event), name, parse(ca).Subject)
-				}
-			}
+			w.contains(name, bundle, required, now)
 		}
 	}
 	for _, name := range append([]string{"v.example.com"}, w.crds...) {
 		if states[name] < 2 {
 			w.Errorf("%s was written %d times since, so this shows nothing", name, states[name])
 		}
-		for _, ca := range served[1:] {
-			if !bytes.Contains(trusted[name], ca) {
-				w.Errorf("%s does not trust what pods serve now: %s", name, ca)
-			}
+		w.contains(name, trusted[name], served[1:], now)
+	}
+}
+
+// givenBy are the CAs of what pods are given by a Secret, and of what it says that they may
+// serve still; none for what does not give them anything.
+func givenBy(secret *corev1.Secret) [][]byte {
+	if secret.Name != servingSecret || len(secret.Data[corev1.TLSCertKey]) == 0 || secret.Annotations[vocabulary.AnnotationLeaf] == "" {
+		return nil
+	}
+	return slices.Concat(split(secret.Data[vocabulary.KeyCA]), split(secret.Data[vocabulary.KeyPreviousCAs]))
+}
+
+// bundleOf is the caBundle of a registration, or of a conversion; empty when there is none.
+func bundleOf(o runtime.Object) (name string, bundle []byte) {
+	if configuration, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration); ok {
+		return "v.example.com", configuration.Webhooks[0].ClientConfig.CABundle
+	}
+	crd := o.(*apiextensionsv1.CustomResourceDefinition)
+	if crd.Spec.Conversion.Webhook == nil {
+		return crd.Name, nil
+	}
+	return crd.Name, crd.Spec.Conversion.Webhook.ClientConfig.CABundle
+}
+
+func (w *trustWatch) contains(name string, bundle []byte, authorities [][]byte, version int) {
+	w.Helper()
+	for _, ca := range authorities {
+		if !bytes.Contains(bundle, ca) {
+			w.Errorf("at resourceVersion %d pods may serve a certificate that %s does not trust, signed by %q", version, name, parse(ca).Subject)
 		}
 	}
 }
