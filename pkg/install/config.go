@@ -49,6 +49,14 @@ func (c Config) Propagated() map[string]string {
 	return propagated
 }
 
+// forPods are those of them that pods bear. Nobody injects a caBundle into a pod, and one
+// that bore such an annotation would restart when the provider changes.
+func (c Config) forPods() map[string]string {
+	annotations := c.Propagated()
+	maps.DeleteFunc(annotations, func(annotation, _ string) bool { return asksForInjection(annotation) })
+	return annotations
+}
+
 // SubscriptionOf is the Subscription that a ClusterServiceVersion was installed for,
 // or nil: the one that names it as installed, else the one that starts with it, else
 // the same for those that it replaces, the nearest first, and then for those that

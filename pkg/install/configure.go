@@ -15,7 +15,7 @@ func configure(d *appsv1.Deployment, config Config) {
 	config.SubscriptionConfig = *config.DeepCopy()
 	pod := &d.Spec.Template
 	d.Annotations = merged(config.Propagated(), d.Annotations)
-	pod.Annotations = merged(config.Propagated(), pod.Annotations)
+	pod.Annotations = merged(config.forPods(), pod.Annotations)
 	for _, volume := range config.Volumes {
 		if !certificateVolumeName(volume.Name) {
 			pod.Spec.Volumes = replaceOrAppend(pod.Spec.Volumes, volume, func(v corev1.Volume) bool { return v.Name == volume.Name })

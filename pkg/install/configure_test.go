@@ -125,10 +125,11 @@ func TestConfiguredAnnotations(t *testing.T) {
 	in.Config = Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
 		"admin": "admin", "author": "admin", "csv": "admin", "olm-webhook-manager.io/key-type": "rsa",
 		"olm-webhook-manager.io/replicas": "9", "olm-webhook-manager.io/certificate-generation": "9",
+		"olm-webhook-manager.io/certificates": "none", "cert-manager.io/inject-ca-from": "shop/own",
 	}}}
 	d := rendered(t, in)
-	admin := map[string]string{"admin": "admin", "author": "admin", "csv": "admin"}
-	generation := map[string]string{"admin": "admin", "author": "admin", "csv": "admin", "olm-webhook-manager.io/certificate-generation": "3"}
+	admin := map[string]string{"admin": "admin", "author": "admin", "csv": "admin", "cert-manager.io/inject-ca-from": "shop/own"}
+	generation := merged(admin, map[string]string{"olm-webhook-manager.io/certificate-generation": "3"})
 	for what, annotations := range map[string]struct{ want, got map[string]string }{
 		"the Deployment":               {merged(admin, map[string]string{"olm-webhook-manager.io/replicas": "1"}), d.Object.Annotations},
 		"the Service":                  {admin, d.Service.Annotations},

@@ -61,5 +61,9 @@ func (c Config) injects(annotation string) bool {
 	if provider, _ := c.Instruction(vocabulary.AnnotationCertificates); provider == string(managerv1alpha1.ProviderNone) {
 		return false
 	}
+	return asksForInjection(annotation)
+}
+
+func asksForInjection(annotation string) bool {
 	return strings.HasPrefix(annotation, "cert-manager.io/inject-") || strings.HasSuffix(annotation, "openshift.io/inject-cabundle")
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ import (
 )
 
 // Whoever issues the certificate of a live webhook, and whichever CA the issuer changes
-// to, no call fails. cert-manager and its cainjector are the real ones.
+// to, no call fails, and no pod is restarted for it. cert-manager and its cainjector are the real ones.
 func TestProvidersUnderLoad(t *testing.T) {
 	e := newEnv(t)
 	e.certManager()
@@ -30,6 +31,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 	e.succeeds("hook.v1")
 	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 	load.goesOn(denied)
+	template := e.hookTemplate()
 	for _, change := range []struct {
 		name string
 		do   func()
@@ -45,6 +47,9 @@ func TestProvidersUnderLoad(t *testing.T) {
 		load.goesOn(denied)
 	}
 	load.end(never)
+	if now := e.hookTemplate(); !maps.Equal(now, template) {
+		t.Errorf("the pods were restarted: their template was annotated %v and is %v", template, now)
+	}
 }
 
 // changeToCertManager names an issuer of the administrator's.
