@@ -42,6 +42,7 @@ func runCommand() *cobra.Command {
 	f.StringVar(&o.probe, "probe", string(controller.ProbeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
+	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant what a bundle's permissions ask for, and its Roles grant in its own namespace, wherever its OperatorGroup targets (apply manifests/lift-roles)")
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "objects to look at side by side")
 	f.StringVar(&o.election.namespace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); without one there is no election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")

@@ -14,17 +14,20 @@ import (
 )
 
 // access is what the ServiceAccounts of a ClusterServiceVersion may do everywhere, and
-// in the namespaces that matter.
-func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string) install.Access {
+// in the namespaces that matter, not counting some bindings.
+func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) install.Access {
 	access := install.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
 	namespaces := install.GrantedIn(csv.Namespace, targets)
 	for _, account := range install.RequiredAccounts(csv) {
 		for _, subject := range install.SubjectsOf(csv.Namespace, account) {
 			for _, b := range c.caches.clusterGrants.by(bySubject, subject) {
+				if but[rollout.KeyOf(b)] {
+					continue
+				}
 				access.Everywhere[account] = append(access.Everywhere[account], c.rules(metav1.NamespaceAll, b.RoleRef)...)
 			}
 			for _, b := range c.caches.grants.by(bySubject, subject) {
-				if !slices.Contains(namespaces, b.Namespace) {
+				if !slices.Contains(namespaces, b.Namespace) || but[rollout.KeyOf(b)] {
 					continue
 				}
 				if access.In[b.Namespace] == nil {

@@ -100,9 +100,11 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 	case *appsv1.Deployment:
 		return send(ctx, c.Kube.AppsV1().Deployments(namespace), step, o)
 	case *rbacv1.Role:
-		return send(ctx, c.Kube.RbacV1().Roles(namespace), step, o)
+		return send(ctx, c.Kube.RbacV1().Roles(o.Namespace), step, o)
 	case *rbacv1.RoleBinding:
 		return send(ctx, c.Kube.RbacV1().RoleBindings(o.Namespace), step, o)
+	case *rbacv1.ClusterRole:
+		return send(ctx, c.Kube.RbacV1().ClusterRoles(), step, o)
 	case *rbacv1.ClusterRoleBinding:
 		return send(ctx, c.Kube.RbacV1().ClusterRoleBindings(), step, o)
 	case *apiregistrationv1.APIService:

@@ -48,6 +48,7 @@ type caches struct {
 	mutating     store[*admissionregistrationv1.MutatingWebhookConfiguration]
 	// clusterRoleBindings are the derived ones; clusterGrants are all.
 	clusterRoleBindings store[*rbacv1.ClusterRoleBinding]
+	clusterRoles        store[*rbacv1.ClusterRole]
 	crds                store[*apiextensionsv1.CustomResourceDefinition]
 
 	subscriptions store[*operatorsv1alpha1.Subscription]
@@ -76,6 +77,7 @@ func newCaches(clients Clients) caches {
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	roles := newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), unlessManaged(onlyRules))
 	roleBindings := newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), unlessManaged(onlySubjects))
+	clusterRoles := newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), unlessManaged(onlyRules))
 	clusterRoleBindings := newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), unlessManaged(onlySubjects))
 	return caches{
 		csvs:                newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
@@ -92,13 +94,14 @@ func newCaches(clients Clients) caches {
 		roleBindings:        roleBindings,
 		validating:          newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
 		mutating:            newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
+		clusterRoles:        clusterRoles,
 		clusterRoleBindings: clusterRoleBindings,
 		crds:                newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
 
 		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
 
 		rules:         roles,
-		clusterRules:  newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), onlyRules),
+		clusterRules:  clusterRoles,
 		grants:        roleBindings,
 		clusterGrants: clusterRoleBindings,
 		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), withoutForeignManagedFields),
@@ -130,7 +133,7 @@ func (c caches) start(ctx context.Context) {
 func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
 		c.csvs.synced, c.subscriptions.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
-		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.clusterRoleBindings.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
+		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.clusterRoleBindings.synced, c.clusterRoles.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
 		c.rules.synced, c.clusterRules.synced, c.grants.synced, c.clusterGrants.synced, c.apiServices.synced,
 	}
 }

@@ -36,6 +36,9 @@ type Options struct {
 	Certificates certs.Policy
 	// Probe says who finds out whether endpoints serve; empty is ProbeDial.
 	Probe ProbeMode
+	// LiftRoles grants in the whole cluster, or in the namespaces that a group targets, what
+	// installers of bundles granted in the operator's own.
+	LiftRoles bool
 	// Workers is how many objects are looked at side by side.
 	Workers int
 }

@@ -70,8 +70,8 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Services:     byName(c.caches.services.ofOwners(owners)),
 			Slices:       map[string][]*discoveryv1.EndpointSlice{},
 			Pods:         map[string][]*corev1.Pod{},
-			Roles:        byName(c.caches.roles.ofOwners(owners)),
-			RoleBindings: byName(delegating(c.caches.roleBindings.ofOwners(owners), false)),
+			Roles:        byName(atHome(csv.Namespace, c.caches.roles.ofOwners(owners))),
+			RoleBindings: byName(atHome(csv.Namespace, delegating(c.caches.roleBindings.ofOwners(owners), false))),
 			Validating:   c.caches.validating.ofOwners(owners),
 			Mutating:     c.caches.mutating.ofOwners(owners),
 			APIServices:  c.caches.apiServices.ofOwners(owners),
@@ -117,7 +117,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (install.Facts, error) {
 	facts := install.Facts{
 		CSV: csv, Targets: s.scope.Namespaces,
-		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces),
+		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces, nil),
 		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(ownerIDs(csv, relatives.Older), s.observed.CRDs),
 		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
 	}

@@ -37,6 +37,7 @@ func (c *Controller) watch() error {
 		{c.caches.roles.informer, c.ownersChanged},
 		{c.caches.roleBindings.informer, c.ownersChanged},
 		{c.caches.clusterRoleBindings.informer, c.ownersChanged},
+		{c.caches.clusterRoles.informer, c.ownersChanged},
 		{c.caches.validating.informer, c.registrationChanged},
 		{c.caches.mutating.informer, c.registrationChanged},
 		{c.caches.crds.informer, c.crdChanged},

@@ -123,6 +123,8 @@ func (c caches) findDerived(kind rollout.Object, namespace, name string) rollout
 		return found(c.roleBindings, namespace, name)
 	case *rbacv1.ClusterRoleBinding:
 		return found(c.clusterRoleBindings, namespace, name)
+	case *rbacv1.ClusterRole:
+		return found(c.clusterRoles, namespace, name)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return found(c.validating, namespace, name)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:

@@ -112,7 +112,18 @@ func (e *env) conditionBeforeLast(csv string) operatorsv1alpha1.ClusterServiceVe
 // bindRole lets the account read pods in a namespace; revoke takes that away.
 func (e *env) bindRole(namespace string) (revoke func()) {
 	e.Helper()
-	meta := metav1.ObjectMeta{Name: "reader"}
+	return e.bindRoleIn(namespace, "reader")
+}
+
+// bindRoleCalled lets it by a Role and a binding of that name.
+func (e *env) bindRoleCalled(name string) {
+	e.Helper()
+	e.bindRoleIn(e.namespace, name)
+}
+
+func (e *env) bindRoleIn(namespace, name string) (revoke func()) {
+	e.Helper()
+	meta := metav1.ObjectMeta{Name: name}
 	_, err := e.kube.RbacV1().Roles(namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
 	e.must(err)
 	_, err = e.kube.RbacV1().RoleBindings(namespace).Create(e.ctx, &rbacv1.RoleBinding{

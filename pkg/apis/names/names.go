@@ -18,6 +18,7 @@
 //	auth-delegator binding  Service name                253, path segment     D-service-system:auth-delegator
 //	auth-reader binding     Service name                253, path segment     D-service-auth-reader
 //	either, name taken      namespace, Service name     253, path segment     D-service-<hash>-auth-reader
+//	lifted permissions      namespace and Role name     253, path segment     role-<hash>
 //	label value             any name                    63                    verbatim
 package names
 
@@ -79,6 +80,12 @@ func WebhookConfiguration(generateName string, identity ...string) string {
 // belongs to their identity.
 func Permissions(namespace, csv, account string) string {
 	return fit(subdomain(csv), strings.Join([]string{namespace, csv, account}, "/"), "", validation.DNS1123SubdomainMaxLength)
+}
+
+// Lifted is the name of what grants a namespace's Role in the whole cluster, where
+// somebody else has the name of the Role.
+func Lifted(namespace, role string) string {
+	return fit(role, namespace+"/"+role, "", validation.DNS1123SubdomainMaxLength)
 }
 
 // subdomain replaces what no name of an object has, so that one whose source is not

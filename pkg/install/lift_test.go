@@ -1,0 +1,138 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// What the ClusterServiceVersion asks for and its installer has granted, and nothing else,
+// is granted where its group wants it.
+func TestLift(t *testing.T) {
+	const see = "; get,list,watch namespaces"
+	all := []string{""}
+	bound := func(binding, role string, accounts ...string) *rbacv1.RoleBinding {
+		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: binding}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: role}}
+		for _, account := range accounts {
+			namespace, name, elsewhere := strings.Cut(account, "/")
+			if !elsewhere {
+				namespace, name = "shop", account
+			}
+			b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name})
+		}
+		return b
+	}
+	reader := bound("reader", "reader", "manager")
+	for name, test := range map[string]struct {
+		role       []rbacv1.PolicyRule // that is called reader
+		bindings   []*rbacv1.RoleBinding
+		targets    []string
+		everywhere []rbacv1.PolicyRule
+		in         map[string][]rbacv1.PolicyRule
+		foreign    string
+		want       []string
+	}{
+		"for all namespaces": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all,
+			want: []string{"ClusterRole reader: get,list pods" + see, "ClusterRoleBinding reader: manager may reader"},
+		},
+		"for others": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"blue", "red", "shop"},
+			want: []string{"Role blue/reader: get,list pods", "Role red/reader: get,list pods", "RoleBinding blue/reader: manager may reader", "RoleBinding red/reader: manager may reader"},
+		},
+		"where it is not granted": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"blue", "red"}, in: granted("red", readPods),
+			want: []string{"Role blue/reader: get,list pods", "RoleBinding blue/reader: manager may reader"},
+		},
+		"for its own namespace":    {role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"shop"}},
+		"granted everywhere":       {role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all, everywhere: policies(everything)},
+		"not granted at home":      {role: policies(readPods), targets: all},
+		"a Role that is not there": {bindings: []*rbacv1.RoleBinding{bound("reader", "other", "manager")}, targets: all},
+		"not all that is asked for": {
+			role: policies(policy("pods", "get")), bindings: []*rbacv1.RoleBinding{reader}, targets: all,
+		},
+		"more than is asked for": {role: policies(readPods, readLeases), bindings: []*rbacv1.RoleBinding{reader}, targets: all},
+		"everything":             {role: policies(everything), bindings: []*rbacv1.RoleBinding{reader}, targets: all},
+		"to an account that does not ask, and one elsewhere": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{bound("reader", "reader", "other", "red/manager")}, targets: all,
+		},
+		"to several": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{bound("reader", "reader", "other", "manager", "red/manager")}, targets: all,
+			want: []string{"ClusterRole reader: get,list pods" + see, "ClusterRoleBinding reader: manager may reader"},
+		},
+		"by two bindings": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader, bound("more", "reader", "manager")}, targets: all,
+			want: []string{"ClusterRole reader: get,list pods" + see, "ClusterRoleBinding reader: manager may reader", "ClusterRoleBinding more: manager may reader"},
+		},
+		"under somebody else's name": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all, foreign: "reader",
+			want: []string{"ClusterRole ALTERNATE: get,list pods" + see, "ClusterRoleBinding ALTERNATE: manager may ALTERNATE"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := operator(nil)
+			csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "manager", Rules: policies(readPods)}}
+			g := Grants{
+				CSV: csv, Targets: test.targets, Bindings: test.bindings, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{test.foreign: true},
+				Access: Access{Everywhere: map[string][]rbacv1.PolicyRule{"manager": test.everywhere}, In: map[string]map[string][]rbacv1.PolicyRule{}},
+			}
+			for namespace, rules := range test.in {
+				g.Access.In[namespace] = map[string][]rbacv1.PolicyRule{"manager": rules}
+			}
+			if test.role != nil {
+				g.Roles["reader"] = &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "reader"}, Rules: test.role}
+			}
+			if diff := cmp.Diff(test.want, linesOf(t, Lift(g))); diff != "" {
+				t.Errorf("lifted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// linesOf says in a line each what is lifted, whose it is beside.
+func linesOf(t *testing.T, l Lifted) []string {
+	t.Helper()
+	var lines []string
+	say := func(o metav1.Object, kind, what string) {
+		if !IsLifted(o) || !Labelled(o, operator(nil)) || len(o.GetOwnerReferences()) > 0 {
+			t.Errorf("%s %s: labels %v, owners %v", kind, o.GetName(), o.GetLabels(), o.GetOwnerReferences())
+		}
+		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%s %s: %s", kind, name, what), names.Lifted("shop", "reader"), "ALTERNATE"))
+	}
+	rules := func(rules []rbacv1.PolicyRule) string {
+		var words []string
+		for _, r := range rules {
+			words = append(words, strings.Join(r.Verbs, ",")+" "+strings.Join(r.Resources, ","))
+		}
+		return strings.Join(words, "; ")
+	}
+	may := func(subjects []rbacv1.Subject, role rbacv1.RoleRef) string {
+		var accounts []string
+		for _, s := range subjects {
+			accounts = append(accounts, s.Name)
+		}
+		return strings.Join(accounts, ", ") + " may " + role.Name
+	}
+	for _, o := range l.ClusterRoles {
+		say(o, "ClusterRole", rules(o.Rules))
+	}
+	for _, o := range l.ClusterRoleBindings {
+		say(o, "ClusterRoleBinding", may(o.Subjects, o.RoleRef))
+	}
+	for _, o := range l.Roles {
+		say(o, "Role", rules(o.Rules))
+	}
+	for _, o := range l.RoleBindings {
+		say(o, "RoleBinding", may(o.Subjects, o.RoleRef))
+	}
+	return lines
+}

@@ -1,0 +1,36 @@
+package rollout
+
+import (
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Lift are the writes that make the permissions which are lifted be as wanted. What an
+// older version has lifted stays as it is until this one takes over. What nobody wants any
+// more goes.
+func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []Object, o Observed, u Upgrade, now time.Time) []Step {
+	var steps []Step
+	there, needed := map[string]Object{}, map[string]bool{}
+	for _, l := range live {
+		there[KeyOf(l)] = l
+	}
+	for _, w := range wanted {
+		key := KeyOf(w)
+		needed[key] = true
+		if l := there[key]; o.Refused[key] != "" || l != nil && !u.Began && !install.Labelled(l, csv) {
+			continue
+		}
+		if step, ok := stepTo(w, there[key], o, now); ok {
+			steps = append(steps, step)
+		}
+	}
+	for _, l := range live {
+		if !needed[KeyOf(l)] && install.Labelled(l, csv) {
+			steps = append(steps, Step{Verb: Delete, Object: l, Live: l})
+		}
+	}
+	return steps
+}

@@ -1,0 +1,134 @@
+package integration
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// grantedTo gives a user of the test's own what manifests grant the manager, and tells how
+// to be that user.
+func (e *env) grantedTo(files ...string) *rest.Config {
+	e.Helper()
+	user := "manager-of-" + e.namespace
+	for _, file := range files {
+		text, err := os.ReadFile("../../manifests/" + file)
+		e.must(err)
+		role := &rbacv1.ClusterRole{}
+		e.must(yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096).Decode(role))
+		role.Name += "-" + e.namespace
+		_, err = e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{})
+		e.must(err)
+		_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		}, metav1.CreateOptions{})
+		e.must(err)
+	}
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return config
+}
+
+// lifted are the roles and bindings outside of the operator's namespace.
+func (e *env) lifted() []string {
+	e.Helper()
+	var all []string
+	for _, resource := range []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"} {
+		for _, o := range e.owned([]schema.GroupVersionResource{{Group: rbacv1.GroupName, Version: "v1", Resource: resource}}) {
+			if o.GetNamespace() != e.namespace {
+				all = append(all, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+			}
+		}
+	}
+	return all
+}
+
+// What the installer granted in the operator's namespace is granted wherever its group
+// targets, for as long as it does and the operator is there.
+func TestLiftRoles(t *testing.T) {
+	e := newParallelEnv(t)
+	other := e.newNamespace("", nil)
+	e.group("og", allNamespaces)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.runDeployments()
+	m := e.manageThrough(e.grantedTo("manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	e.create(asking(csv("operator.v1", "server"), readPods))
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	m.looksAgain("operator.v1")
+	expect(t, e.lifted())
+
+	name := e.namespace + "-reader" // there is one of the cluster for all tests
+	e.bindRoleCalled(name)
+	e.succeeds("operator.v1")
+	expect(t, e.lifted(), "ClusterRole /"+name, "ClusterRoleBinding /"+name)
+	quiet := e.auditEnd()
+	m.looksAgain("operator.v1")
+	m.writesNothing(quiet)
+	e.must(e.kube.RbacV1().ClusterRoleBindings().Delete(e.ctx, name, metav1.DeleteOptions{}))
+	e.eventually("the binding is back", func() (bool, any) { return len(e.lifted()) == 2, e.lifted() })
+	e.succeeds("operator.v1")
+
+	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, other) })
+	e.eventually("the permissions are lifted to the target alone", func() (bool, any) {
+		all := e.lifted()
+		return len(all) == 2 && all[0] == "Role "+other+"/"+name && all[1] == "RoleBinding "+other+"/"+name, all
+	})
+	e.succeeds("operator.v1")
+	e.uninstall("operator.v1")
+	expect(t, e.lifted())
+	for _, event := range m.audited(m.started) {
+		if event.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
+		}
+	}
+}
+
+// A ClusterRole that happens to be called like the Role is nobody's business.
+func TestLiftRolesBesideANamesake(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.runDeployments()
+	name := e.namespace + "-reader"
+	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: everything}, metav1.CreateOptions{})
+	e.must(err)
+	e.bindRoleCalled(name)
+	e.manage(func(o *controller.Options) { o.LiftRoles = true })
+	e.install(asking(csv("operator.v1", "server"), readPods))
+	for _, binding := range e.owned([]schema.GroupVersionResource{{Group: rbacv1.GroupName, Version: "v1", Resource: "clusterrolebindings"}}) {
+		if role, _, _ := nested(binding.Object, "roleRef", "name"); role == name {
+			t.Errorf("%s gives the account everything", binding.GetName())
+		}
+	}
+	e.uninstall("operator.v1")
+	expect(t, e.lifted())
+	_, err = e.kube.RbacV1().ClusterRoles().Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+}
+
+// Without the permissions of the overlay the operator waits, and the manager says why.
+func TestLiftRolesWithoutPermission(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.bindRoleCalled(e.namespace + "-reader")
+	m := e.manageThrough(e.grantedTo("manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	e.create(asking(csv("operator.v1", "server"), readPods))
+	m.emits("Warning PermissionsNotLifted")
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+}
