@@ -1,0 +1,51 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// What is lifted is kept as wanted. A version leaves what the one before it lifted alone
+// until it takes over.
+func TestLift(t *testing.T) {
+	v1 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
+	v2 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
+	reader := func(csv *operatorsv1alpha1.ClusterServiceVersion, verbs ...string) Object {
+		return &rbacv1.ClusterRole{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"},
+			ObjectMeta: metav1.ObjectMeta{Name: "reader", Labels: install.OwnerLabels(csv)},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: verbs}},
+		}
+	}
+	all := func(objects ...Object) []Object { return objects }
+	for name, test := range map[string]struct {
+		wanted, live []Object
+		began        bool
+		refused      string
+		want         []string
+	}{
+		"not there":                  {wanted: all(reader(v2, "get")), want: []string{"create ClusterRole reader"}},
+		"as wanted":                  {wanted: all(reader(v2, "get")), live: all(reader(v2, "get"))},
+		"edited":                     {wanted: all(reader(v2, "get")), live: all(reader(v2, "get", "delete")), want: []string{"apply ClusterRole reader: rules"}},
+		"not wanted any more":        {live: all(reader(v2, "get")), want: []string{"delete ClusterRole reader"}},
+		"refused":                    {wanted: all(reader(v2, "get")), refused: "ClusterRole reader"},
+		"of the version before":      {wanted: all(reader(v2, "get")), live: all(reader(v1, "get"))},
+		"taken over":                 {wanted: all(reader(v2, "get")), live: all(reader(v1, "get")), began: true, want: []string{"apply ClusterRole reader: metadata.labels.olm.owner"}},
+		"wanted by the other, still": {live: all(reader(v1, "get")), began: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Observed{Refused: map[string]string{test.refused: "no"}}
+			u := Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{v1}, Began: test.began}
+			if diff := cmp.Diff(test.want, stepsOf(Plan{Steps: Lift(v2, test.wanted, test.live, o, u, noon)})); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
