@@ -69,17 +69,23 @@ func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
 	}
 }
 
+// authorsService is a Service that no manager made.
+func (e *env) authorsService(name string) *corev1.Service {
+	e.Helper()
+	service, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "server"}, Ports: []corev1.ServicePort{{Port: 8080}}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	return service
+}
+
 // An author's own Service keeps its name and its shape; the webhook has another.
 func TestAuthorsServiceHasTheName(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	services := e.kube.CoreV1().Services(e.namespace)
-	theirs, err := services.Create(e.ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "server-service"},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "server"}, Ports: []corev1.ServicePort{{Port: 8080}}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	services, theirs := e.kube.CoreV1().Services(e.namespace), e.authorsService("server-service")
 	m := e.manage()
 	e.install(csv("operator.v1", "server"))
 

@@ -13,16 +13,25 @@ import (
 // A read that fails is neither an object that is there nor one that is not: the pass
 // ends, and another one begins a while later.
 func TestReadsThatFail(t *testing.T) {
-	for _, resource := range []string{"validatingwebhookconfigurations", "services", "secrets"} {
+	for resource, test := range map[string]struct{ before, asks, after func(*env) }{
+		"services": {
+			before: func(e *env) { e.authorsService("server-service") },
+			asks:   func(e *env) { e.create(csv("operator.v1", "server")) },
+			after:  func(e *env) { e.succeeds("operator.v1") },
+		},
+		"secrets":                         {anOperator, asksForARotation, endsTheRotation},
+		"validatingwebhookconfigurations": {anOperator, asksForARotation, endsTheRotation},
+	} {
 		t.Run(resource, func(t *testing.T) {
 			e := newParallelEnv(t)
 			e.group("og", allNamespaces)
 			e.runDeployments()
-			var failed, mended atomic.Int32
+			var down atomic.Bool
+			var failed atomic.Int32
 			config := cluster.Config()
 			config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					if ofThePass(r, resource) && mended.Load() == 0 {
+					if down.Load() && ofThePass(r, resource) {
 						failed.Add(1)
 						return nil, errors.New("the network is down")
 					}
@@ -30,15 +39,21 @@ func TestReadsThatFail(t *testing.T) {
 				})
 			})
 			m := e.manageThrough(config)
-			e.create(csv("operator.v1", "server"))
+			test.before(e)
+			down.Store(true)
+			test.asks(e)
 			e.eventually("a read fails", func() (bool, any) { return failed.Load() > 0, nil })
 			before := m.passes("ClusterServiceVersion")
 			e.eventually("the manager tries again", func() (bool, any) { return m.passes("ClusterServiceVersion") > before+1, failed.Load() })
-			mended.Store(1)
-			e.succeeds("operator.v1")
+			down.Store(false)
+			test.after(e)
 		})
 	}
 }
+
+func anOperator(e *env)       { e.install(csv("operator.v1", "server")) }
+func asksForARotation(e *env) { e.order("once") }
+func endsTheRotation(e *env)  { e.rotates(2) }
 
 // ofThePass tells the reads of some resource that a pass makes from those of the caches:
 // it asks for one object, or for all of one owner.
