@@ -5,8 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // due tells whether a generation has to follow the current one, whether or not its
@@ -15,7 +13,7 @@ func (m *machine) due() bool {
 	switch {
 	case len(m.previous) >= maxAuthorities-2:
 		return false // the bundle has no room: pods have to let go of earlier ones first
-	case m.Issuer != managerv1alpha1.ProviderManager:
+	case !m.mints():
 		return m.fresh() != nil
 	default:
 		return m.issuer != m.Issuer || m.ordered() || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))

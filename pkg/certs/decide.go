@@ -43,6 +43,8 @@ func (m *machine) step() {
 	switch {
 	case m.compromised():
 		m.replace()
+	case m.orderedByName() && !m.mints():
+		m.write(m.noteOrder) // it is not for the manager to carry out, nor later, when it mints again
 	case m.incomplete():
 		m.write(m.complete)
 	case m.next != nil && !m.reissued():

@@ -1,9 +1,5 @@
 package certs
 
-import (
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-)
-
 // fresh is what the issuer issued, when it is of use and not what the Secret holds
 // already.
 func (m *machine) fresh() *held {
@@ -19,7 +15,7 @@ func (m *machine) fresh() *held {
 
 // reissued tells whether what is next was overtaken before any pod could serve it.
 func (m *machine) reissued() bool {
-	if m.Issuer == managerv1alpha1.ProviderManager {
+	if m.mints() {
 		return m.nextIssuer != m.Issuer || m.next.unfit(m.Names, m.now) != ""
 	}
 	return m.fresh() != nil
@@ -29,7 +25,7 @@ func (m *machine) reissued() bool {
 // mint; another issuer comes with it in its own time.
 func (m *machine) issue() *held {
 	issued := m.fresh()
-	if issued == nil && m.Issuer == managerv1alpha1.ProviderManager {
+	if issued == nil && m.mints() {
 		m.d.Need, m.d.Mint = NeedIssued, m.policy.request(m.following(), m.Names, m.now)
 	}
 	return issued

@@ -44,8 +44,11 @@ func (m *machine) orderedByName() bool { return m.Secret != nil && m.Order != ""
 
 // dueOrdered is for what the manager issues: other issuers know of no such order.
 func (m *machine) dueOrdered() bool {
-	return m.Secret != nil && m.Due != "" && m.Due != m.dueDone && m.Issuer == managerv1alpha1.ProviderManager
+	return m.Secret != nil && m.Due != "" && m.Due != m.dueDone && m.mints()
 }
+
+// mints tells whether it is the manager that issues.
+func (m *machine) mints() bool { return m.Issuer == managerv1alpha1.ProviderManager }
 
 // noteOrder notes what is followed, and that nothing else is.
 func (m *machine) noteOrder(s *corev1.Secret) {

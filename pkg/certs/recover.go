@@ -70,13 +70,23 @@ func (m *machine) replace() {
 	if next == nil || m.reissued() {
 		next = m.issue()
 	}
-	if next == nil {
-		return
+	switch {
+	case next != nil:
+		m.write(func(s *corev1.Secret) {
+			m.storeCurrent(s, next, m.Issuer)
+			note(s, vocabulary.AnnotationPromoted, m.now)
+		})
+	case !m.mints() && m.current != nil:
+		m.write(m.forsake)
 	}
-	m.write(func(s *corev1.Secret) {
-		m.storeCurrent(s, next, m.Issuer)
-		note(s, vocabulary.AnnotationPromoted, m.now)
-	})
+}
+
+// forsake ends the trust in all CAs but the current one, which is another issuer's to
+// replace. Pods that do not serve under it yet are proved as before.
+func (m *machine) forsake(s *corev1.Secret) {
+	delete(s.Data, vocabulary.KeyPreviousCAs)
+	delete(s.Annotations, vocabulary.AnnotationPreviousEnds)
+	m.noteOrder(s)
 }
 
 // incomplete tells whether current lacks what the manager would have written with it:
