@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,11 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
@@ -52,6 +55,13 @@ func rotateCommand(flags clusterFlags) *cobra.Command {
 
 // rotate orders a rotation, and says what is to be expected of it.
 func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
+	rollout, err := client.ManagerV1alpha1().WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("WebhookRollout %s: %w", of, err)
+	}
+	if err := mayRotate(rollout.Status.Provider, compromised); err != nil {
+		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: %w", of, err)
+	}
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
 		order = vocabulary.RotateCompromised + " " + order
@@ -72,7 +82,24 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 	if compromised {
 		fmt.Fprint(out, losses(csv))
 	}
+	if p := rollout.Status.Provider; compromised && p != "" && p != managerv1alpha1.ProviderManager {
+		fmt.Fprintf(out, "the CA of %s itself stays trusted until it issues under another\n", p)
+	}
 	return nil
+}
+
+// mayRotate refuses what is another issuer's to do.
+func mayRotate(provider managerv1alpha1.CertificateProvider, compromised bool) error {
+	switch provider {
+	case "", managerv1alpha1.ProviderManager:
+		return nil
+	case managerv1alpha1.ProviderNone:
+		return errors.New("its certificates are in the administrator's hands (provider none): replace them where they are made")
+	}
+	if compromised {
+		return nil
+	}
+	return fmt.Errorf("its certificates come from %s: have it issue new ones, by deleting the Secrets that end in -issued; they take their place without a lost call", provider)
 }
 
 // losses are the calls that fail until pods follow.

@@ -101,11 +101,12 @@ func (c *Controller) issuance(ctx context.Context, s *snapshot, deployment strin
 
 func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deployment string, issuer issuers.Issuer) (issuance, error) {
 	service := s.services[deployment]
+	policy, _ := c.policy(s)
 	facts := issuers.CertManagerFacts{
 		Installed: c.hasCertManager(),
 		Order: issuers.Order{
-			Service: service, Names: certs.DNSNames(service, s.csv.Namespace), Validity: c.Certificates.Validity,
-			Issuer: issuer, Meta: install.OwnedMeta(s.csv, ""),
+			Service: service, Names: certs.DNSNames(service, s.csv.Namespace), Issuer: issuer,
+			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: install.OwnedMeta(s.csv, ""),
 		},
 		Objects: map[string]*unstructured.Unstructured{},
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
 // The API of cert-manager, of which this file is all that the manager knows.
@@ -26,7 +27,10 @@ type Order struct {
 	Service  string
 	Names    []string
 	Validity time.Duration
-	Issuer   Issuer
+	// RenewBefore is how long before its end it is replaced; 0 is a third of its life.
+	RenewBefore time.Duration
+	Key         certs.KeyType
+	Issuer      Issuer
 	// Meta is the metadata of whatever is made for the order, but for the name.
 	Meta metav1.ObjectMeta
 }
@@ -63,9 +67,9 @@ func (o Order) leaf(issuer Issuer) *unstructured.Unstructured {
 		"secretTemplate": o.secretTemplate(),
 		"dnsNames":       dnsNames,
 		"usages":         []any{"digital signature", "server auth"},
-		"privateKey":     privateKey(),
+		"privateKey":     o.privateKey(),
 		"duration":       o.Validity.String(),
-		"renewBefore":    (o.Validity / 3).String(),
+		"renewBefore":    o.renewBefore().String(),
 		"issuerRef":      issuer.reference(),
 	})
 }
@@ -77,15 +81,34 @@ func (o Order) authority(issuer Issuer) *unstructured.Unstructured {
 		"isCA":           true,
 		"commonName":     o.Service,
 		"usages":         []any{"cert sign"},
-		"privateKey":     privateKey(),
+		"privateKey":     o.privateKey(),
 		"duration":       max(caValidity, 4*o.Validity).String(),
 		"renewBefore":    max(caValidity/3, 2*o.Validity).String(),
 		"issuerRef":      issuer.reference(),
 	})
 }
 
-func privateKey() map[string]any {
-	return map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}
+// renewBefore is never all of the leaf's life, as for what the manager mints.
+func (o Order) renewBefore() time.Duration {
+	if o.RenewBefore <= 0 {
+		return o.Validity / 3
+	}
+	return min(o.RenewBefore, o.Validity/10*9)
+}
+
+func (o Order) privateKey() map[string]any {
+	key := map[string]any{"rotationPolicy": "Always"}
+	switch o.Key {
+	case certs.KeyECDSAP384:
+		key["algorithm"], key["size"] = "ECDSA", int64(384)
+	case certs.KeyRSA3072:
+		key["algorithm"], key["size"] = "RSA", int64(3072)
+	case certs.KeyEd25519:
+		key["algorithm"] = "Ed25519"
+	default:
+		key["algorithm"], key["size"] = "ECDSA", int64(256)
+	}
+	return key
 }
 
 // secretTemplate lets the manager's caches see what is issued.

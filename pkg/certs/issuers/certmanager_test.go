@@ -3,8 +3,12 @@ package issuers
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
 // Without an issuer, a CA that signs itself comes first: the leaf is never its own root.
@@ -73,6 +77,29 @@ func TestDiffers(t *testing.T) {
 			tc.change(live.Object)
 			if got := Differs(desired(), live); got != tc.want {
 				t.Errorf("Differs is %t", got)
+			}
+		})
+	}
+}
+
+// What is chosen for certificates counts whoever issues them.
+func TestOrderOfAnotherKind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change      func(*Order)
+		renewBefore string
+		key         map[string]any
+	}{
+		"nothing chosen":         {func(*Order) {}, "720h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}},
+		"P-384, a day before":    {func(o *Order) { o.Key, o.RenewBefore = certs.KeyECDSAP384, 24*time.Hour }, "24h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(384), "rotationPolicy": "Always"}},
+		"RSA, all the time":      {func(o *Order) { o.Key, o.RenewBefore = certs.KeyRSA3072, 365*24*time.Hour }, "1944h0m0s", map[string]any{"algorithm": "RSA", "size": int64(3072), "rotationPolicy": "Always"}},
+		"Ed25519 has one length": {func(o *Order) { o.Key = certs.KeyEd25519 }, "720h0m0s", map[string]any{"algorithm": "Ed25519", "rotationPolicy": "Always"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := order(Issuer{Kind: "Issuer", Name: "corporate"})
+			tc.change(&o)
+			spec := o.Objects()[0].Object["spec"].(map[string]any)
+			if diff := cmp.Diff(tc.key, spec["privateKey"]); diff != "" || spec["renewBefore"] != tc.renewBefore {
+				t.Errorf("renewBefore %v, want %s; the key (-want +got):\n%s", spec["renewBefore"], tc.renewBefore, diff)
 			}
 		})
 	}
