@@ -90,13 +90,10 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 
 // mayRotate refuses what is another issuer's to do.
 func mayRotate(provider managerv1alpha1.CertificateProvider, compromised bool) error {
-	switch provider {
-	case "", managerv1alpha1.ProviderManager:
-		return nil
-	case managerv1alpha1.ProviderNone:
+	if provider == managerv1alpha1.ProviderNone {
 		return errors.New("its certificates are in the administrator's hands (provider none): replace them where they are made")
 	}
-	if compromised {
+	if compromised || provider == "" || provider == managerv1alpha1.ProviderManager {
 		return nil
 	}
 	return fmt.Errorf("its certificates come from %s: have it issue new ones, by deleting the Secrets that end in -issued; they take their place without a lost call", provider)
