@@ -67,12 +67,13 @@ const (
 	StrayFile      Kind = "stray-file"
 	UnknownField   Kind = "unknown-field"
 	RepeatedField  Kind = "repeated-field"
+	NoAnnotation   Kind = "no-annotation"
 )
 
 // Fatal tells the problems that leave nothing to install.
 func (k Kind) Fatal() bool {
 	switch k {
-	case SeveralObjects, StrayFile, UnknownField, RepeatedField:
+	case SeveralObjects, StrayFile, UnknownField, RepeatedField, NoAnnotation:
 		return false
 	default:
 		return true
@@ -105,18 +106,16 @@ func (b *Bundle) Err() error {
 	return errors.Join(all...)
 }
 
-const annotationPrefix = "operators.operatorframework.io.bundle."
-
 // Package is the name of the package that the bundle is a version of.
-func (b *Bundle) Package() string { return b.Annotations[annotationPrefix+"package.v1"] }
+func (b *Bundle) Package() string { return b.Annotations[packageAnnotation] }
 
 // DefaultChannel is empty when the bundle names none.
-func (b *Bundle) DefaultChannel() string { return b.Annotations[annotationPrefix+"channel.default.v1"] }
+func (b *Bundle) DefaultChannel() string { return b.Annotations[defaultChannelAnnotation] }
 
 // Channels are those that the bundle is published in.
 func (b *Bundle) Channels() []string {
 	var channels []string
-	for channel := range strings.SplitSeq(b.Annotations[annotationPrefix+"channels.v1"], ",") {
+	for channel := range strings.SplitSeq(b.Annotations[channelsAnnotation], ",") {
 		if channel = strings.TrimSpace(channel); channel != "" {
 			channels = append(channels, channel)
 		}

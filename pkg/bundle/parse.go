@@ -79,20 +79,8 @@ func separates(line []byte) bool {
 }
 
 func (b *Bundle) parseDocument(file string, d document) {
-	content, err := yaml.YAMLToJSONStrict(d.text)
-	if err != nil {
-		lenient, lenientErr := yaml.YAMLToJSON(d.text)
-		if lenientErr != nil {
-			line, detail := yamlError(lenientErr, d.line)
-			b.problem(BrokenFile, file, line, "%s", detail)
-			return
-		}
-		// A key twice: whoever reads it takes the last.
-		line, detail := yamlError(err, d.line)
-		b.problem(RepeatedField, file, line, "%s: all but the last are ignored; keep one", detail)
-		content = lenient
-	}
-	if string(content) == "null" {
+	content, ok := b.toJSON(file, d)
+	if !ok || string(content) == "null" {
 		return // nothing but comments
 	}
 	var fields map[string]any
@@ -107,6 +95,24 @@ func (b *Bundle) parseDocument(file string, d document) {
 	}
 	b.Objects = append(b.Objects, o)
 	b.decode(o, content)
+}
+
+// toJSON is a document as JSON; false for what is no YAML.
+func (b *Bundle) toJSON(file string, d document) ([]byte, bool) {
+	content, err := yaml.YAMLToJSONStrict(d.text)
+	if err == nil {
+		return content, true
+	}
+	lenient, lenientErr := yaml.YAMLToJSON(d.text)
+	if lenientErr != nil {
+		line, detail := yamlError(lenientErr, d.line)
+		b.problem(BrokenFile, file, line, "%s", detail)
+		return nil, false
+	}
+	// A key twice: whoever reads it takes the last.
+	line, detail := yamlError(err, d.line)
+	b.problem(RepeatedField, file, line, "%s: all but the last are ignored; keep one", detail)
+	return lenient, true
 }
 
 func missingIdentity(o *Object) string {

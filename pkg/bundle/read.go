@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
@@ -27,7 +25,6 @@ const (
 const (
 	metadataFolder  = "metadata"
 	manifestsFolder = "manifests"
-	annotationsFile = metadataFolder + "/annotations.yaml"
 )
 
 // Read reads the bundle in a folder. The error says all that keeps it from being
@@ -122,32 +119,17 @@ func (b *Bundle) take(name string, open func() (io.ReadCloser, error)) error {
 func (b *Bundle) read() *Bundle {
 	b.readManifests()
 	b.judge()
+	b.judgeAnnotations()
 	return b
 }
 
 // manifestsFolder is the folder that the annotations name; the usual one, if they name none.
 func (b *Bundle) manifestsFolder() string {
-	named := path.Clean(b.Annotations[annotationPrefix+"manifests.v1"])
+	named := path.Clean(b.Annotations[manifestsAnnotation])
 	if named == "." || named == metadataFolder || !fs.ValidPath(named) {
 		return manifestsFolder
 	}
 	return named
-}
-
-func (b *Bundle) readAnnotations() {
-	text, ok := b.files[annotationsFile]
-	if !ok {
-		return
-	}
-	var content struct {
-		Annotations map[string]string `json:"annotations"`
-	}
-	if err := yaml.Unmarshal(text, &content); err != nil {
-		line, detail := yamlError(err, 1)
-		b.problem(BrokenFile, annotationsFile, line, "%s", detail)
-		return
-	}
-	b.Annotations = content.Annotations
 }
 
 // readManifests reads the files of the manifests folder. OLM refuses a bundle for what else
@@ -174,7 +156,7 @@ func (b *Bundle) judge() {
 	switch {
 	case len(b.Objects) == 0 && len(b.Annotations) == 0 && len(b.Problems) == 0:
 		b.problem(NotABundle, "", 0, "is no bundle: it has neither %s/ nor %s; name the folder that has both", manifestsFolder, annotationsFile)
-	case len(csvs) == 0 && len(b.Problems) == 0:
+	case len(csvs) == 0 && b.Err() == nil:
 		b.problem(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs")
 	case len(csvs) == 1:
 		b.takeCSV(csvs[0])

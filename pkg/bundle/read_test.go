@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -59,30 +60,37 @@ func TestProblems(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		"a whole bundle":          {nil, nil},
-		"comments alone":          {map[string]string{"manifests/a.yaml": "# nothing\n---\n# here\n"}, nil},
-		"an empty file":           {map[string]string{"manifests/a.yaml": "\n"}, nil},
-		"nothing":                 {map[string]string{"metadata/annotations.yaml": "", "manifests/csv.yaml": ""}, []string{"not-a-bundle: is no bundle: it has neither"}},
-		"no CSV":                  {map[string]string{"manifests/csv.yaml": ""}, []string{"no-csv: manifests: has no ClusterServiceVersion"}},
-		"two CSVs":                {map[string]string{"manifests/a.yaml": csvText}, []string{"several-csvs: manifests: has 2 ClusterServiceVersions (manifests/a.yaml, manifests/csv.yaml)"}},
-		"another group":           {map[string]string{"manifests/csv.yaml": strings.Replace(csvText, "operators.", "o.", 1)}, []string{`csv-api-version: manifests/csv.yaml:1: apiVersion: is "o.coreos.com/v1alpha1"`}},
-		"broken YAML":             {map[string]string{"manifests/a.yaml": "a: b\nc: {\n"}, []string{"broken-file: manifests/a.yaml:2: did not find"}},
-		"a second broken":         {map[string]string{"manifests/a.yaml": account + "---\na: b\n  c: d\n"}, []string{"broken-file: manifests/a.yaml:6: mapping values are not allowed"}},
-		"broken annotations":      {map[string]string{"metadata/annotations.yaml": "annotations: ["}, []string{"broken-file: metadata/annotations.yaml:1"}},
-		"a scalar":                {map[string]string{"manifests/a.txt": "hello\n"}, []string{"not-an-object: manifests/a.txt:1: is no Kubernetes object: a manifest is a mapping"}},
-		"no kind":                 {map[string]string{"manifests/a.yaml": "---\napiVersion: v1\n"}, []string{"not-an-object: manifests/a.yaml:2: is no Kubernetes object: it has no kind"}},
-		"a kind that is a list":   {map[string]string{"manifests/a.yaml": "apiVersion: v1\nkind: []\n"}, []string{"it has no kind"}},
-		"no name":                 {map[string]string{"manifests/a.yaml": "apiVersion: v1\nkind: Secret\n"}, []string{"it has no metadata.name"}},
-		"an unknown field":        {map[string]string{"manifests/csv.yaml": csvText + "  webhookDefinitions: []\n"}, []string{"unknown-field: manifests/csv.yaml:13: spec.webhookDefinitions: is no field"}},
-		"a field twice":           {map[string]string{"manifests/csv.yaml": csvText + "  displayName: Again\n"}, []string{`repeated-field: manifests/csv.yaml:13: key "displayName" already set in map`}},
-		"a field of another type": {map[string]string{"manifests/csv.yaml": csvText + "  keywords: many\n"}, []string{"wrong-type: manifests/csv.yaml:13: spec.keywords: is a string and has to be a []string"}},
-		"a version that is none":  {map[string]string{"manifests/csv.yaml": csvText + "  version: one\n"}, []string{"wrong-type: manifests/csv.yaml:1: is no valid ClusterServiceVersion: "}},
-		"two objects":             {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
-		"a hidden file":           {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
-		"a folder":                {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
-		"a huge file":             {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 8 MiB"}},
-		"too many files":          {many, []string{"too-big: has more than 2000 files"}},
-		"aliases of aliases":      {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: document contains excessive aliasing"}},
+		"a whole bundle":                 {nil, nil},
+		"comments alone":                 {map[string]string{"manifests/a.yaml": "# nothing\n---\n# here\n"}, nil},
+		"an empty file":                  {map[string]string{"manifests/a.yaml": "\n"}, nil},
+		"nothing":                        {map[string]string{"metadata/annotations.yaml": "", "manifests/csv.yaml": ""}, []string{"not-a-bundle: is no bundle: it has neither"}},
+		"no CSV":                         {map[string]string{"manifests/csv.yaml": ""}, []string{"no-csv: manifests: has no ClusterServiceVersion"}},
+		"two CSVs":                       {map[string]string{"manifests/a.yaml": csvText}, []string{"several-csvs: manifests: has 2 ClusterServiceVersions (manifests/a.yaml, manifests/csv.yaml)"}},
+		"another group":                  {map[string]string{"manifests/csv.yaml": strings.Replace(csvText, "operators.", "o.", 1)}, []string{`csv-api-version: manifests/csv.yaml:1: apiVersion: is "o.coreos.com/v1alpha1"`}},
+		"broken YAML":                    {map[string]string{"manifests/a.yaml": "a: b\nc: {\n"}, []string{"broken-file: manifests/a.yaml:2: did not find"}},
+		"a second broken":                {map[string]string{"manifests/a.yaml": account + "---\na: b\n  c: d\n"}, []string{"broken-file: manifests/a.yaml:6: mapping values are not allowed"}},
+		"broken annotations":             {map[string]string{"metadata/annotations.yaml": "annotations: ["}, []string{"broken-file: metadata/annotations.yaml:1"}},
+		"annotations misspelt":           {map[string]string{"metadata/annotations.yaml": strings.Replace(annotationsText, "annotations:", "annotation:", 1)}, []string{"unknown-field: metadata/annotations.yaml:1: [annotation]: is nothing that OLM reads", "no-annotation: metadata/annotations.yaml:1: has no annotation operators.operatorframework.io.bundle.package.v1", "has no annotation operators.operatorframework.io.bundle.channels.v1"}},
+		"an annotation misspelt":         {map[string]string{"metadata/annotations.yaml": strings.Replace(annotationsText, "channels.v1", "chanels.v1", 1)}, []string{"unknown-field: metadata/annotations.yaml:5: annotations[operators.operatorframework.io.bundle.chanels.v1]: is no annotation of a bundle", "no-annotation: metadata/annotations.yaml:1: has no annotation operators.operatorframework.io.bundle.channels.v1"}},
+		"an annotation twice":            {map[string]string{"metadata/annotations.yaml": annotationsText + "  operators.operatorframework.io.bundle.package.v1: shop\n"}, []string{"repeated-field: metadata/annotations.yaml:7"}},
+		"annotations of others":          {map[string]string{"metadata/annotations.yaml": "---\n" + annotationsText + "  com.example.key: true\n"}, nil},
+		"annotations that are not texts": {map[string]string{"metadata/annotations.yaml": "annotations: {a: [b]}\n"}, []string{"broken-file: metadata/annotations.yaml:1: cannot be read: it is one mapping"}},
+		"no annotations":                 {map[string]string{"metadata/annotations.yaml": ""}, []string{"no-annotation: metadata/annotations.yaml: is missing"}},
+		"a stray file alone":             {map[string]string{"manifests/csv.yaml": "", "manifests/.a": account}, []string{"stray-file: manifests/.a", "no-csv: manifests"}},
+		"a scalar":                       {map[string]string{"manifests/a.txt": "hello\n"}, []string{"not-an-object: manifests/a.txt:1: is no Kubernetes object: a manifest is a mapping"}},
+		"no kind":                        {map[string]string{"manifests/a.yaml": "---\napiVersion: v1\n"}, []string{"not-an-object: manifests/a.yaml:2: is no Kubernetes object: it has no kind"}},
+		"a kind that is a list":          {map[string]string{"manifests/a.yaml": "apiVersion: v1\nkind: []\n"}, []string{"it has no kind"}},
+		"no name":                        {map[string]string{"manifests/a.yaml": "apiVersion: v1\nkind: Secret\n"}, []string{"it has no metadata.name"}},
+		"an unknown field":               {map[string]string{"manifests/csv.yaml": csvText + "  webhookDefinitions: []\n"}, []string{"unknown-field: manifests/csv.yaml:13: spec.webhookDefinitions: is no field"}},
+		"a field twice":                  {map[string]string{"manifests/csv.yaml": csvText + "  displayName: Again\n"}, []string{`repeated-field: manifests/csv.yaml:13: key "displayName" already set in map`}},
+		"a field of another type":        {map[string]string{"manifests/csv.yaml": csvText + "  keywords: many\n"}, []string{"wrong-type: manifests/csv.yaml:13: spec.keywords: is a string and has to be a []string"}},
+		"a version that is none":         {map[string]string{"manifests/csv.yaml": csvText + "  version: one\n"}, []string{"wrong-type: manifests/csv.yaml:1: is no valid ClusterServiceVersion: "}},
+		"two objects":                    {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
+		"a hidden file":                  {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
+		"a folder":                       {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
+		"a huge file":                    {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 8 MiB"}},
+		"too many files":                 {many, []string{"too-big: has more than 2000 files"}},
+		"aliases of aliases":             {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: document contains excessive aliasing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
@@ -98,7 +106,7 @@ func TestProblems(t *testing.T) {
 					t.Errorf("got %q, want %q", got[i], c.want[i])
 				}
 			}
-			if (b.Err() == nil) != (len(b.Problems) == 0 || !b.Problems[0].Kind.Fatal()) {
+			if (b.Err() == nil) != (!slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })) {
 				t.Errorf("Err() = %v with %q", b.Err(), got)
 			}
 		})

@@ -85,7 +85,7 @@ var provedElsewhere = map[string]string{
 	"missing-secret":          "test/e2e: TestNeverRegistered",
 	// About files, which pkg/bundle reads; no cluster ever sees them.
 	"not-a-bundle": "pkg/bundle", "too-big": "pkg/bundle", "broken-file": "pkg/bundle", "no-csv": "pkg/bundle", "several-csvs": "pkg/bundle",
-	"repeated-field": "pkg/bundle", "several-objects": "pkg/bundle", "stray-file": "pkg/bundle",
+	"repeated-field": "pkg/bundle", "several-objects": "pkg/bundle", "stray-file": "pkg/bundle", "no-annotation": "pkg/bundle",
 }
 
 func TestEveryClaimIsProved(t *testing.T) {

@@ -23,6 +23,9 @@ without quotes where text is wanted (version: 1.10, "on", "yes"), and a list whe
 can be decoded.`),
 	problem(bundle.UnknownField, `No field of that name exists at that place: it is misspelt, indented wrongly, or of another API version. The API server drops it
 without a word, so what it was to do does not happen; kubectl apply, which asks for strict checking, refuses the object. bundle render leaves the field out.`),
+	problem(bundle.NoAnnotation, `metadata/annotations.yaml says by operators.operatorframework.io.bundle.package.v1 which package the bundle is a version of, and by
+channels.v1 in which channels it is published. A catalog is built by them; this manager's commands install the bundle without. A misspelt annotation is an
+unknown-field as well.`),
 	warning(problem(bundle.RepeatedField, `A key stands twice in one mapping. YAML forbids that, and programs differ in what they make of it: most take the last value. Keep one.`)),
 	warning(problem(bundle.SeveralObjects, `A file with several objects, separated by ---, is fine for kubectl, but OLM v0 reads the first alone, and never says so.
 Here all are read. Give each object a file, and both mean the same.`)),

@@ -88,6 +88,17 @@ func (f files) modes(supported ...string) {
 	f.at("spec").(map[string]any)["installModes"] = modes
 }
 
+func (f files) annotations() map[string]any {
+	return f["metadata/annotations.yaml"]["annotations"].(map[string]any)
+}
+
+// rename gives a bundle's annotation another name.
+func rename(annotations map[string]any, from, to string) {
+	const prefix = "operators.operatorframework.io.bundle."
+	annotations[prefix+to] = annotations[prefix+from]
+	delete(annotations, prefix+from)
+}
+
 func list(values ...any) []any { return values }
 
 type breakage struct {
@@ -104,6 +115,11 @@ const admission, conversion = "Admission", "Conversion"
 // be done to, and has to be found in each.
 var breakages = []breakage{
 	{"a field misspelt", "", func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
+	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, []string{"unknown-field", "no-annotation"}},
+	{"the annotations misspelt", "", func(f files) {
+		f["metadata/annotations.yaml"] = map[string]any{"annotation": f.annotations()}
+	}, []string{"unknown-field", "no-annotation"}},
+	{"no annotations", "", func(f files) { delete(f, "metadata/annotations.yaml") }, []string{"no-annotation"}},
 	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
 	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
 	{"a mandatory field left out", "", func(f files) { delete(f.webhook(), "sideEffects") }, []string{"csv-schema"}},

@@ -1,0 +1,91 @@
+package bundle
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	strictjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+const annotationsFile = metadataFolder + "/annotations.yaml"
+
+// The annotations of a bundle that begin so are OLM's, and there are no others.
+const (
+	annotationPrefix         = "operators.operatorframework.io.bundle."
+	mediaTypeAnnotation      = annotationPrefix + "mediatype.v1"
+	manifestsAnnotation      = annotationPrefix + "manifests.v1"
+	metadataAnnotation       = annotationPrefix + "metadata.v1"
+	packageAnnotation        = annotationPrefix + "package.v1"
+	channelsAnnotation       = annotationPrefix + "channels.v1"
+	defaultChannelAnnotation = annotationPrefix + "channel.default.v1"
+)
+
+var bundleAnnotations = []string{mediaTypeAnnotation, manifestsAnnotation, metadataAnnotation, packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
+
+// readAnnotations reads metadata/annotations.yaml, and finds what nobody would.
+func (b *Bundle) readAnnotations() {
+	text, ok := b.files[annotationsFile]
+	if !ok {
+		return
+	}
+	d := document{text: text, line: 1}
+	json, ok := b.toJSON(annotationsFile, d)
+	if !ok {
+		return
+	}
+	var fields map[string]any
+	var content struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	// This makes texts of what is none, as OLM does: true and 1 are written without quotes.
+	err := yaml.Unmarshal(text, &content)
+	if err == nil {
+		err = strictjson.UnmarshalCaseSensitivePreserveInts(json, &fields)
+	}
+	if err != nil {
+		b.problem(BrokenFile, annotationsFile, 1, "cannot be read: it is one mapping, annotations, of texts to texts: %s", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "))
+		return
+	}
+	b.Annotations = content.Annotations
+	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: annotationsFile, text: d.text, firstLine: d.line}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if key != "annotations" {
+			b.unknownAnnotation(o, "["+key+"]", "is nothing that OLM reads: all stands below annotations; correct or remove it")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.Annotations)) {
+		if strings.HasPrefix(key, annotationPrefix) && !slices.Contains(bundleAnnotations, key) {
+			b.unknownAnnotation(o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it: correct or remove it")
+		}
+	}
+}
+
+func (b *Bundle) unknownAnnotation(o *Object, path, detail string) {
+	b.Problems = append(b.Problems, Problem{Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail})
+}
+
+// judgeAnnotations looks for those by which a catalog places the bundle.
+func (b *Bundle) judgeAnnotations() {
+	if b.has(NotABundle, "") || b.has(BrokenFile, annotationsFile) {
+		return
+	}
+	if _, ok := b.files[annotationsFile]; !ok {
+		b.problem(NoAnnotation, annotationsFile, 0, "is missing: write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation)
+		return
+	}
+	const missing = "has no annotation %s, by which a catalog places the bundle: add it"
+	if b.Package() == "" {
+		b.problem(NoAnnotation, annotationsFile, 1, missing, packageAnnotation)
+	}
+	if len(b.Channels()) == 0 {
+		b.problem(NoAnnotation, annotationsFile, 1, missing, channelsAnnotation)
+	}
+}
+
+// has tells whether there is a problem of a kind with a file.
+func (b *Bundle) has(kind Kind, file string) bool {
+	return slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == kind && p.File == file })
+}
