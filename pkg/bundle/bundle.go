@@ -62,6 +62,7 @@ const (
 	NoCSV          Kind = "no-csv"
 	SeveralCSVs    Kind = "several-csvs"
 	WrongCSVGroup  Kind = "csv-api-version"
+	UnknownKind    Kind = "unknown-kind"
 	Undecodable    Kind = "wrong-type"
 	SeveralObjects Kind = "several-objects"
 	StrayFile      Kind = "stray-file"

@@ -128,6 +128,7 @@ func missingIdentity(o *Object) string {
 func (b *Bundle) decode(o *Object, content []byte) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
+		b.judgeKind(o)
 		return
 	}
 	unknown, err := strictjson.UnmarshalStrict(content, target, strictjson.DisallowUnknownFields)
@@ -156,6 +157,18 @@ func newTyped(kind schema.GroupVersionKind) any {
 		return nil
 	}
 	return object
+}
+
+// judgeKind finds the kinds that there are not in a group whose kinds are all known: those
+// of Kubernetes and of OLM. What kinds other groups have says the cluster.
+func (b *Bundle) judgeKind(o *Object) {
+	if !kinds.IsVersionRegistered(o.GroupVersionKind().GroupVersion()) {
+		return
+	}
+	b.Problems = append(b.Problems, Problem{
+		Kind: UnknownKind, File: o.File, Line: o.Line("kind"), Object: o, Path: "kind",
+		Detail: fmt.Sprintf("is %q, and %s has no such kind: the API server refuses the object; correct kind or apiVersion", o.GetKind(), o.GetAPIVersion()),
+	})
 }
 
 func fieldPath(err error) string {

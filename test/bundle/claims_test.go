@@ -113,6 +113,16 @@ func nothingToApply(t *testing.T, e *env, _ *bundle.Bundle) {
 	mustRefuse(t, e.create(t.Context(), object, true))
 }
 
+func noSuchKind(t *testing.T, e *env, b *bundle.Bundle) {
+	_, err := e.resource(b.Find("PodDisruptionBudgett", "projectpolicy-webhook").Unstructured)
+	if !meta.IsNoMatchError(err) {
+		t.Errorf("the API server has such a kind: %v", err)
+	}
+	if b.Err() == nil {
+		t.Error("render does not refuse the bundle")
+	}
+}
+
 func droppedUnlessStrict(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	csv := b.CSVObject.DeepCopy()

@@ -32,6 +32,7 @@ var proofs = []proof{
 	{"csv-schema", admission, []string{"    sideEffects: None\n", ""}, csvRefused},
 	{"csv-schema", admission, []string{"containerPort: 443", "containerPort: 70000"}, csvRefused},
 	{"csv-api-version", admission, []string{"operators.coreos.com/v1alpha1", "binding.operators.coreos.com/v1alpha1"}, csvRefused},
+	{"unknown-kind", admission, []string{"kind: PodDisruptionBudget", "kind: PodDisruptionBudgett"}, noSuchKind},
 	{"wrong-type", admission, []string{"  maturity: alpha", "  maturity: [alpha]"}, csvRefused},
 	{"unknown-field", admission, []string{"  maturity: alpha", "  maturiti: alpha"}, droppedUnlessStrict},
 	{"crd-invalid", conversion, []string{"openAPIV3Schema:", "openAPIV3Schema:\n        x-kubernetes-int-or-string: true"}, definitionRefused},

@@ -18,6 +18,8 @@ one there is nothing to install.`),
 the order of versions is in spec.replaces.`),
 	problem(bundle.WrongCSVGroup, `The kind ClusterServiceVersion exists in operators.coreos.com/v1alpha1 only. With another apiVersion the API server answers that
 there is no such resource, so nothing of the bundle is ever installed. The rest of the object was checked as if its apiVersion were right.`),
+	problem(bundle.UnknownKind, `The apiVersion is one of Kubernetes' or OLM's own, and has no kind of that name: it is misspelt (case counts), of another apiVersion, or gone
+since. The API server answers that there is no such resource, and nothing that comes after the object is applied. Kinds of other groups are not judged: a cluster may have them.`),
 	problem(bundle.Undecodable, `The value has another type than its field: the API server refuses the object as a whole. The usual causes are a number or a boolean
 without quotes where text is wanted (version: 1.10, "on", "yes"), and a list where one value is wanted. The checks of a ClusterServiceVersion are not run before it
 can be decoded.`),

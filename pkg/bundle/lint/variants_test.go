@@ -122,6 +122,7 @@ var breakages = []breakage{
 	{"no annotations", "", func(f files) { delete(f, "metadata/annotations.yaml") }, []string{"no-annotation"}},
 	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
 	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
+	{"a kind misspelt", admission, func(f files) { f.of("PodDisruptionBudget")["kind"] = "PodDisruptionBudgett" }, []string{"unknown-kind"}},
 	{"a mandatory field left out", "", func(f files) { delete(f.webhook(), "sideEffects") }, []string{"csv-schema"}},
 	{"a port out of range", "", func(f files) { f.webhook()["containerPort"] = 70000 }, []string{"csv-schema"}},
 	{"a port changed", "", func(f files) { f.webhook()["targetPort"] = 1234 }, []string{"undeclared-port"}},
