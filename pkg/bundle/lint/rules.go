@@ -73,15 +73,9 @@ are. This manager exempts those requests, and no others, by matchConditions; sti
 	{
 		Code: "wildcard-rule", Level: Warning, Basis: Policy,
 		Explain: `With "*" for resources or API versions the webhook is called for all there is and will be in the group, among it subresources such as status and leases that are
-written many times a second, and objects that its server cannot decode. Name what it handles.`,
-		find: eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			for _, resource := range rule.Resources {
-				if strings.HasPrefix(resource, "*") {
-					return "resources", fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups)), "name the resources that it handles"
-				}
-			}
-			return "", "", ""
-		}),
+written many times a second, and objects that its server cannot decode. With "*" for operations it is called to connect (exec, proxy) as well, and to delete, where the object
+under review is the old one. Name what it handles.`,
+		find: eachWildcard,
 	},
 	{
 		Code: "fail-on-core", Level: Warning, Basis: Policy,
@@ -126,6 +120,30 @@ func eachRule(look func(*subject, webhook, admissionregistrationv1.RuleWithOpera
 		}
 		return all
 	}
+}
+
+// eachWildcard finds the lists of rules that name nothing: several may be of one rule.
+func eachWildcard(s *subject) []mistake {
+	return slices.Concat(
+		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+			if !slices.ContainsFunc(rule.Resources, func(resource string) bool { return strings.HasPrefix(resource, "*") }) {
+				return "", "", ""
+			}
+			return "resources", fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups)), "name the resources that it handles"
+		})(s),
+		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+			if !slices.Contains(rule.APIVersions, "*") {
+				return "", "", ""
+			}
+			return "apiVersions", fmt.Sprintf("the webhook is called with every version of %s, also with those that its server does not know yet", groupNames(rule.APIGroups)), "name the versions that it decodes: with matchPolicy Equivalent, the default, the API server converts others to them"
+		})(s),
+		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+			if !slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
+				return "", "", ""
+			}
+			return "operations", "the webhook is called for every operation, also to delete and to connect", "name the operations that it handles"
+		})(s),
+	)
 }
 
 func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {

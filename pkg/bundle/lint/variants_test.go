@@ -136,6 +136,8 @@ var breakages = []breakage{
 	{"a rule for all groups", admission, func(f files) { f.rule()["apiGroups"] = list("*") }, []string{"forbidden-rule"}},
 	{"a rule for OLM's group", admission, func(f files) { f.rule()["apiGroups"] = list("operators.coreos.com") }, []string{"forbidden-rule"}},
 	{"a rule for all resources", admission, func(f files) { f.rule()["resources"] = list("*") }, []string{"wildcard-rule"}},
+	{"a rule for all versions", admission, func(f files) { f.rule()["apiVersions"] = list("*") }, []string{"wildcard-rule"}},
+	{"a rule for all operations", admission, func(f files) { f.rule()["operations"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule without operations", admission, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},
 	{"an operation that there is not", admission, func(f files) { f.rule()["operations"] = list("PATCH") }, []string{"rule-incomplete"}},
 	{"no rules", admission, func(f files) { delete(f.webhook(), "rules") }, []string{"no-rules"}},
