@@ -85,13 +85,13 @@ var ErrInterrupted = errors.New("interrupted: nothing is taken back, and the man
 
 // await tells each change until the operator is installed, or what is in the way.
 func (c *Cluster) await(ctx context.Context, i Installation) error {
-	told, done := map[string]bool{}, errors.New("done")
+	told, done, began := map[string]bool{}, errors.New("done"), time.Now()
 	err := c.Follow(ctx, i.Namespace(), func(ctx context.Context) error {
 		csv, rollout, err := c.installed(ctx, i.Namespace(), i.Bundle.CSV.Name)
 		if err != nil {
 			return err
 		}
-		p := deploy.ProgressOf(csv, rollout, time.Now(), i.Patience)
+		p := deploy.ProgressOf(csv, rollout, began, time.Now(), i.Patience)
 		for _, line := range p.Lines {
 			if !told[line] {
 				i.Say("%s", line)

@@ -29,8 +29,9 @@ type Progress struct {
 }
 
 // ProgressOf reads a ClusterServiceVersion and its WebhookRollout; either may be nil. What
-// does not mend itself is the diagnosis when it lasts longer than patience.
-func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time, patience time.Duration) Progress {
+// does not mend itself is the diagnosis when it lasts longer than patience, and so is a
+// manager that nobody has seen since the waiting began.
+func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, began, now time.Time, patience time.Duration) Progress {
 	if csv == nil {
 		return Progress{}
 	}
@@ -42,6 +43,9 @@ func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1
 	}
 	if csv.Status.Phase == "" {
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
+		if now.Sub(began) > patience {
+			p.Diagnosis = unseen(csv)
+		}
 		return p
 	}
 	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), r)))
@@ -51,6 +55,12 @@ func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1
 	}
 	p.Diagnosis = diagnosis(csv, r, now, patience)
 	return p
+}
+
+// unseen is the diagnosis of what no manager looks at.
+func unseen(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	return fmt.Sprintf("no manager has looked at ClusterServiceVersion %s/%s: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+		"and whether its --namespaces, if it has any, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
 }
 
 func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {

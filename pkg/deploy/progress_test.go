@@ -28,7 +28,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		"before it was looked at": {nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, ProgressOf(csv, test.rollout, time.Now(), DefaultPatience).Lines); diff != "" {
+			if diff := cmp.Diff(test.want, ProgressOf(csv, test.rollout, time.Now(), time.Now(), DefaultPatience).Lines); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})
@@ -74,9 +74,32 @@ func TestProgressOf(t *testing.T) {
 		"a webhook is not live":               {csv(succeeded, "", "", 0), rollout(2, "", metav1.ConditionFalse), false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := ProgressOf(test.csv, test.rollout, now, DefaultPatience)
+			p := ProgressOf(test.csv, test.rollout, now, now, DefaultPatience)
 			if p.Done != test.done || (test.diagnosis == "") != (p.Diagnosis == "") || !strings.Contains(p.Diagnosis, test.diagnosis) {
 				t.Errorf("progress: %+v, want done %v, diagnosis %q", p, test.done, test.diagnosis)
+			}
+		})
+	}
+}
+
+// What was there for long before somebody waits for it is given the same time.
+func TestProgressWithoutAManager(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
+	for waited, want := range map[time.Duration][]string{
+		0:                             nil,
+		DefaultPatience:               nil,
+		DefaultPatience + time.Second: {"no manager has looked at ClusterServiceVersion shop/shop.v1", "kubectl get deployment -n olm-webhook-manager", "--namespaces, if it has any, include shop"},
+	} {
+		t.Run(waited.String(), func(t *testing.T) {
+			p := ProgressOf(csv, nil, now.Add(-waited), now, DefaultPatience)
+			if p.Done || (p.Diagnosis == "") != (len(want) == 0) {
+				t.Errorf("done %t, diagnosis %q, want %q", p.Done, p.Diagnosis, want)
+			}
+			for _, part := range want {
+				if !strings.Contains(p.Diagnosis, part) {
+					t.Errorf("diagnosis %q does not say %q", p.Diagnosis, part)
+				}
 			}
 		})
 	}
@@ -91,7 +114,7 @@ func TestProgressOfAnAPIService(t *testing.T) {
 		Name: "manager", State: managerv1alpha1.DeploymentAvailable,
 		APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Message: "it does not answer"}},
 	}}}}
-	p := ProgressOf(csv, rollout, time.Now(), DefaultPatience)
+	p := ProgressOf(csv, rollout, time.Now(), time.Now(), DefaultPatience)
 	if line := "APIService v1.shop.io is Unreachable: it does not answer"; p.Done || !strings.Contains(strings.Join(p.Lines, "\n"), line) {
 		t.Errorf("done %t, lines %q, want %q", p.Done, p.Lines, line)
 	}
