@@ -59,7 +59,10 @@ func TestUninstallCascades(t *testing.T) {
 	}{
 		{metav1.DeletePropagationBackground, nil},
 		{metav1.DeletePropagationForeground, nil},
-		{metav1.DeletePropagationOrphan, []string{"deployments.apps", "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io", "secrets", "services"}},
+		{metav1.DeletePropagationOrphan, []string{
+			"deployments.apps", "operatorconditions.operators.coreos.com", "rolebindings.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
+			"roles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io", "secrets", "services",
+		}},
 	} {
 		t.Run(string(test.policy), func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +97,7 @@ func (e *env) labelled() []string {
 	for _, kind := range []schema.GroupVersionResource{
 		{Version: "v1", Resource: "services"}, {Version: "v1", Resource: "secrets"}, {Group: "apps", Version: "v1", Resource: "deployments"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
-		{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"},
+		{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"}, {Group: "operators.coreos.com", Version: "v2", Resource: "operatorconditions"},
 	} {
 		list, err := dynamicClient.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace})
 		e.must(err)
