@@ -18,6 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // call is a request to the API server. Without an operation it creates, without a
@@ -72,6 +74,10 @@ func podOf(replicaSet string) *corev1.Pod {
 	}}
 }
 
+func permissionOf(labels map[string]string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
+}
+
 func controlledBy(kind, name string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}},
@@ -94,6 +100,7 @@ func TestConditions(t *testing.T) {
 	evil := podOf("manager-6d4cf56db6-evil")
 	onlyLabels := ours.DeepCopy()
 	onlyLabels.OwnerReferences = nil
+	liftedBefore := map[string]string{vocabulary.LabelLifted: "true", vocabulary.LabelOwner: "shop.v0", vocabulary.LabelOwnerNamespace: "shop"}
 	notController := ours.DeepCopy()
 	notController.OwnerReferences[0].Controller = nil
 
@@ -113,6 +120,13 @@ func TestConditions(t *testing.T) {
 		"its Service is repaired":                  {call{resource: "services", name: "manager-service", object: nobody, user: managerUser}, false},
 		"its EndpointSlice":                        {call{group: "discovery.k8s.io", resource: "endpointslices", object: controlledBy("Service", "manager-service"), user: "system:serviceaccount:kube-system:endpointslice-controller"}, false},
 		"its Secret":                               {call{resource: "secrets", name: "manager-service-cert", object: nobody, user: managerUser}, false},
+		"its Secret from another issuer":           {call{resource: "secrets", name: "manager-service-cert-issued", operation: admission.Update, object: nobody, oldObject: nobody, user: managerUser}, false},
+		"its CAs of another issuer":                {call{resource: "configmaps", name: "manager-service-ca", object: nobody, user: managerUser}, false},
+		"the Role of its OperatorCondition":        {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(OwnerLabels(operator(nil))), user: managerUser}, false},
+		"its Role is mended":                       {call{group: rbacGroup, resource: "roles", name: "shop.v1", operation: admission.Update, oldObject: nobody, object: permissionOf(OwnerLabels(operator(nil))), user: managerUser}, false},
+		"its binding in kube-system":               {call{group: rbacGroup, resource: "rolebindings", namespace: "kube-system", name: "manager-service-auth-reader", object: permissionOf(OwnerLabels(operator(nil))), user: managerUser}, false},
+		"its ClusterRoleBinding goes":              {call{group: rbacGroup, resource: "clusterrolebindings", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(OwnerLabels(operator(nil))), user: managerUser}, false},
+		"what was lifted for the version before":   {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(liftedBefore), user: managerUser}, false},
 		"its token":                                {call{resource: "serviceaccounts", subresource: "token", name: "default", object: nobody, user: kubelet, groups: nodes}, false},
 		"its trust in the API server":              {call{resource: "configmaps", name: "kube-root-ca.crt", object: nobody, user: "system:serviceaccount:kube-system:root-ca-cert-publisher"}, false},
 		"its quota":                                {call{resource: "resourcequotas", subresource: "status", name: "any", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:apiserver"}, false},
@@ -148,6 +162,11 @@ func TestConditions(t *testing.T) {
 		"another Deployment, by the manager":               {call{group: "apps", resource: "deployments", name: "other", object: nobody, user: managerUser}, true},
 		"its Deployment's name elsewhere, by the manager":  {call{group: "apps", resource: "deployments", namespace: "red", name: "manager", object: nobody, user: managerUser}, true},
 		"another Secret, by the manager":                   {call{resource: "secrets", name: "other", object: nobody, user: managerUser}, true},
+		"its Role, by a tenant":                            {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(OwnerLabels(operator(nil))), user: tenant}, true},
+		"another Role, by the manager":                     {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(map[string]string{vocabulary.LabelManaged: "true"}), user: managerUser}, true},
+		"a Role without labels, by the manager":            {call{group: rbacGroup, resource: "roles", name: "other", object: nobody, user: managerUser}, true},
+		"what was lifted for another namespace's operator": {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", object: permissionOf(map[string]string{vocabulary.LabelLifted: "true", vocabulary.LabelOwnerNamespace: "red"}), user: managerUser}, true},
+		"a ClusterRole that was lifted, by a tenant":       {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", object: permissionOf(liftedBefore), user: tenant}, true},
 		"a ReplicaSet of another Deployment":               {call{group: "apps", resource: "replicasets", object: controlledBy("Deployment", "manager-2"), user: "system:kube-controller-manager"}, true},
 		"an EndpointSlice of another Service":              {call{group: "discovery.k8s.io", resource: "endpointslices", object: controlledBy("Service", "other"), user: "system:kube-controller-manager"}, true},
 		"a token of another account":                       {call{resource: "serviceaccounts", subresource: "token", name: "other", object: nobody, user: kubelet, groups: nodes}, true},

@@ -14,6 +14,7 @@ import (
 type own struct {
 	namespace                                string
 	deployments, services, secrets, accounts []string
+	issued                                   []string // what other issuers issue into
 	podLabels                                []labels.Set
 }
 
@@ -28,6 +29,7 @@ func ownNames(in Input) own {
 		o.deployments = append(o.deployments, spec.Name)
 		o.services = append(o.services, service)
 		o.secrets = append(o.secrets, names.Secret(service))
+		o.issued = append(o.issued, names.CA(service), names.Issued(names.CA(service)), names.Issued(names.Secret(service)))
 		o.accounts = append(o.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
 		o.podLabels = append(o.podLabels, merged(spec.Spec.Template.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)}))
 	}
@@ -68,9 +70,9 @@ func (o own) lifelines(machinery string) []Lifeline {
 			namespaces: here, which: anyOf(named(o.services), ownedBy("Service", exactly(o.services))), who: machinery,
 		}, {
 			Name: "own-certificates", What: "its own serving certificates",
-			subjects: slices.Concat(namespacedSubjects("", "secrets"), namespacedSubjects("rbac.authorization.k8s.io", "roles"),
-				namespacedSubjects("rbac.authorization.k8s.io", "rolebindings")),
-			namespaces: here, which: named(o.secrets), who: machinery,
+			subjects: slices.Concat(namespacedSubjects("", "secrets"), namespacedSubjects("", "configmaps"),
+				namespacedSubjects(rbacGroup, "roles"), namespacedSubjects(rbacGroup, "rolebindings")),
+			namespaces: here, which: named(slices.Concat(o.secrets, o.issued)), who: machinery,
 		}, {
 			Name: "own-accounts", What: "its own ServiceAccounts and their tokens",
 			subjects: slices.Concat(namespacedSubjects("", "serviceaccounts"), []subject{creation("serviceaccounts", "token")},

@@ -68,6 +68,9 @@ func TestSelfDeadlocks(t *testing.T) {
 		"nodes, of a narrow group":      {[]change{aboutRequests(update, "", "nodes")}, targeting("red"), []string{"nodes"}},
 		"Namespaces":                    {[]change{aboutRequests(update, "", "namespaces")}, nil, []string{"manager-writes"}},
 		"the making of Namespaces":      {[]change{aboutRequests(create, "", "namespaces")}, nil, nil},
+		"Roles":                         {[]change{aboutRequests(create, "rbac.authorization.k8s.io", "roles")}, nil, []string{"own-certificates", "own-permissions"}},
+		"RoleBindings, elsewhere":       {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "rolebindings")}, targeting("red"), []string{"own-permissions"}},
+		"ClusterRoles":                  {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "clusterroles")}, targeting("red"), []string{"own-permissions"}},
 		"a resource of its own":         {[]change{aboutRequests(everything, "shop.example.com", "orders")}, nil, nil},
 
 		"a group of another namespace":         {[]change{pods}, targeting("red"), nil},

@@ -62,6 +62,17 @@ func TestSelfDeadlock(t *testing.T) {
 		_, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 		return err == nil, err
 	})
+
+	// Nor does it keep it from mending what it has no other name for than the operator's.
+	roles := e.kube.RbacV1().Roles(e.namespace)
+	m.looksAfter(func() { e.must(roles.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{})) })
+	e.eventually("the Role of the OperatorCondition is back", func() (bool, any) {
+		_, err := roles.Get(e.ctx, "operator.v1", metav1.GetOptions{})
+		return err == nil, err
+	})
+	e.as(attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
+		return client.RbacV1().Roles(e.namespace).Delete(ctx, "operator.v1", metav1.DeleteOptions{})
+	}})
 }
 
 func (e *env) attempts(standing *corev1.Pod) {
@@ -129,6 +140,7 @@ func interceptor() *operatorsv1alpha1.ClusterServiceVersion {
 		everything("apps", "deployments", "replicasets"),
 		everything("discovery.k8s.io", "endpointslices"),
 		everything("coordination.k8s.io", "leases"),
+		everything("rbac.authorization.k8s.io", "roles", "rolebindings"),
 	}
 	return c
 }
