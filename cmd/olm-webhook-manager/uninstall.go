@@ -28,8 +28,8 @@ func uninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop the manager and leave nothing that waits for it",
-		Long: "Scales the manager's Deployment to zero, unregisters all webhooks, ends conversions that no object needs, and removes the finalizers of all\n" +
-			"ClusterServiceVersions. Operators go on running, without webhooks. It may be run again. The rest is kubectl\n" +
+		Long: "Scales the manager's Deployment to zero, unregisters all webhooks, ends conversions that no object needs, revokes permissions that --lift-roles\n" +
+			"granted, and removes the finalizers of all ClusterServiceVersions. Operators go on running, without webhooks. It may be run again. The rest is kubectl\n" +
 			"delete -k manifests/manager and manifests/crds. Leave manifests/crds/olm: operators go with their ClusterServiceVersions.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

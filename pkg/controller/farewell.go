@@ -19,7 +19,8 @@ import (
 )
 
 // Farewell takes what the manager looks after out of its hands, before the manager itself
-// goes: all webhooks are unregistered, since nobody would renew their certificates, and no
+// goes: all webhooks are unregistered, since nobody would renew their certificates, what
+// was lifted is revoked, since nobody would when the operator goes, and no
 // ClusterServiceVersion is left with a finalizer that nobody removes. Operators go on
 // running. Where objects need a conversion webhook, its ClusterServiceVersion stays as
 // it is, and an error says what to do first.
@@ -51,8 +52,8 @@ func Farewell(ctx context.Context, clients Clients, log *logrus.Entry) error {
 	return nil
 }
 
-// dismiss unregisters the webhooks of one ClusterServiceVersion and removes the
-// finalizer; inUse says which conversions have to stay.
+// dismiss unregisters the webhooks of one ClusterServiceVersion, revokes what was lifted for
+// it, and removes the finalizer; inUse says which conversions have to stay.
 func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	log := c.log.WithFields(key{csvKind, csv.Namespace, csv.Name}.fields())
 	if err := c.unregister(ctx, csv, nil); err != nil {
@@ -60,6 +61,9 @@ func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	}
 	if inUse, err = c.endConversionsLive(ctx, csv); err != nil || inUse != "" {
 		return inUse, err
+	}
+	if err := c.unlift(ctx, csv); err != nil {
+		return "", err
 	}
 	log.Info("webhooks are unregistered and the finalizer is removed")
 	return "", c.release(ctx, csv)

@@ -115,18 +115,47 @@ func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants
 // does: of the whole cluster, whoever labelled them as its own, as OLM v0 does, and those
 // that were lifted to other namespaces.
 func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	if err := c.revokeInCluster(ctx, permissionsOf(csv)); err != nil {
+		return err
+	}
+	return c.revokeInNamespaces(ctx, liftedFor(csv))
+}
+
+// unlift takes back only what was lifted: the operator goes on running with what its
+// installer granted.
+func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	lifted := liftedFor(csv)
+	if err := c.revokeInCluster(ctx, lifted); err != nil {
+		return err
+	}
+	return c.revokeInNamespaces(ctx, lifted)
+}
+
+// permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
+func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	owner := install.OwnerLabels(csv)
 	delete(owner, vocabulary.LabelManaged)
-	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
+	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
+}
+
+// liftedFor are those of them that were lifted.
+func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
+	lifted := permissionsOf(csv)
+	lifted.LabelSelector += "," + vocabulary.LabelLifted
+	return lifted
+}
+
+func (c *Controller) revokeInCluster(ctx context.Context, which metav1.ListOptions) error {
 	rbac := c.Kube.RbacV1()
-	if err := rbac.ClusterRoleBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+	if err := rbac.ClusterRoleBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, which); err != nil {
 		return err
 	}
-	if err := rbac.ClusterRoles().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
-		return err
-	}
-	owned.LabelSelector += "," + vocabulary.LabelLifted
-	bindings, err := rbac.RoleBindings(metav1.NamespaceAll).List(ctx, owned)
+	return rbac.ClusterRoles().DeleteCollection(ctx, metav1.DeleteOptions{}, which)
+}
+
+func (c *Controller) revokeInNamespaces(ctx context.Context, which metav1.ListOptions) error {
+	rbac := c.Kube.RbacV1()
+	bindings, err := rbac.RoleBindings(metav1.NamespaceAll).List(ctx, which)
 	if err != nil {
 		return err
 	}
@@ -135,7 +164,7 @@ func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterS
 			return err
 		}
 	}
-	roles, err := rbac.Roles(metav1.NamespaceAll).List(ctx, owned)
+	roles, err := rbac.Roles(metav1.NamespaceAll).List(ctx, which)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // A manager that goes leaves no webhook that nobody looks after, and nothing that waits
@@ -20,11 +23,17 @@ func TestFarewell(t *testing.T) {
 	crd := e.newCRD("farewells", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
-	m := e.manage()
+	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	object := e.newObject(crd)
 	e.install(converting("operator.v1", crd.Name))
-	other := csv("other.v1", "other")
-	e.install(other)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	role := e.namespace + "-reader" // there is one of the cluster for all tests
+	e.bindRoleCalled(role)
+	e.install(asking(csv("other.v1", "other"), readPods))
+	expect(t, e.lifted(), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
+	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: install.OwnerLabels(e.get("other.v1"))}}
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, granted, metav1.CreateOptions{})
+	e.must(err)
 	m.stop()
 
 	clients, err := controller.NewClients(cluster.Config())
@@ -36,6 +45,7 @@ func TestFarewell(t *testing.T) {
 	if finalizers := e.get("other.v1").Finalizers; len(finalizers) > 0 {
 		t.Errorf("other.v1 has the finalizers %v", finalizers)
 	}
+	expect(t, e.lifted(), "ClusterRole /"+granted.Name) // the installer's
 	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter {
 		t.Error("the conversion is gone although there are objects")
 	}
