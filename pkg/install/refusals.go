@@ -49,10 +49,22 @@ func certificateVolumeName(name string) bool {
 	return name == vocabulary.VolumeWebhookCert || name == vocabulary.VolumeAPIServiceCert
 }
 
-// overCertificate is true of mounts of the certificate's volumes, or in their places.
+// overCertificate is true of mounts of the certificate's volumes, in their places, or over
+// one of their files. A mount of a directory above hides nothing: Kubernetes mounts the
+// certificate into it.
 func overCertificate(mount corev1.VolumeMount) bool {
 	place := path.Clean(mount.MountPath)
-	return certificateVolumeName(mount.Name) || place == vocabulary.MountWebhookCert || place == vocabulary.MountAPIServiceCert
+	return certificateVolumeName(mount.Name) ||
+		slices.ContainsFunc(certificateVolumes(""), func(v certificateVolume) bool { return v.hiddenBy(place) })
+}
+
+// hiddenBy tells whether a mount in this place hides the volume or a file of it, of which
+// those that begin with two dots are the kubelet's: the others lead to them.
+func (v certificateVolume) hiddenBy(place string) bool {
+	below, inside := strings.CutPrefix(place, v.path+"/")
+	file, _, _ := strings.Cut(below, "/")
+	return place == v.path || inside && (strings.HasPrefix(file, "..") ||
+		slices.ContainsFunc(v.volume.Secret.Items, func(item corev1.KeyToPath) bool { return item.Path == file }))
 }
 
 // injects tells the annotations by which another controller is asked to write a

@@ -40,6 +40,24 @@ func TestRefusals(t *testing.T) {
 				"Subscription shop: spec.config.volumeMounts[2] hides the serving certificate at /here: mount it elsewhere",
 			},
 		},
+		"mounts over a file of the certificate": {
+			config: operatorsv1alpha1.SubscriptionConfig{VolumeMounts: []corev1.VolumeMount{
+				{Name: "mine", MountPath: webhookCert + "/tls.crt", SubPath: "tls.crt"}, {Name: "mine", MountPath: webhookCert + "/x/../tls.key"},
+				{Name: "mine", MountPath: webhookCert + "/..data"}, {Name: "mine", MountPath: serverCert + "/apiserver.crt"}, {Name: "mine", MountPath: serverCert + "/ca.crt/"},
+			}},
+			want: []string{
+				"Subscription shop: spec.config.volumeMounts[0] hides the serving certificate at " + webhookCert + "/tls.crt: mount it elsewhere",
+				"Subscription shop: spec.config.volumeMounts[1] hides the serving certificate at " + webhookCert + "/x/../tls.key: mount it elsewhere",
+				"Subscription shop: spec.config.volumeMounts[2] hides the serving certificate at " + webhookCert + "/..data: mount it elsewhere",
+				"Subscription shop: spec.config.volumeMounts[3] hides the serving certificate at " + serverCert + "/apiserver.crt: mount it elsewhere",
+				"Subscription shop: spec.config.volumeMounts[4] hides the serving certificate at " + serverCert + "/ca.crt/: mount it elsewhere",
+			},
+		},
+		"mounts above and beside the certificate": {
+			config: operatorsv1alpha1.SubscriptionConfig{VolumeMounts: []corev1.VolumeMount{
+				{Name: "mine", MountPath: "/tmp"}, {Name: "mine", MountPath: webhookCert + "-of-others/tls.crt"}, {Name: "mine", MountPath: webhookCert + "/tls.crt.d"},
+			}},
+		},
 		"annotations that have the caBundle written": {
 			config: operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
 				"service.beta.openshift.io/inject-cabundle": "true", "cert-manager.io/inject-ca-from": "shop/cert", "example.com/team": "shop",
