@@ -62,7 +62,12 @@ func TestContestedTrust(t *testing.T) {
 		conditions := e.rollout("operator.v1").Conditions
 		return meta.IsStatusConditionTrue(conditions, "Contested"), conditions
 	})
-	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	secrets := e.kube.CoreV1().Secrets(e.namespace)
+	e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.eventually("there is another Secret", func() (bool, any) {
+		_, err := secrets.Get(e.ctx, servingSecret, metav1.GetOptions{})
+		return err == nil, err
+	})
 	m.looksAgain("operator.v1")
 	since := e.auditEnd()
 	for range 3 {
