@@ -74,9 +74,7 @@ func TestOwnedAPIService(t *testing.T) {
 	m.emits("Normal APIServiceRegistered")
 
 	e.uninstall("operator.v1")
-	if left := e.delegations(); a.registered() != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, APIService %v", left, a.registered())
-	}
+	a.leavesNothing()
 }
 
 // A rotation costs no call through the APIService, though it is the only registration: the
@@ -137,9 +135,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 		t.Errorf("the bindings are %v, and were %v", again, bindings)
 	}
 	e.uninstall("operator.v2")
-	if left := e.delegations(); a.registered() != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, APIService %v", left, a.registered())
-	}
+	a.leavesNothing()
 }
 
 // What somebody deletes or edits of an APIService, and of what its server needs, is put right.

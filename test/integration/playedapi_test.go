@@ -171,3 +171,12 @@ func (a *playedAPI) callAllTheTime() (end func() (calls int, failures []error)) 
 func sameSpec(one, other *apiregistrationv1.APIService) bool {
 	return equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
+
+// leavesNothing fails when the operator that is gone left its APIService, or a binding of
+// the server.
+func (a *playedAPI) leavesNothing() {
+	a.Helper()
+	if left := a.delegations(); a.registered() != nil || len(left) > 0 {
+		a.Errorf("left behind: %v, APIService %v", left, a.registered())
+	}
+}
