@@ -92,7 +92,9 @@ const (
 )
 
 func TestConditions(t *testing.T) {
-	matcher := matcherOf(conditionsOf(guarded(servedBy("manager"))))
+	in := guarded(servedBy("manager"))
+	in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
+	matcher := matcherOf(conditionsOf(in))
 	nodes, nobody := []string{"system:nodes"}, &metav1.PartialObjectMetadata{}
 	ours, foreign := podOf("manager-6d4cf56db6"), podOf("other-6d4cf56db6")
 	standing := ours.DeepCopy()
@@ -127,6 +129,10 @@ func TestConditions(t *testing.T) {
 		"its binding in kube-system":               {call{group: rbacGroup, resource: "rolebindings", namespace: "kube-system", name: "manager-service-auth-reader", object: permissionOf(OwnerLabels(operator(nil))), user: managerUser}, false},
 		"its ClusterRoleBinding goes":              {call{group: rbacGroup, resource: "clusterrolebindings", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(OwnerLabels(operator(nil))), user: managerUser}, false},
 		"what was lifted for the version before":   {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(liftedBefore), user: managerUser}, false},
+		"its order of a certificate":               {call{group: certManagerGroup, resource: "certificates", name: "manager-service-cert", object: nobody, user: managerUser}, false},
+		"its order of a CA is withdrawn":           {call{group: certManagerGroup, resource: "issuers", name: "manager-service-selfsigned", operation: admission.Delete, oldObject: nobody, user: managerUser}, false},
+		"its APIService is registered":             {call{group: "apiregistration.k8s.io", resource: "apiservices", namespace: "-", name: "v1.ponds.example.com", object: nobody, user: managerUser}, false},
+		"its APIService is available":              {call{group: "apiregistration.k8s.io", resource: "apiservices", subresource: "status", namespace: "-", name: "v1.ponds.example.com", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:apiserver"}, false},
 		"its token":                                {call{resource: "serviceaccounts", subresource: "token", name: "default", object: nobody, user: kubelet, groups: nodes}, false},
 		"its trust in the API server":              {call{resource: "configmaps", name: "kube-root-ca.crt", object: nobody, user: "system:serviceaccount:kube-system:root-ca-cert-publisher"}, false},
 		"its quota":                                {call{resource: "resourcequotas", subresource: "status", name: "any", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:apiserver"}, false},
@@ -161,6 +167,10 @@ func TestConditions(t *testing.T) {
 		"its Deployment, by a tenant":                      {call{group: "apps", resource: "deployments", name: "manager", object: nobody, user: tenant}, true},
 		"another Deployment, by the manager":               {call{group: "apps", resource: "deployments", name: "other", object: nobody, user: managerUser}, true},
 		"its Deployment's name elsewhere, by the manager":  {call{group: "apps", resource: "deployments", namespace: "red", name: "manager", object: nobody, user: managerUser}, true},
+		"another order, by the manager":                    {call{group: certManagerGroup, resource: "certificates", name: "other", object: nobody, user: managerUser}, true},
+		"its order, by a tenant":                           {call{group: certManagerGroup, resource: "certificates", name: "manager-service-cert", object: nobody, user: tenant}, true},
+		"another APIService, by the manager":               {call{group: "apiregistration.k8s.io", resource: "apiservices", namespace: "-", name: "v1.others.example.com", object: nobody, user: managerUser}, true},
+		"its APIService, by a tenant":                      {call{group: "apiregistration.k8s.io", resource: "apiservices", namespace: "-", name: "v1.ponds.example.com", object: nobody, user: tenant}, true},
 		"another Secret, by the manager":                   {call{resource: "secrets", name: "other", object: nobody, user: managerUser}, true},
 		"its Role, by a tenant":                            {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(OwnerLabels(operator(nil))), user: tenant}, true},
 		"another Role, by the manager":                     {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(map[string]string{vocabulary.LabelManaged: "true"}), user: managerUser}, true},

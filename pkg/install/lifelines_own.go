@@ -15,6 +15,7 @@ type own struct {
 	namespace                                string
 	deployments, services, secrets, accounts []string
 	issued                                   []string // what other issuers issue into
+	orders, apis                             []string
 	podLabels                                []labels.Set
 }
 
@@ -30,6 +31,10 @@ func ownNames(in Input) own {
 		o.services = append(o.services, service)
 		o.secrets = append(o.secrets, names.Secret(service))
 		o.issued = append(o.issued, names.CA(service), names.Issued(names.CA(service)), names.Issued(names.Secret(service)))
+		o.orders = append(o.orders, names.Secret(service), names.CA(service), names.SelfSigned(service))
+		for _, d := range servedAPIs(in.CSV, spec.Name) {
+			o.apis = append(o.apis, d.GenerateName)
+		}
 		o.accounts = append(o.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
 		o.podLabels = append(o.podLabels, merged(spec.Spec.Template.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)}))
 	}

@@ -71,6 +71,10 @@ func TestSelfDeadlocks(t *testing.T) {
 		"Roles":                         {[]change{aboutRequests(create, "rbac.authorization.k8s.io", "roles")}, nil, []string{"own-certificates", "own-permissions"}},
 		"RoleBindings, elsewhere":       {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "rolebindings")}, targeting("red"), []string{"own-permissions"}},
 		"ClusterRoles":                  {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "clusterroles")}, targeting("red"), []string{"own-permissions"}},
+		"cert-manager's orders":         {[]change{aboutRequests(update, certManagerGroup, "*")}, nil, []string{"own-orders"}},
+		"its orders, elsewhere":         {[]change{aboutRequests(update, certManagerGroup, "certificates")}, targeting("red"), nil},
+		"its requests, all its own":     {[]change{aboutRequests(everything, certManagerGroup, "certificaterequests")}, nil, nil},
+		"APIServices, of none":          {[]change{aboutRequests(everything, "apiregistration.k8s.io", "*")}, nil, nil},
 		"a resource of its own":         {[]change{aboutRequests(everything, "shop.example.com", "orders")}, nil, nil},
 
 		"a group of another namespace":         {[]change{pods}, targeting("red"), nil},
@@ -101,6 +105,38 @@ func TestSelfDeadlocks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The registration of an APIService is a lifeline of those that own one.
+func TestSelfDeadlocksOfAPIServices(t *testing.T) {
+	for name, test := range map[string]struct {
+		resource string
+		group    []func(*operatorsv1.OperatorGroup)
+		want     []string
+	}{
+		"registered":        {"apiservices", nil, []string{"own-apiservices"}},
+		"said to be there":  {"apiservices/status", nil, []string{"own-apiservices"}},
+		"of a narrow group": {"*", []func(*operatorsv1.OperatorGroup){targeting("red")}, []string{"own-apiservices"}},
+		"something besides": {"others", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := servedBy("manager", aboutRequests(admissionregistrationv1.Update, "apiregistration.k8s.io", test.resource))
+			in := guarded(d, test.group...)
+			in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
+			var got []string
+			for _, l := range SelfDeadlocks(in, d) {
+				got = append(got, l.Name)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("lifelines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// owningPonds are an owned version of a group, which a Deployment serves.
+func owningPonds(deployment string) []operatorsv1alpha1.APIServiceDescription {
+	return []operatorsv1alpha1.APIServiceDescription{{Group: "ponds.example.com", Version: "v1", Kind: "Pond", DeploymentName: deployment}}
 }
 
 // A manager that does not know who it is exempts nobody in its own name.
