@@ -52,21 +52,16 @@ func (v deploymentView) has(of install.Identity) bool {
 // only its webhooks name, each once.
 func (p *planner) deploymentNames() []string {
 	var all []string
-	add := func(name string) {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
 	for _, spec := range p.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		add(spec.Name)
+		all = append(all, spec.Name)
 	}
 	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
-		add(d.DeploymentName)
+		all = append(all, d.DeploymentName)
 	}
 	for _, d := range p.CSV.Spec.WebhookDefinitions {
-		add(d.DeploymentName)
+		all = append(all, d.DeploymentName)
 	}
-	return all
+	return eachOnce(all)
 }
 
 // heldWebhook is called as it was registered, and whether somebody answers is told as

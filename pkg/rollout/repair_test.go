@@ -224,23 +224,27 @@ func TestRepairs(t *testing.T) {
 // A registration that was taken away comes back as soon as its endpoints answer, however
 // many passes they do not.
 func TestRegistrationComesBackInARollout(t *testing.T) {
-	c := installed(t, webhookOf("manager"))
-	c.Observed.Validating = nil
-	c.Observed.Deployments["manager"].Status.Replicas = 2
-	c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
-	for range 3 {
-		if steps := stepsOf(c.pass()); len(steps) > 0 {
-			t.Fatalf("steps %q", steps)
+	for want, c := range map[string]*cluster{
+		"create ValidatingWebhookConfiguration v.manager.example.com": installed(t, webhookOf("manager")),
+		"create APIService " + pondAPI:                                available(t, owning(t, "manager")),
+	} {
+		c.Observed.Validating, c.Observed.APIServices = nil, nil
+		c.Observed.Deployments["manager"].Status.Replicas = 2
+		c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+		for range 3 {
+			if steps := stepsOf(c.pass()); len(steps) > 0 {
+				t.Fatalf("steps %q", steps)
+			}
+			c.wait(time.Second)
 		}
-		c.wait(time.Second)
-	}
-	c.answer = func(Endpoint) Answer { return Answer{} }
-	previous := c.Previous
-	plan := c.pass()
-	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	} else if !plan.Steps[0].Repairs(previous, nil) {
-		t.Error("it does not count as a repair")
+		c.answer = func(Endpoint) Answer { return Answer{} }
+		previous := c.Previous
+		plan := c.pass()
+		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" {
+			t.Errorf("steps (-want +got):\n%s", diff)
+		} else if !plan.Steps[0].Repairs(previous, nil) {
+			t.Errorf("%s does not count as a repair", want)
+		}
 	}
 }
 

@@ -72,6 +72,7 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 		if isAPIService(w.Webhook) {
 			reported.APIServices = append(reported.APIServices, managerv1alpha1.APIServiceStatus{
 				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: w.message, Since: &since,
+				Lost: !w.live() && w.configuration != "",
 			})
 			continue
 		}
@@ -79,11 +80,23 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
-			Configuration: w.configuration, CRDs: w.Description.ConversionCRDs,
+			Configuration: w.configuration, CRDs: eachOnce(w.Description.ConversionCRDs),
 			State: w.state, Reason: w.reason, Message: w.message, Since: &since, LastGap: w.gap,
 		})
 	}
 	return reported
+}
+
+// eachOnce are some names without those that were there before: the status is also written
+// where it is a mistake to name one twice.
+func eachOnce(names []string) []string {
+	var all []string
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // interception is what a webhook sees of people's requests. Of one that is held nothing is

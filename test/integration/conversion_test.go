@@ -207,24 +207,38 @@ func (e *env) convertedBy(crd, service string) {
 
 func TestConversionMistakes(t *testing.T) {
 	tests := map[string]struct {
-		change  func(*operatorsv1alpha1.ClusterServiceVersion)
+		change  func(*env, *operatorsv1alpha1.ClusterServiceVersion)
 		phase   operatorsv1alpha1.ClusterServiceVersionPhase
 		reason  operatorsv1alpha1.ConditionReason
 		message string
 	}{
-		"narrower install mode": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		"narrower install mode": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.InstallModes[0].Supported = true
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "support AllNamespaces only"},
-		"no definition": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		"no definition": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = nil
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "without conversionCRDs"},
-		"not owned": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		"not owned": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.CustomResourceDefinitions.Owned = nil
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "does not list"},
-		"protected": {func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		"protected": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"operatorgroups.operators.coreos.com"}
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
-		"absent": {func(*operatorsv1alpha1.ClusterServiceVersion) {},
+		"named twice": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"absent.conversion.example.com", "absent.conversion.example.com"}
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "a CustomResourceDefinition has one"},
+		"the manager's own": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"webhookrollouts.olm-webhook-manager.io"}
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
+		"converted by another": {func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			crd, other := e.newCRD("wheels", "v1", "v2").Name, e.beside()
+			other.group("og", allNamespaces)
+			other.runDeployments()
+			other.manage()
+			other.install(converting("other.v1", crd))
+			c.Spec.WebhookDefinitions[0].ConversionCRDs, c.Spec.CustomResourceDefinitions.Owned[0].Name = []string{crd}, crd
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "other.v1"},
+		"absent": {func(*env, *operatorsv1alpha1.ClusterServiceVersion) {},
 			operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "CRD is not present"},
 	}
 	for name, test := range tests {
@@ -233,7 +247,7 @@ func TestConversionMistakes(t *testing.T) {
 			e.group("og", operatorsv1.OperatorGroupSpec{})
 			e.manage()
 			c := converting("operator.v1", "absent.conversion.example.com")
-			test.change(c)
+			test.change(e, c)
 			e.create(c)
 			if message := e.reaches("operator.v1", test.phase, test.reason); !strings.Contains(message, test.message) {
 				t.Errorf("the message %q does not say %q", message, test.message)

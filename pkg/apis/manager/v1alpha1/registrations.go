@@ -14,7 +14,7 @@ func (d DeploymentStatus) Registrations() []WebhookStatus {
 	all := make([]WebhookStatus, 0, len(d.APIServices)+len(d.Webhooks))
 	for _, s := range d.APIServices {
 		one := WebhookStatus{Type: APIServiceType, GenerateName: s.Name, State: s.State, Reason: s.Reason, Message: s.Message, Since: s.Since}
-		if s.State == WebhookRegistered || s.State == WebhookUnreachable {
+		if s.State == WebhookRegistered || s.State == WebhookUnreachable || s.Lost {
 			one.Configuration = s.Name
 		}
 		all = append(all, one)

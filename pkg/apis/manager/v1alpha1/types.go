@@ -348,6 +348,11 @@ type APIServiceStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
+	// lost is set while the APIService was registered and somebody has taken it away. It
+	// comes back as soon as its server answers, whatever else is still being rolled out.
+	// +optional
+	Lost bool `json:"lost,omitempty"`
+
 	// since is when the state was first seen.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
