@@ -30,11 +30,12 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 	if (in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits()) && !in.Keeps() && !in.KeepsTrust() {
 		return rollout.Next(in, now), nil
 	}
-	c.nameServices(s)
+	csv := in.ToRender()
+	c.nameServices(s, csv)
 	in.Certificates, in.Secrets = map[string]managerv1alpha1.CertificateStatus{}, map[string]*corev1.Secret{}
 	rendering := install.Input{
-		CSV: s.csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services, Delegations: s.nameDelegations(),
-		Configurations: s.observed.Configurations(s.csv),
+		CSV: csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services, Delegations: s.nameDelegations(),
+		Configurations: s.observed.Configurations(csv),
 		Trust:          map[string]install.Trust{},
 
 		OperatorConditions: c.hasOperatorConditions(),
@@ -44,8 +45,8 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 	}
 	var again time.Time
 	s.duePending = false
-	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if len(install.DescriptionsOf(s.csv, spec.Name)) == 0 {
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if len(install.DescriptionsOf(csv, spec.Name)) == 0 {
 			continue
 		}
 		certificate, err := c.certificate(ctx, s, spec.Name, now)

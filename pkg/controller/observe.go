@@ -147,9 +147,9 @@ func (c *Controller) observePods(s *snapshot, owners []string) {
 
 // nameServices settles which Service each Deployment has, and which Secret it serves
 // from.
-func (c *Controller) nameServices(s *snapshot) {
+func (c *Controller) nameServices(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	s.services = map[string]string{}
-	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		name := s.serviceName(spec.Name)
 		s.services[spec.Name] = name
 		secret := names.Secret(name)

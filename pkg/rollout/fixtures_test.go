@@ -126,15 +126,16 @@ func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentS
 
 // next is the plan for the cluster as it is.
 func (c *cluster) next() Plan {
+	csv := c.ToRender()
 	in := install.Input{
-		CSV: c.CSV, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
-		Configurations: c.Observed.Configurations(c.CSV), Trust: map[string]install.Trust{},
+		CSV: csv, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
+		Configurations: c.Observed.Configurations(csv), Trust: map[string]install.Trust{},
 		Delegations: map[string]install.Delegation{},
 	}
-	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		in.Services[spec.Name] = names.Service(spec.Name)
 		in.Delegations[spec.Name] = install.UsualDelegation(names.Service(spec.Name))
-		if len(install.DescriptionsOf(c.CSV, spec.Name)) > 0 {
+		if len(install.DescriptionsOf(csv, spec.Name)) > 0 {
 			in.Trust[spec.Name] = c.trust
 		}
 	}

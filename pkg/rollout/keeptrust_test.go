@@ -28,6 +28,14 @@ func TestTrustIsKept(t *testing.T) {
 			c.CSV.Spec.WebhookDefinitions[0].Rules = []admissionregistrationv1.RuleWithOperations{{}}
 			c.trust.CABundle, c.trust.Generation = []byte("ca and next ca"), 2
 		}, []string{registration}},
+		"its CA is renewed, and another Deployment named": {func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "absent"
+			c.trust.CABundle, c.trust.Generation = []byte("ca and next ca"), 2
+		}, []string{registration}},
+		"its CA is renewed, and it is left out": {func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions = nil
+			c.trust.CABundle, c.trust.Generation = []byte("ca and next ca"), 2
+		}, []string{registration}},
 		"another has renewed it further": {func(c *cluster) {
 			c.trust.CABundle, c.trust.Generation = []byte("a ca of before"), 0
 		}, nil},

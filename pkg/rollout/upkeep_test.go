@@ -41,6 +41,14 @@ func TestUpkeep(t *testing.T) {
 		"another image is wanted":   {anotherImage, nil},
 		"another rule is wanted":    {anotherRule, nil},
 		"and its CA is renewed":     {func(c *cluster) { anotherRule(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"another Deployment is wanted": {func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "absent"
+			renew(c)
+		}, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
+		"it is left out, and its CA renewed": {func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions = nil
+			renew(c)
+		}, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
 		"another webhook is wanted": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("worker"))
 		}, nil},

@@ -27,6 +27,19 @@ func TestRotationWhileHeld(t *testing.T) {
 			})
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 		},
+		"where a webhook names a Deployment that is not there": func(e *env) {
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].DeploymentName = "sever"
+			})
+			e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+		},
+		"where a webhook is left out, and another a mistake": func(e *env) {
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhook("w.example.com", "sever")}
+				c.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"*"}
+			})
+			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+		},
 		"while an upgrade waits": func(e *env) {
 			next := csv("operator.v2", "server")
 			next.Spec.Replaces = "operator.v1"

@@ -1,0 +1,106 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// ToRender is the ClusterServiceVersion whose objects the plan needs. One that is held is
+// looked after as it is called: an edit that waits, or is a mistake, may leave a webhook out,
+// or name another Deployment than the one that serves it, and the certificate there ends
+// all the same.
+func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
+	if !in.Keeps() && !in.KeepsTrust() {
+		return in.CSV
+	}
+	s := asServed{csv: in.CSV.DeepCopy(), observed: in.Observed}
+	for _, live := range in.Observed.registrations() {
+		if called := serviceOf(live.object); called != nil && called.Namespace == in.CSV.Namespace && install.Labelled(live.object, in.CSV) {
+			s.register(live, s.behind(called.Name))
+		}
+	}
+	for i := range in.CSV.Spec.WebhookDefinitions {
+		s.convert(&s.csv.Spec.WebhookDefinitions[i])
+	}
+	return s.csv
+}
+
+// asServed is a ClusterServiceVersion that becomes what its registrations say.
+type asServed struct {
+	csv      *operatorsv1alpha1.ClusterServiceVersion
+	observed Observed
+}
+
+// behind is the live Deployment whose pods a Service leads to; empty when there is none.
+func (s asServed) behind(service string) string {
+	for _, name := range slices.Sorted(maps.Keys(s.observed.Deployments)) {
+		if service == names.Service(name) || service == install.AlternateServiceName(s.csv, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// list puts a live Deployment among those that are declared.
+func (s asServed) list(deployment string) {
+	specs := &s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	if !slices.ContainsFunc(*specs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool { return spec.Name == deployment }) {
+		*specs = append(*specs, operatorsv1alpha1.StrategyDeploymentSpec{Name: deployment, Spec: s.observed.Deployments[deployment].Spec})
+	}
+}
+
+// register has a Deployment serve what is registered.
+func (s asServed) register(live registration, deployment string) {
+	if deployment == "" {
+		return
+	}
+	s.list(deployment)
+	if live.kind == install.APIServiceType {
+		s.registerAPI(live.object.(*apiregistrationv1.APIService), deployment)
+		return
+	}
+	definitions := &s.csv.Spec.WebhookDefinitions
+	for i, d := range *definitions {
+		if install.IdentityOf(d).Registers(live.kind, live.object) {
+			(*definitions)[i].DeploymentName = deployment
+			return
+		}
+	}
+	*definitions = append(*definitions, operatorsv1alpha1.WebhookDescription{
+		Type: live.kind, GenerateName: live.object.GetLabels()[vocabulary.LabelWebhookGenerateName], DeploymentName: deployment,
+	})
+}
+
+func (s asServed) registerAPI(live *apiregistrationv1.APIService, deployment string) {
+	owned, declared := &s.csv.Spec.APIServiceDefinitions.Owned, false
+	for i, d := range *owned {
+		if install.APIServiceName(d.Group, d.Version) == live.Name {
+			(*owned)[i].DeploymentName, declared = deployment, true
+		}
+	}
+	if !declared {
+		*owned = append(*owned, operatorsv1alpha1.APIServiceDescription{Group: live.Spec.Group, Version: live.Spec.Version, DeploymentName: deployment})
+	}
+}
+
+// convert has a conversion webhook served by whoever converts.
+func (s asServed) convert(d *operatorsv1alpha1.WebhookDescription) {
+	for _, name := range d.ConversionCRDs {
+		crd := s.observed.CRDs[name]
+		if d.Type != operatorsv1alpha1.ConversionWebhook || crd == nil {
+			continue
+		}
+		if namespace, service := install.ConvertedBy(crd); namespace == s.csv.Namespace && s.behind(service) != "" {
+			d.DeploymentName = s.behind(service)
+			s.list(d.DeploymentName)
+		}
+	}
+}

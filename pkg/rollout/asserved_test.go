@@ -1,0 +1,86 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Whatever an edit says that is not followed, a webhook is looked after where it is served:
+// the certificate there is the one that its registration has to trust.
+func TestRenderedAsServed(t *testing.T) {
+	const things = "things.example.com"
+	webhook, api := "v.manager.example.com", pondAPI
+	asInstalled := map[string][]string{"manager": {api, webhook, "c.example.com"}, "worker": nil}
+	rename := func(c *cluster) { c.spec("manager").Name = "renamed" }
+	declare := func(webhook, api, conversion string) func(*cluster) {
+		return func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions[0].DeploymentName, c.CSV.Spec.WebhookDefinitions[1].DeploymentName = webhook, conversion
+			c.CSV.Spec.APIServiceDefinitions.Owned[0].DeploymentName = api
+		}
+	}
+	for name, test := range map[string]struct {
+		edit func(*cluster)
+		want map[string][]string
+	}{
+		"nothing edited":               {func(*cluster) {}, asInstalled},
+		"served by one that is absent": {declare("absent", "absent", "absent"), asInstalled},
+		"served by another":            {declare("worker", "worker", "worker"), asInstalled},
+		"left out": {func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.APIServiceDefinitions.Owned = nil, nil
+		}, map[string][]string{"manager": {api, webhook}, "worker": nil}},
+		"in a Deployment of another name": {func(c *cluster) { rename(c); declare("renamed", "renamed", "renamed")(c) },
+			map[string][]string{"renamed": nil, "manager": {api, webhook, "c.example.com"}, "worker": nil}},
+		"not registered yet": {func(c *cluster) {
+			c.Observed.Validating, c.Observed.APIServices, c.Observed.CRDs = nil, nil, nil
+			declare("absent", "worker", "worker")(c)
+		}, map[string][]string{"manager": nil, "worker": {api, "c.example.com"}}},
+		"calling somebody else": {func(c *cluster) {
+			declare("worker", "manager", "manager")(c)
+			c.validating("manager").Webhooks[0].ClientConfig.Service.Name = "other"
+		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}},
+		"somebody else's": {func(c *cluster) {
+			declare("worker", "manager", "manager")(c)
+			c.validating("manager").Labels["olm.owner"] = "other.v1"
+		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clusterWith(t, webhookOf("manager"))
+			c.owns("v1", "manager")
+			c.declare("worker")
+			c = available(t, c)
+			crd := convertedCRD("manager-service", nil, "v1")
+			crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
+			c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{things: crd}
+			c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, operatorsv1alpha1.WebhookDescription{
+				Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "manager", ConversionCRDs: []string{things},
+			})
+			obstacles["a requirement"].put(c)
+			test.edit(c)
+			declared := c.CSV.DeepCopy()
+
+			got, rendered := map[string][]string{}, c.ToRender()
+			for _, spec := range rendered.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+				got[spec.Name] = nil
+				for _, d := range install.DescriptionsOf(rendered, spec.Name) {
+					got[spec.Name] = append(got[spec.Name], d.GenerateName)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("by Deployment (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(declared, c.CSV); diff != "" {
+				t.Errorf("the ClusterServiceVersion of the cache was changed:\n%s", diff)
+			}
+			c.Verdict = install.Verdict{}
+			if diff := cmp.Diff(declared, c.ToRender()); diff != "" {
+				t.Errorf("when nothing holds it, it is not rendered as declared:\n%s", diff)
+			}
+		})
+	}
+}
