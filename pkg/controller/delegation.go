@@ -64,14 +64,7 @@ func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOption
 	if err != nil {
 		return err
 	}
-	var all []rollout.Object
-	for _, b := range delegators.Items {
-		all = append(all, &b)
-	}
-	for _, b := range readers.Items {
-		all = append(all, &b)
-	}
-	for _, binding := range all {
+	for _, binding := range append(objects(delegators.Items), objects(readers.Items)...) {
 		if !install.Delegates(binding) {
 			continue
 		}

@@ -53,6 +53,9 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	if csv.DeletionTimestamp == nil {
 		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
+	if err := c.bequeathPermissions(ctx, csv, heir); err != nil {
+		return time.Time{}, err
+	}
 	if err := c.revoke(ctx, csv); err != nil {
 		return time.Time{}, err
 	}

@@ -6,12 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -109,71 +104,6 @@ func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants
 		}
 	}
 	return g
-}
-
-// revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
-// does: of the whole cluster, whoever labelled them as its own, as OLM v0 does, and those
-// that were lifted to other namespaces.
-func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	if err := c.revokeInCluster(ctx, permissionsOf(csv)); err != nil {
-		return err
-	}
-	return c.revokeInNamespaces(ctx, liftedFor(csv))
-}
-
-// unlift takes back only what was lifted: the operator goes on running with what its
-// installer granted.
-func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	lifted := liftedFor(csv)
-	if err := c.revokeInCluster(ctx, lifted); err != nil {
-		return err
-	}
-	return c.revokeInNamespaces(ctx, lifted)
-}
-
-// permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
-func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
-	owner := install.OwnerLabels(csv)
-	delete(owner, vocabulary.LabelManaged)
-	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
-}
-
-// liftedFor are those of them that were lifted.
-func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
-	lifted := permissionsOf(csv)
-	lifted.LabelSelector += "," + vocabulary.LabelLifted
-	return lifted
-}
-
-func (c *Controller) revokeInCluster(ctx context.Context, which metav1.ListOptions) error {
-	rbac := c.Kube.RbacV1()
-	if err := rbac.ClusterRoleBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, which); err != nil {
-		return err
-	}
-	return rbac.ClusterRoles().DeleteCollection(ctx, metav1.DeleteOptions{}, which)
-}
-
-func (c *Controller) revokeInNamespaces(ctx context.Context, which metav1.ListOptions) error {
-	rbac := c.Kube.RbacV1()
-	bindings, err := rbac.RoleBindings(metav1.NamespaceAll).List(ctx, which)
-	if err != nil {
-		return err
-	}
-	for i := range bindings.Items {
-		if err := deleteExactly(ctx, rbac.RoleBindings(bindings.Items[i].Namespace), &bindings.Items[i]); err != nil {
-			return err
-		}
-	}
-	roles, err := rbac.Roles(metav1.NamespaceAll).List(ctx, which)
-	if err != nil {
-		return err
-	}
-	for i := range roles.Items {
-		if err := deleteExactly(ctx, rbac.Roles(roles.Items[i].Namespace), &roles.Items[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // atHome are the objects of a namespace: what was lifted is called like what it was made of.

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"os"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
@@ -119,6 +121,48 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 	expect(t, e.lifted())
 	_, err = e.kube.RbacV1().ClusterRoles().Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
+}
+
+// A newer version takes over what was lifted; when it is deleted before it has replaced the
+// older one, that one has it back, and its pods have been granted it all the while.
+func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.bindRoleCalled(e.namespace + "-reader")
+	e.runDeployments("slow")
+	e.manageThrough(e.grantedTo("manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	e.install(asking(csv("operator.v1", "server"), readPods))
+	first := e.liftedBy("operator.v1")
+	if len(first) != 2 {
+		t.Fatalf("lifted: %v", e.lifted())
+	}
+
+	next := asking(csv("operator.v2", "slow"), readPods)
+	next.Spec.Replaces = "operator.v1"
+	e.create(next)
+	e.eventually("the newer version has taken over", func() (bool, any) { taken := e.liftedBy("operator.v2"); return len(taken) == 2, taken })
+	e.uninstall("operator.v2")
+	e.succeeds("operator.v1")
+	if again := e.liftedBy("operator.v1"); !maps.Equal(first, again) {
+		t.Errorf("lifted are %v, and were %v: they were away for a while", again, first)
+	}
+	e.uninstall("operator.v1")
+	expect(t, e.lifted())
+}
+
+// liftedBy are the UIDs of what was lifted to the cluster for a ClusterServiceVersion, by kind.
+func (e *env) liftedBy(csv string) map[string]types.UID {
+	e.Helper()
+	found := map[string]types.UID{}
+	for _, resource := range []string{"clusterroles", "clusterrolebindings"} {
+		for _, o := range e.owned([]schema.GroupVersionResource{{Group: rbacv1.GroupName, Version: "v1", Resource: resource}}) {
+			if o.GetLabels()["olm.owner"] == csv {
+				found[o.GetKind()] = o.GetUID()
+			}
+		}
+	}
+	return found
 }
 
 // Without the permissions of the overlay the operator waits, and the manager says why.

@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"context"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
+// does: of the whole cluster, whoever labelled them as its own, as OLM v0 does, and those
+// that were lifted to other namespaces.
+func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	if err := c.revokeInCluster(ctx, permissionsOf(csv)); err != nil {
+		return err
+	}
+	return c.revokeInNamespaces(ctx, liftedFor(csv))
+}
+
+// bequeathPermissions gives what was lifted to the version that goes on in the place of one
+// that is on its way out: its pods keep their permissions all the while. What it does not
+// need it takes away itself.
+func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion) error {
+	if !c.LiftRoles || heir == nil {
+		return nil
+	}
+	cluster, err := c.inCluster(ctx, liftedFor(csv))
+	if err != nil {
+		return err
+	}
+	namespaces, err := c.inNamespaces(ctx, liftedFor(csv))
+	if err != nil {
+		return err
+	}
+	for _, o := range append(cluster, namespaces...) {
+		given := o.GetLabels()
+		maps.Copy(given, install.OwnerLabels(heir))
+		o.SetLabels(given)
+		if _, _, err := c.write(ctx, csv.Namespace, rollout.Step{Verb: rollout.Update, Object: o}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlift takes back only what was lifted: the operator goes on running with what its
+// installer granted.
+func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	lifted := liftedFor(csv)
+	if err := c.revokeInCluster(ctx, lifted); err != nil {
+		return err
+	}
+	return c.revokeInNamespaces(ctx, lifted)
+}
+
+// permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
+func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
+	owner := install.OwnerLabels(csv)
+	delete(owner, vocabulary.LabelManaged)
+	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
+}
+
+// liftedFor are those of them that were lifted.
+func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
+	lifted := permissionsOf(csv)
+	lifted.LabelSelector += "," + vocabulary.LabelLifted
+	return lifted
+}
+
+func (c *Controller) revokeInCluster(ctx context.Context, which metav1.ListOptions) error {
+	rbac := c.Kube.RbacV1()
+	if err := rbac.ClusterRoleBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, which); err != nil {
+		return err
+	}
+	return rbac.ClusterRoles().DeleteCollection(ctx, metav1.DeleteOptions{}, which)
+}
+
+func (c *Controller) revokeInNamespaces(ctx context.Context, which metav1.ListOptions) error {
+	granted, err := c.inNamespaces(ctx, which)
+	if err != nil {
+		return err
+	}
+	for _, o := range granted {
+		if _, _, err := c.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inCluster are the bindings of the whole cluster that the API server selects, and the roles.
+func (c *Controller) inCluster(ctx context.Context, which metav1.ListOptions) ([]rollout.Object, error) {
+	bindings, err := c.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := c.Kube.RbacV1().ClusterRoles().List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	return append(objects(bindings.Items), objects(roles.Items)...), nil
+}
+
+// inNamespaces are the same of all namespaces.
+func (c *Controller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]rollout.Object, error) {
+	bindings, err := c.Kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := c.Kube.RbacV1().Roles(metav1.NamespaceAll).List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	return append(objects(bindings.Items), objects(roles.Items)...), nil
+}
+
+// objects are the items of a list.
+func objects[T any, P interface {
+	*T
+	rollout.Object
+}](items []T) []rollout.Object {
+	var all []rollout.Object
+	for i := range items {
+		all = append(all, P(&items[i]))
+	}
+	return all
+}
