@@ -7,6 +7,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
@@ -125,17 +126,19 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 // The administrator takes a webhook out of service and back, without a pod noticing.
 func TestSwitchWebhookOff(t *testing.T) {
 	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
+	crd := e.newCRD("switches", "v1", "v2")
+	e.group("og", allNamespaces)
 	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{})
 	e.runDeployments()
 	m := e.manage()
-	c := csv("operator.v1", "server")
-	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("w.example.com", "server"))
+	c := converting("operator.v1", crd.Name)
+	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"), webhook("w.example.com", "server"))
 	e.install(c)
 	before := e.deployment("server").Generation
 
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) {
-		c.Annotations = map[string]string{"olm-webhook-manager.io/disabled-webhooks": "v.example.com,x.example.com"}
+		c.Annotations = map[string]string{"olm-webhook-manager.io/disabled-webhooks": "v.example.com,c.example.com,x.example.com"}
 	})
 	e.eventually("one webhook is off, one is on", func() (bool, any) {
 		found := e.registered()
@@ -146,9 +149,13 @@ func TestSwitchWebhookOff(t *testing.T) {
 	e.eventually("the WebhookRollout tells it", func() (bool, any) {
 		r := e.rollout("operator.v1")
 		refused := conditionIn(r.Conditions, "ConfigRefused").Message
-		return r.Ready == "1/1" && e.webhookStatus("operator.v1", "v.example.com").State == "Disabled" && strings.Contains(refused, `"x.example.com", which is no webhook`), r
+		return r.Ready == "2/2" && e.webhookStatus("operator.v1", "v.example.com").State == "Disabled" && e.webhookStatus("operator.v1", "c.example.com").State == "Registered" &&
+			strings.Contains(refused, `"x.example.com", which is no webhook`) && strings.Contains(refused, `"c.example.com", a conversion webhook, without which its objects could not be read`), r
 	})
 	e.succeeds("operator.v1")
+	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.WebhookConverter {
+		t.Errorf("the definition is converted by %s", got)
+	}
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
 	e.eventually("both are on", func() (bool, any) { return len(e.registered()) == 2, nil })
 	e.succeeds("operator.v1")
