@@ -122,6 +122,21 @@ func (m *manager) looksAgain(csv string) {
 	}
 }
 
+// rests waits until nothing that happened has the manager look at a ClusterServiceVersion any
+// more: it has not for longer than it waits for its own writes to come back.
+func (m *manager) rests() {
+	m.Helper()
+	const while = 60 // polls
+	last, polls := m.passes("ClusterServiceVersion"), 0
+	m.eventually("the manager rests", func() (bool, any) {
+		now := m.passes("ClusterServiceVersion")
+		if polls++; now != last {
+			last, polls = now, 0
+		}
+		return polls >= while, now
+	})
+}
+
 // emits waits for an event that begins with a type and a reason.
 func (m *manager) emits(event string) {
 	m.Helper()
