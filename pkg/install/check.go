@@ -50,6 +50,9 @@ type Verdict struct {
 	Conflict string
 	// Requirements are the results for status.requirementStatus.
 	Requirements []operatorsv1alpha1.RequirementStatus
+	// Awaited are versions of definitions, as definition/version, that are served once the
+	// webhooks of the ClusterServiceVersion convert to them. It is not complete before.
+	Awaited []string
 	// Recheck is how soon to look again of one's own accord: no event tells when what is
 	// missing comes. Zero: there is one.
 	Recheck time.Duration
@@ -66,6 +69,7 @@ func Check(f Facts) Verdict {
 			distinctDeployments(f.CSV), requiredBackends(f.CSV),
 			requiredAccounts(f)),
 		Conflict: ownerConflict(f),
+		Awaited:  awaitedVersions(f),
 		Recheck:  recheck(f),
 	}
 }

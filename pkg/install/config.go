@@ -16,6 +16,8 @@ import (
 type Config struct {
 	// Subscription is the name of the Subscription; empty when there is none.
 	Subscription string
+	// Generation is the Subscription's.
+	Generation int64
 	operatorsv1alpha1.SubscriptionConfig
 }
 
@@ -24,7 +26,7 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	if subscription == nil {
 		return Config{}
 	}
-	config := Config{Subscription: subscription.Name}
+	config := Config{Subscription: subscription.Name, Generation: subscription.Generation}
 	if subscription.Spec != nil && subscription.Spec.Config != nil {
 		config.SubscriptionConfig = *subscription.Spec.Config
 	}

@@ -16,7 +16,7 @@ import (
 func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, description := range crdDescriptions(f.CSV) {
-		results = append(results, requiredCRD(f.CRDs[description.Name], description))
+		results = append(results, requiredCRD(f.CRDs[description.Name], description, awaited(f, description)))
 	}
 	return results
 }
@@ -43,7 +43,7 @@ func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return slices.Compact(names)
 }
 
-func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operatorsv1alpha1.CRDDescription) operatorsv1alpha1.RequirementStatus {
+func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operatorsv1alpha1.CRDDescription, awaited bool) operatorsv1alpha1.RequirementStatus {
 	result := operatorsv1alpha1.RequirementStatus{
 		Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: wanted.Name,
 		Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
@@ -53,7 +53,7 @@ func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operators
 		return result
 	}
 	versions := servedVersions(crd)
-	if !slices.Contains(versions, wanted.Version) {
+	if !awaited && !slices.Contains(versions, wanted.Version) {
 		result.Message = fmt.Sprintf("CRD version not served: the ClusterServiceVersion names %s, served are %s", wanted.Version, strings.Join(versions, ", "))
 		return result
 	}

@@ -80,6 +80,7 @@ type facts struct {
 	refused   string // what the API server does not accept
 	waits     string // what is not complete yet: "deployment D to become ready: …"
 	timedOut  string // what has not been complete for longer than the timeout
+	awaits    string // which versions whoever installs it has yet to serve
 	lacks     string // which owned APIService is not available, and why
 	unhealthy string // what broke after it was complete
 	reinstall bool   // a Deployment that exists is being changed
@@ -279,6 +280,7 @@ func (p *planner) facts() facts {
 			first(&f.unhealthy, d.progress.message)
 		}
 	}
+	p.awaitVersions(&f)
 	return f
 }
 

@@ -25,6 +25,9 @@ func (p *planner) report() {
 		Provider:           cmp.Or(p.Provider, managerv1alpha1.ProviderManager),
 		Conditions:         slices.Clone(p.Previous.Conditions),
 	}
+	if p.Config.Subscription != "" {
+		status.Subscription = &managerv1alpha1.SubscriptionReference{Name: p.Config.Subscription, Generation: p.Config.Generation}
+	}
 	declared, reachable := 0, 0
 	for _, d := range p.deployments {
 		reported := p.reportDeployment(d)
@@ -146,6 +149,8 @@ func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phaseUnmet.Reason), f.unmet
 	case f.notReady != "":
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "WaitsForReplaced", f.notReady
+	case f.awaits != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonVersionAwaited, "waits for "+f.awaits
 	}
 	p.setCondition(status, ready)
 }

@@ -46,6 +46,10 @@ type WebhookRolloutStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
+	// subscription is the one whose config is followed. Absent when there is none.
+	// +optional
+	Subscription *SubscriptionReference `json:"subscription,omitempty"`
+
 	// ready is "live/declared": how many of the declared webhooks, and owned
 	// APIServices, are registered and reachable. Those that are switched off are not
 	// counted.
@@ -77,6 +81,15 @@ type WebhookRolloutStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Deployments []DeploymentStatus `json:"deployments,omitempty"`
+}
+
+// SubscriptionReference is a Subscription as it was at some time.
+type SubscriptionReference struct {
+	// name is the Subscription's.
+	Name string `json:"name"`
+
+	// generation is its metadata.generation.
+	Generation int64 `json:"generation"`
 }
 
 // UpgradeStatus is how one version of an operator replaces others.
