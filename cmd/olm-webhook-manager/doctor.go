@@ -20,7 +20,7 @@ func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell whether the webhooks of a cluster, whoever made them, lock it out now, or could",
-		Long: `Looks at every webhook of the cluster, of whatever origin: does its Service exist, is
+		Long: `Looks at every webhook and every aggregated APIService of the cluster, of whatever origin: does its Service exist, is
 anybody ready behind it, does what is served have a certificate that the registration
 trusts, can its pods come back when they are lost, and does the control plane depend on it.
 
@@ -45,7 +45,7 @@ Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be 
 			if output.format != "" {
 				err = output.print(cmd.OutOrStdout(), map[string]any{"findings": findings})
 			} else {
-				printFindings(cmd.OutOrStdout(), findings, len(facts.Webhooks))
+				printFindings(cmd.OutOrStdout(), findings, facts)
 			}
 			return errors.Join(err, locked(findings))
 		},
@@ -56,7 +56,7 @@ Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be 
 	return cmd
 }
 
-func printFindings(to io.Writer, findings []doctor.Finding, looked int) {
+func printFindings(to io.Writer, findings []doctor.Finding, facts doctor.Facts) {
 	for _, f := range findings {
 		fmt.Fprintf(to, "%s %s\n", strings.ToUpper(string(f.Level)), f.Code)
 		for _, w := range f.Webhooks {
@@ -68,7 +68,21 @@ func printFindings(to io.Writer, findings []doctor.Finding, looked int) {
 	for _, f := range findings {
 		count[f.Level]++
 	}
-	fmt.Fprintf(to, "%d webhooks looked at: %d errors, %d warnings, %d unknown\n", looked, count[doctor.Error], count[doctor.Warning], count[doctor.Unknown])
+	apis := 0
+	for _, w := range facts.Webhooks {
+		if w.Kind == doctor.APIService {
+			apis++
+		}
+	}
+	fmt.Fprintf(to, "%s and %s looked at: %s, %s, %d unknown\n", counted(len(facts.Webhooks)-apis, "webhook"), counted(apis, "APIService"),
+		counted(count[doctor.Error], "error"), counted(count[doctor.Warning], "warning"), count[doctor.Unknown])
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func locked(findings []doctor.Finding) error {

@@ -49,19 +49,15 @@ them point to nothing.`,
 		},
 	}
 	flags.add(cmd, cmd.Flags())
-	o.output.add(cmd, "wide", "json", "yaml", "name")
+	o.output.add(cmd, wide, "json", "yaml", "name")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces, and what nobody manages")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever it changes")
 	return cmd
 }
 
 func (o statusOptions) look(ctx context.Context, c *cluster.Cluster) (status.Status, error) {
-	rollouts, err := c.Rollouts(ctx, o.namespace)
-	if err != nil {
-		return status.Status{}, err
-	}
-	facts, err := c.Webhooks(ctx)
-	return status.Of(rollouts, facts, o.namespace, time.Now()), err
+	facts, err := c.Status(ctx, o.namespace)
+	return status.Of(facts, o.namespace, time.Now()), err
 }
 
 func (o statusOptions) show(ctx context.Context, c *cluster.Cluster, to io.Writer) error {
@@ -74,8 +70,8 @@ func (o statusOptions) show(ctx context.Context, c *cluster.Cluster, to io.Write
 
 func (o statusOptions) print(to io.Writer, s status.Status) error {
 	switch o.output.format {
-	case "", "wide":
-		return s.Print(to, o.output.format == "wide", time.Now())
+	case "", wide:
+		return s.Print(to, o.output.format == wide, time.Now())
 	case "name":
 		for _, name := range s.Names() {
 			fmt.Fprintln(to, name)
@@ -95,7 +91,7 @@ func (o statusOptions) follow(ctx context.Context, c *cluster.Cluster, to io.Wri
 		if err != nil || (!first && s.Same(last)) {
 			return err
 		}
-		if !first && (o.output.format == "" || o.output.format == "wide") {
+		if !first && (o.output.format == "" || o.output.format == wide) {
 			fmt.Fprintf(to, "\n%s\n", time.Now().Format(time.TimeOnly))
 		}
 		first, last = false, s

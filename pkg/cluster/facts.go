@@ -14,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
 )
@@ -26,6 +28,7 @@ type Cluster struct {
 	kube       kubernetes.Interface
 	olm        clientset.Interface
 	extensions apiextensions.Interface
+	aggregator aggregator.Interface
 }
 
 // New is the cluster of a configuration.
@@ -39,13 +42,11 @@ func New(config *rest.Config) (*Cluster, error) {
 		return nil, err
 	}
 	extensions, err := apiextensions.NewForConfig(config)
-	return &Cluster{config: config, kube: kube, olm: olm, extensions: extensions}, err
-}
-
-// Webhooks are the facts about all webhooks of the cluster but what their pods answer.
-func (c *Cluster) Webhooks(ctx context.Context) (doctor.Facts, error) {
-	facts, _, err := c.webhooks(ctx)
-	return facts, err
+	if err != nil {
+		return nil, err
+	}
+	apis, err := aggregator.NewForConfig(config)
+	return &Cluster{config: config, kube: kube, olm: olm, extensions: extensions, aggregator: apis}, err
 }
 
 // Examine are all facts: it also asks every pod behind a webhook for its certificate, by
@@ -57,7 +58,7 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 	}
 	facts.Answers = map[string][]doctor.Answer{}
 	for _, w := range facts.Webhooks {
-		if b, ok := backends[w.Service]; ok && w.URL == "" {
+		if b, ok := backends[w.Service]; ok && w.URL == "" && !w.Unverified {
 			facts.Answers[w.String()] = c.ask(ctx, w, b, direct)
 		}
 	}
@@ -85,7 +86,11 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 	for _, n := range namespaces.Items {
 		facts.Namespaces[n.Name] = n.Labels
 	}
-	facts.Webhooks = doctor.Webhooks(validating.Items, mutating.Items, crds.Items)
+	apis, err := c.apiServices(ctx)
+	if err != nil {
+		return facts, nil, err
+	}
+	facts.Webhooks = append(doctor.Webhooks(validating.Items, mutating.Items, crds.Items), apis...)
 	if facts.Owners, err = c.owners(ctx); err != nil {
 		return facts, nil, err
 	}
@@ -93,20 +98,26 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 	return facts, backends, err
 }
 
-// owners are the ClusterServiceVersions; none where the kind does not exist.
+// owners are the ClusterServiceVersions.
 func (c *Cluster) owners(ctx context.Context) (map[types.NamespacedName]bool, error) {
+	csvs, err := c.csvs(ctx)
 	owners := map[types.NamespacedName]bool{}
-	csvs, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	for _, csv := range csvs {
+		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
+	}
+	return owners, err
+}
+
+// csvs are all ClusterServiceVersions; none where the kind does not exist.
+func (c *Cluster) csvs(ctx context.Context) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
-		return owners, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, csv := range csvs.Items {
-		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
-	}
-	return owners, nil
+	return list.Items, nil
 }
 
 // backend is a Service that webhooks call, with what stands behind it.
@@ -165,17 +176,4 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 		s.Pods = append(s.Pods, doctor.Pod{Name: p.Name, Labels: p.Labels})
 	}
 	return s, nil
-}
-
-// Rollouts are all WebhookRollouts of a namespace, or of all; none where the kind does not
-// exist.
-func (c *Cluster) Rollouts(ctx context.Context, namespace string) ([]managerv1alpha1.WebhookRollout, error) {
-	list, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
 }

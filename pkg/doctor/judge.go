@@ -41,7 +41,7 @@ func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 			fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
 			fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)})
 	}
-	if reach.Broken() || w.URL != "" {
+	if reach.Broken() || w.URL != "" || w.Unverified {
 		return findings
 	}
 	all := f.Answers[w.String()]
@@ -76,6 +76,8 @@ func consequence(w Webhook) string {
 	switch {
 	case w.Kind == Conversion && w.Idle:
 		return "nothing fails while the definition has one version only"
+	case w.Kind == APIService:
+		return fmt.Sprintf("requests for %s fail, and so does whoever has to know all kinds, as for the deletion of a namespace", w.Object)
 	case w.Kind == Conversion:
 		return fmt.Sprintf("reads and writes of %s fail unless they are of the stored version", w.Object)
 	case w.Fails:

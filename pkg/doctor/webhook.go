@@ -18,13 +18,14 @@ const (
 	Validating = "ValidatingWebhookConfiguration"
 	Mutating   = "MutatingWebhookConfiguration"
 	Conversion = "CustomResourceDefinition"
+	APIService = "APIService"
 )
 
 // Webhook is one reason for which API servers call somebody.
 type Webhook struct {
 	Kind   string // of the object that registers it
 	Object string // its name
-	Name   string // of the webhook in it; empty for a conversion
+	Name   string // of the webhook in it; empty for a conversion and an APIService
 
 	// Fails tells that a request is refused when the call fails.
 	Fails bool
@@ -41,16 +42,22 @@ type Webhook struct {
 	ObjectSelector    *metav1.LabelSelector
 	// Conditional tells that matchConditions may exempt requests that the rules match.
 	Conditional bool
+	// Unverified tells that whatever certificate is served is trusted.
+	Unverified bool
 	// Idle tells of a conversion that no version needs: there is one only.
 	Idle bool
 }
 
 // String names the webhook for people, and is the same for no other.
 func (w Webhook) String() string {
-	if w.Name == "" {
+	switch {
+	case w.Kind == APIService:
+		return w.Kind + " " + w.Object
+	case w.Name == "":
 		return fmt.Sprintf("%s %s: conversion", w.Kind, w.Object)
+	default:
+		return fmt.Sprintf("%s %s: webhook %s", w.Kind, w.Object, w.Name)
 	}
-	return fmt.Sprintf("%s %s: webhook %s", w.Kind, w.Object, w.Name)
 }
 
 // Webhooks are those of a cluster, in the order of their names.

@@ -13,6 +13,9 @@ import (
 
 // Print writes tables: one line for each webhook; with wide, what else there is to know.
 func (s Status) Print(to io.Writer, wide bool, now time.Time) error {
+	if s.Away != "" {
+		fmt.Fprintf(to, "%s\n\n", s.Away)
+	}
 	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	header := []string{"NAMESPACE", "CSV", "WEBHOOK", "TYPE", "STATE", "SINCE", "CERTIFICATE"}
 	if wide {

@@ -8,16 +8,31 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
 )
 
+// Facts are what a cluster shows of its webhooks, of those who declare them, and of who
+// looks after them.
+type Facts struct {
+	doctor.Facts
+	CSVs     []operatorsv1alpha1.ClusterServiceVersion
+	Rollouts []managerv1alpha1.WebhookRollout
+	// Leases are those of managers; none where a manager needs none, or nobody may see them.
+	Leases []coordinationv1.Lease
+}
+
 // Status is the answer to "which webhooks are live, and if not, why".
 type Status struct {
+	// Away says that no manager is at work, if that is so: what it said last may be out of date.
+	Away     string    `json:"away,omitempty"`
 	Webhooks []Webhook `json:"webhooks"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
 	Others []Other `json:"others,omitempty"`
@@ -59,33 +74,42 @@ type Other struct {
 
 // Of puts the status of a cluster together. An empty namespace is all of them; only then
 // are others told of, which are in none.
-func Of(rollouts []managerv1alpha1.WebhookRollout, f doctor.Facts, namespace string, now time.Time) Status {
-	var s Status
-	for _, r := range rollouts {
+func Of(f Facts, namespace string, now time.Time) Status {
+	s := Status{Away: away(f.Leases, now)}
+	for _, r := range f.Rollouts {
 		if namespace == "" || r.Namespace == namespace {
-			s.Webhooks = append(s.Webhooks, webhooks(r)...)
+			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
+		}
+	}
+	for _, csv := range f.CSVs {
+		if namespace == "" || csv.Namespace == namespace {
+			s.Webhooks = append(s.Webhooks, unreported(csv, s.Webhooks, f, now)...)
 		}
 	}
 	slices.SortStableFunc(s.Webhooks, func(a, b Webhook) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.CSV, b.CSV))
 	})
 	if namespace == "" {
-		s.Others = others(f, now)
+		s.Others = others(f.Facts, now)
 	}
 	return s
 }
 
-func webhooks(r managerv1alpha1.WebhookRollout) []Webhook {
+// webhooks are those that a WebhookRollout speaks of. What API servers call, and whether
+// anybody is there to answer, is as it is now, whenever that was written.
+func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhook {
 	var all []Webhook
 	for _, d := range r.Status.Deployments {
 		for _, w := range d.Registrations() {
 			one := Webhook{
 				Namespace: r.Namespace, CSV: r.Name, Deployment: d.Name,
-				Name: w.GenerateName, Type: kindOf(w), State: string(w.State), Since: w.Since,
+				Name: w.GenerateName, Type: typeOf(w.Type), State: string(w.State), Since: w.Since,
 				Registration: cmp.Or(w.Configuration, strings.Join(w.CRDs, ",")),
 			}
 			if w.State != managerv1alpha1.WebhookRegistered {
 				one.Reason, one.Problem = w.Reason, w.Message
+			} else {
+				one.check(registrations(w, f.Facts), f.Facts, now)
 			}
 			if c := d.Certificate; c != nil {
 				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
@@ -109,8 +133,8 @@ func (w *Webhook) tell(reason, message string) {
 	}
 }
 
-func kindOf(w managerv1alpha1.WebhookStatus) string {
-	return strings.TrimSuffix(strings.TrimSuffix(string(w.Type), "AdmissionWebhook"), "Webhook")
+func typeOf(t operatorsv1alpha1.WebhookAdmissionType) string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(t), "AdmissionWebhook"), "Webhook")
 }
 
 func others(f doctor.Facts, now time.Time) []Other {
@@ -118,6 +142,9 @@ func others(f doctor.Facts, now time.Time) []Other {
 	for _, w := range f.Webhooks {
 		if w.Owner.Name != "" && f.Owners[w.Owner] {
 			continue
+		}
+		if w.Kind == doctor.APIService && doctor.ReachOf(w, f, now).Message == "" {
+			continue // aggregated by somebody, and works
 		}
 		// A definition bears no owner of its own: whose Service converts it, tells.
 		if w.Kind == doctor.Conversion && managed(f, w) {

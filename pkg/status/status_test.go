@@ -50,20 +50,23 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 
 // facts have, beside the registrations of the rollouts, one that points to nothing, one
 // that works and is nobody's, and one that was left behind.
-func facts() doctor.Facts {
-	shop, gone := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}, types.NamespacedName{Namespace: "shop", Name: "shop.v0"}
+func facts() Facts {
+	shop, gone, bank := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}, types.NamespacedName{Namespace: "shop", Name: "shop.v0"}, types.NamespacedName{Namespace: "bank", Name: "bank.v1"}
 	service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}
-	return doctor.Facts{
-		Owners:   map[types.NamespacedName]bool{shop: true},
+	return Facts{Rollouts: rollouts(), Facts: doctor.Facts{
+		Owners:   map[types.NamespacedName]bool{shop: true, bank: true},
 		Services: map[types.NamespacedName]doctor.Service{service: {Ports: []int32{443}, Ready: 1, Owner: shop}},
 		Webhooks: []doctor.Webhook{
 			{Kind: doctor.Conversion, Object: "a.shop.io", Service: service, Port: 443, Fails: true},
 			{Kind: doctor.Validating, Object: "v.shop.io-x", Name: "v.shop.io", Service: service, Port: 443, Owner: shop},
+			{Kind: doctor.Validating, Object: "v.bank.io-x", Name: "v.bank.io", Service: service, Port: 443, Owner: bank},
 			{Kind: doctor.Validating, Object: "old", Name: "v.shop.io", Service: service, Port: 443, Owner: gone, Fails: true},
 			{Kind: doctor.Mutating, Object: "lost", Name: "m.lost.io", Service: types.NamespacedName{Namespace: "lost", Name: "s"}, Port: 443, Fails: true},
 			{Kind: doctor.Validating, Object: "outside", Name: "policy", URL: "https://policy.example.com"},
+			{Kind: doctor.APIService, Object: "v1.metrics.io", Service: service, Port: 443, Fails: true},
+			{Kind: doctor.APIService, Object: "v1.lost.io", Service: types.NamespacedName{Namespace: "lost", Name: "s"}, Port: 443, Fails: true},
 		},
-	}
+	}}
 }
 
 func TestPrint(t *testing.T) {
@@ -85,6 +88,7 @@ KIND                             NAME      WEBHOOK     CALLS                    
 ValidatingWebhookConfiguration   old       v.shop.io   shop/manager-service         Fail     left behind by ClusterServiceVersion shop/shop.v0, which is gone
 MutatingWebhookConfiguration     lost      m.lost.io   lost/s                       Fail     Service lost/s does not exist
 ValidatingWebhookConfiguration   outside   policy      https://policy.example.com   Ignore   <none>
+APIService                       v1.lost.io   <none>   lost/s                       Fail     Service lost/s does not exist
 `},
 		"one namespace, wide": {"shop", true, `
 NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE   PROVIDER   PHASE       REGISTRATION          REASON             PROBLEM
@@ -99,7 +103,7 @@ NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
-			if err := Of(rollouts(), facts(), test.namespace, now).Print(&printed, test.wide, now); err != nil {
+			if err := Of(facts(), test.namespace, now).Print(&printed, test.wide, now); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(squeeze(strings.TrimPrefix(test.want, "\n")), squeeze(printed.String())); diff != "" {
@@ -120,13 +124,13 @@ func squeeze(table string) []string {
 
 func TestNames(t *testing.T) {
 	want := []string{"webhookrollout.olm-webhook-manager.io/bank.v1", "webhookrollout.olm-webhook-manager.io/shop.v1"}
-	if diff := cmp.Diff(want, Of(rollouts(), facts(), "", now).Names()); diff != "" {
+	if diff := cmp.Diff(want, Of(facts(), "", now).Names()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestSame(t *testing.T) {
-	first, again, other := Of(rollouts(), facts(), "", now), Of(rollouts(), facts(), "", now), Of(rollouts(), facts(), "shop", now)
+	first, again, other := Of(facts(), "", now), Of(facts(), "", now), Of(facts(), "shop", now)
 	if !first.Same(again) || first.Same(other) {
 		t.Error("a status is the same as itself, and as no other")
 	}

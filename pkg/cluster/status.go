@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/status"
+)
+
+// Status are the facts about all webhooks of the cluster but what their pods answer, and
+// about those who declare them in a namespace, or in all, and look after them.
+func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, error) {
+	var facts status.Facts
+	var err error
+	if facts.Rollouts, err = c.Rollouts(ctx, namespace); err != nil {
+		return facts, err
+	}
+	if facts.Facts, _, err = c.webhooks(ctx); err != nil {
+		return facts, err
+	}
+	if facts.CSVs, err = c.csvs(ctx); err != nil {
+		return facts, err
+	}
+	facts.Leases, err = c.leases(ctx)
+	return facts, err
+}
+
+// leases are those that managers hold while they work; none where nobody may see them.
+func (c *Cluster) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
+	list, err := c.kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + vocabulary.FieldManager})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Rollouts are all WebhookRollouts of a namespace, or of all; none where the kind does not
+// exist.
+func (c *Cluster) Rollouts(ctx context.Context, namespace string) ([]managerv1alpha1.WebhookRollout, error) {
+	list, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
