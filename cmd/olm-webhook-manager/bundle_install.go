@@ -42,10 +42,10 @@ const (
 	dryRunServer = "server"
 )
 
-func (o *installOptions) add(cmd *cobra.Command) {
+func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
 	o.flags.add(cmd, cmd.Flags())
 	o.targetOptions.add(cmd, &o.flags)
-	o.output.add(cmd)
+	o.output.add(cmd, forPeople...)
 	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: check everything here and show what would be done; server: ask the API server as well, for each object; none")
@@ -77,7 +77,8 @@ func bundleInstallCommand() *cobra.Command {
 		Short: "Install a bundle: show what its webhooks intercept, ask, and follow it until they are live",
 		Long: `Shows what the bundle's webhooks will intercept and asks. Then it applies the bundle, and
 tells what happens until the ClusterServiceVersion is Succeeded and every webhook live, or
-what is in the way. Ctrl-C ends the telling only: run it again to go on.
+what is in the way; with -o wide also what status -o wide shows then. Ctrl-C ends the telling
+only: run it again to go on.
 
 Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator
@@ -87,7 +88,7 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 			return o.install(cmd, args[0])
 		},
 	}
-	o.add(cmd)
+	o.add(cmd, wide)
 	o.addInstalling(cmd)
 	return cmd
 }
@@ -190,7 +191,11 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i clust
 		return ended(err)
 	}
 	fmt.Fprintf(out, "%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
-	return nil
+	if o.output.format != wide {
+		return nil
+	}
+	fmt.Fprintln(out)
+	return statusOptions{namespace: i.Namespace(), output: o.output.outputFlag}.show(ctx, c, out)
 }
 
 // live says what became of the webhooks, if there are any.

@@ -16,8 +16,8 @@ func bundleUpgradeCommand() *cobra.Command {
 		Long: `Finds the version that the bundle replaces, and keeps its namespace, its watched namespaces
 and its config unless flags say otherwise. Definitions are checked first: a version that
 vanishes while objects are stored in it, or a schema that refuses stored objects, is
-refused before anything is written. A version that only a webhook can convert to comes
-together with its conversion, and becomes the stored one when that webhook serves.
+refused before anything is written. A version that only a webhook can convert to is served
+once that webhook serves, in one write with its conversion, and stored at the end.
 
 Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
@@ -29,7 +29,7 @@ Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
 			return o.goAhead(cmd, c, i, fmt.Sprintf("Upgrade it to %s", i.Bundle.CSV.Name))
 		},
 	}
-	o.add(cmd)
+	o.add(cmd, wide)
 	o.addInstalling(cmd)
 	return cmd
 }

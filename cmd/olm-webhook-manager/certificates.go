@@ -49,7 +49,7 @@ when it ends and when it is due; -o wide also its CA and, while it replaces anot
 		},
 	}
 	flags.add(cmd, cmd.PersistentFlags())
-	output.add(cmd, "wide", "json", "yaml", "name")
+	output.add(cmd, wide, "json", "yaml", "name")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "of all namespaces")
 	cmd.AddCommand(rotateCommand(flags))
 	return cmd
@@ -81,8 +81,8 @@ func certificatesOf(rollouts []managerv1alpha1.WebhookRollout) []certificate {
 
 func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
 	switch o.format {
-	case "", "wide":
-		return tableOfCertificates(out, all, o.format == "wide")
+	case "", wide:
+		return tableOfCertificates(out, all, o.format == wide)
 	case "name":
 		for _, c := range all {
 			fmt.Fprintf(out, "secret/%s\n", names.Secret(names.Service(c.Deployment)))

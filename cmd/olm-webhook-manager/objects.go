@@ -14,11 +14,16 @@ import (
 // objectsFlag is -o of the commands that print, bring or take objects: as kubectl apply has it.
 type objectsFlag struct{ outputFlag }
 
-func (o *objectsFlag) add(cmd *cobra.Command) { o.outputFlag.add(cmd, "name", "yaml", "json") }
+func (o *objectsFlag) add(cmd *cobra.Command, forPeople ...string) {
+	o.outputFlag.add(cmd, append(forPeople, "name", "yaml", "json")...)
+}
+
+// wide is the format that tells people more.
+const wide = "wide"
 
 // tellsOn is where people are told what happens: on stderr when programs read the objects.
 func (o *objectsFlag) tellsOn(cmd *cobra.Command) io.Writer {
-	if o.format == "" {
+	if o.format == "" || o.format == wide {
 		return cmd.OutOrStdout()
 	}
 	return cmd.ErrOrStderr()

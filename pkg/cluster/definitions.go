@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -10,71 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
-
-// CheckDefinitions says which definitions of a bundle the cluster's cannot become without
-// a loss, before anything is written.
-func (c *Cluster) CheckDefinitions(ctx context.Context, b *bundle.Bundle) error {
-	objects, err := dynamic.NewForConfig(c.config)
-	if err != nil {
-		return err
-	}
-	var refusals []error
-	for _, next := range b.CRDs() {
-		live, err := c.definition(ctx, next.Name)
-		if err != nil {
-			return err
-		}
-		for _, refusal := range deploy.Refusals(live, next) {
-			refusals = append(refusals, errors.New(refusal))
-		}
-		if live != nil {
-			refusals = append(refusals, invalidated(ctx, objects, live, next))
-		}
-	}
-	return errors.Join(refusals...)
-}
-
-// page is how many objects are read at a time: of a million, no more are held.
-const page = 500
-
-// invalidated looks at every object, in the version that is stored.
-func invalidated(ctx context.Context, objects dynamic.Interface, live, next *apiextensionsv1.CustomResourceDefinition) error {
-	version := ""
-	for _, v := range live.Spec.Versions {
-		if v.Storage && v.Served {
-			version = v.Name
-		}
-	}
-	if version == "" {
-		return nil
-	}
-	resource := objects.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: version, Resource: live.Spec.Names.Plural})
-	var all []error
-	for options := (metav1.ListOptions{Limit: page}); ; {
-		list, err := resource.List(ctx, options)
-		if err != nil {
-			return fmt.Errorf("the objects of %s could not be read, so whether the next schema refuses them is not known: %w", live.Name, err)
-		}
-		refusals, err := deploy.Invalidated(next, version, list.Items)
-		if err != nil {
-			return err
-		}
-		for _, refusal := range refusals {
-			all = append(all, errors.New(refusal))
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return errors.Join(all...)
-		}
-	}
-}
 
 // definition is the one of that name, or nil.
 func (c *Cluster) definition(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
@@ -99,8 +38,8 @@ func (c *Cluster) open(ctx context.Context, next *apiextensionsv1.CustomResource
 	return object, err
 }
 
-// settle writes a definition as the bundle has it, once the operator is installed.
-func (c *Cluster) settle(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition) error {
+// settleDefinition writes a definition as the bundle has it, once the operator is installed.
+func (c *Cluster) settleDefinition(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition) error {
 	_, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next)
 	})

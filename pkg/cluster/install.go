@@ -2,20 +2,17 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // Installation is a bundle on its way into a cluster.
@@ -46,9 +43,13 @@ func (c *Cluster) Install(ctx context.Context, i Installation) ([]*unstructured.
 	if err != nil {
 		return nil, err
 	}
+	awaited, err := c.awaited(ctx, i)
+	if err != nil {
+		return nil, err
+	}
 	var applied []*unstructured.Unstructured
 	for _, o := range i.Manifests {
-		written, err := c.bring(ctx, a, i, o)
+		written, err := c.bring(ctx, a, i, o, awaited)
 		if ctx.Err() != nil {
 			return applied, ErrInterrupted
 		}
@@ -56,83 +57,43 @@ func (c *Cluster) Install(ctx context.Context, i Installation) ([]*unstructured.
 			return applied, err
 		}
 		applied = append(applied, written)
-		i.Say("applied %s", NameOf(o))
+		i.Say("applied %s%s", NameOf(o), waiting(o, awaited))
 	}
-	if err := c.await(ctx, i); err != nil {
+	v := &vigil{Cluster: c, Installation: i, subscription: subscriptionIn(applied), awaited: maps.Clone(awaited)}
+	if err := v.await(ctx); err != nil {
 		return applied, err
 	}
-	for _, crd := range i.Bundle.CRDs() {
-		if err := c.settle(ctx, crd); err != nil {
-			return applied, err
-		}
-	}
-	return applied, nil
+	return applied, c.settle(ctx, a, i, awaited)
 }
 
 // bring writes one object of an installation: a definition as it may be before its
-// operator runs, anything else as it is.
-func (c *Cluster) bring(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+// operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
+// as it is.
+func (c *Cluster) bring(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured, awaited map[string][]string, dryRun ...string) (*unstructured.Unstructured, error) {
 	for _, crd := range i.Bundle.CRDs() {
 		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == crd.Name {
 			return c.open(ctx, crd, i.CSV(), dryRun...)
 		}
 	}
+	if o.GetKind() == operatorsv1alpha1.ClusterServiceVersionKind {
+		o = awaiting(o, awaited)
+	}
 	return a.apply(ctx, o, dryRun...)
 }
 
-// ErrInterrupted says that nothing is lost.
-var ErrInterrupted = errors.New("interrupted: nothing is taken back, and the manager goes on by itself; run the same command again to go on")
-
-// await tells each change until the operator is installed, or what is in the way.
-func (c *Cluster) await(ctx context.Context, i Installation) error {
-	told, done, began := map[string]bool{}, errors.New("done"), time.Now()
-	err := c.Follow(ctx, i.Namespace(), func(ctx context.Context) error {
-		csv, rollout, err := c.installed(ctx, i.Namespace(), i.Bundle.CSV.Name)
-		if err != nil {
+// settle writes definitions as the bundle has them, once the operator is installed, and
+// tells it that there is nothing left to wait for.
+func (c *Cluster) settle(ctx context.Context, a applier, i Installation, awaited map[string][]string) error {
+	for _, crd := range i.Bundle.CRDs() {
+		if err := c.settleDefinition(ctx, crd); err != nil {
 			return err
 		}
-		p := deploy.ProgressOf(csv, rollout, began, time.Now(), i.Patience)
-		for _, line := range p.Lines {
-			if !told[line] {
-				i.Say("%s", line)
-			}
-		}
-		told = map[string]bool{}
-		for _, line := range p.Lines {
-			told[line] = true
-		}
-		switch {
-		case p.Diagnosis != "":
-			return fmt.Errorf("it does not go on: %s", p.Diagnosis)
-		case p.Done:
-			return done
-		default:
-			return nil
-		}
-	})
-	switch {
-	case errors.Is(err, done):
+	}
+	if len(awaited) == 0 {
 		return nil
-	case ctx.Err() != nil:
-		return ErrInterrupted
-	default:
-		return err
 	}
-}
-
-func (c *Cluster) installed(ctx context.Context, namespace, name string) (*operatorsv1alpha1.ClusterServiceVersion, *managerv1alpha1.WebhookRollout, error) {
-	csv, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	rollout, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return csv, nil, nil
-	}
-	return csv, rollout, err
+	_, err := a.apply(ctx, i.Manifests[len(i.Manifests)-1])
+	return err
 }
 
 // Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.

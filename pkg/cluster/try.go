@@ -19,6 +19,10 @@ func (c *Cluster) TryInstall(ctx context.Context, i Installation) ([]*unstructur
 	if err != nil {
 		return nil, err
 	}
+	awaited, err := c.awaited(ctx, i)
+	if err != nil {
+		return nil, err
+	}
 	var taken []*unstructured.Unstructured
 	var refused []error
 	for _, o := range i.Manifests {
@@ -30,13 +34,13 @@ func (c *Cluster) TryInstall(ctx context.Context, i Installation) ([]*unstructur
 			i.Say("would apply %s; the API server cannot be asked before %s is there", NameOf(o), missing)
 			continue
 		}
-		written, err := c.bring(ctx, a, i, o, metav1.DryRunAll)
+		written, err := c.bring(ctx, a, i, o, awaited, metav1.DryRunAll)
 		if err != nil {
 			i.Say("would fail to apply %s", NameOf(o))
 			refused = append(refused, err)
 			continue
 		}
-		i.Say("would apply %s: the API server takes it", NameOf(o))
+		i.Say("would apply %s%s: the API server takes it", NameOf(o), waiting(o, awaited))
 		taken = append(taken, written)
 	}
 	if err := errors.Join(refused...); err != nil {

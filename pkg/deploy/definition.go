@@ -13,23 +13,55 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// Opening is a definition as it is written before its operator is installed. Versions
-// that only a webhook of the operator can convert to come together with that conversion:
-// until the webhook serves, requests in them fail, where without a conversion objects
-// would be relabelled and lose fields. The version that is stored now stays the stored one,
-// so that nobody who works in it is held up.
+// Opening is a definition as it is written before its operator is installed: as the bundle
+// has it, but that versions which wait for a webhook of the operator are not served, and
+// stored in the version that it is stored in now, so that nobody who works in it is held up.
 func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
+	awaited := Awaited(live, next, csv)
+	if len(awaited) == 0 {
+		return Serving(live, next, csv)
+	}
 	opening := Settled(live, next)
-	if live != nil {
-		keepStorage(opening, live)
-	}
-	if webhookConverts(opening) || len(opening.Spec.Versions) < 2 {
-		return opening
-	}
-	if conversion := declared(csv, next.Name); conversion != nil {
-		opening.Spec.Conversion = placeholder(csv, *conversion)
+	keepStorage(opening, live)
+	for i := range opening.Spec.Versions {
+		v := &opening.Spec.Versions[i]
+		v.Served = v.Served && !slices.Contains(awaited, v.Name)
 	}
 	return opening
+}
+
+// Serving is a definition as it is written with all its versions, once its webhook converts
+// to them: with the conversion that is in place, in one write. Where none is, because there
+// is nothing yet that could be read, or the operator waits for the version itself, requests
+// in other versions than the stored one fail until the webhook serves. Without a conversion
+// objects would be relabelled, and lose fields.
+func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
+	serving := Settled(live, next)
+	if live != nil {
+		keepStorage(serving, live)
+	}
+	if webhookConverts(serving) || len(serving.Spec.Versions) < 2 {
+		return serving
+	}
+	if i := install.Converts(csv, next.Name); i >= 0 {
+		serving.Spec.Conversion = placeholder(csv, csv.Spec.WebhookDefinitions[i])
+	}
+	return serving
+}
+
+// Awaited are the versions of a definition that are served only once a webhook of the
+// operator converts to them: those that the cluster does not serve yet, where it has others.
+func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	if live == nil || install.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(stored(live))) {
+		return nil
+	}
+	var awaited []string
+	for _, v := range next.Spec.Versions {
+		if v.Served && v.Name != stored(live) && !serves(live, v.Name) {
+			awaited = append(awaited, v.Name)
+		}
+	}
+	return awaited
 }
 
 // Settled is a definition as the bundle has it, with the conversion that the manager keeps.
@@ -48,14 +80,28 @@ func Settled(live, next *apiextensionsv1.CustomResourceDefinition) *apiextension
 }
 
 func keepStorage(opening, live *apiextensionsv1.CustomResourceDefinition) {
-	stored := slices.IndexFunc(live.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
-	if stored < 0 || !slices.ContainsFunc(opening.Spec.Versions, named(live.Spec.Versions[stored].Name)) {
+	kept := stored(live)
+	if !slices.ContainsFunc(opening.Spec.Versions, named(kept)) {
 		return
 	}
 	for i := range opening.Spec.Versions {
 		v := &opening.Spec.Versions[i]
-		v.Storage = v.Name == live.Spec.Versions[stored].Name
+		v.Storage = v.Name == kept
 	}
+}
+
+// stored is the version that objects are written in.
+func stored(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for _, v := range crd.Spec.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version && v.Served })
 }
 
 func named(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
@@ -64,16 +110,6 @@ func named(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bo
 
 func webhookConverts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
-}
-
-// declared is the conversion of a definition that a ClusterServiceVersion declares.
-func declared(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) *operatorsv1alpha1.WebhookDescription {
-	for i, d := range csv.Spec.WebhookDefinitions {
-		if d.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(d.ConversionCRDs, crd) {
-			return &csv.Spec.WebhookDefinitions[i]
-		}
-	}
-	return nil
 }
 
 // placeholder names the Service that the webhook will have. Nobody trusts it yet.

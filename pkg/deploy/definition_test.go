@@ -4,10 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -44,13 +42,16 @@ func converting() *operatorsv1alpha1.ClusterServiceVersion {
 	return csv
 }
 
-// described is what matters of a definition: its versions, the stored one with a star,
-// and who converts.
+// described is what matters of a definition: its versions, the stored one with a star, those
+// that are not served in brackets, and who converts.
 func described(d *apiextensionsv1.CustomResourceDefinition) string {
 	var versions []string
 	for _, v := range d.Spec.Versions {
 		if v.Storage {
 			v.Name += "*"
+		}
+		if !v.Served {
+			v.Name = "(" + v.Name + ")"
 		}
 		versions = append(versions, v.Name)
 	}
@@ -66,23 +67,31 @@ func described(d *apiextensionsv1.CustomResourceDefinition) string {
 
 func TestOpening(t *testing.T) {
 	plain := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
+	hidden := live("", "v1", "v2")
+	hidden.Spec.Versions[1].Served = false
 	for name, test := range map[string]struct {
-		live, next      *apiextensionsv1.CustomResourceDefinition
-		csv             *operatorsv1alpha1.ClusterServiceVersion
-		opened, settled string
+		live, next               *apiextensionsv1.CustomResourceDefinition
+		csv                      *operatorsv1alpha1.ClusterServiceVersion
+		opened, serving, settled string
 	}{
-		"a first version":                            {nil, crd("v1"), converting(), "v1* by nobody", "v1* by nobody"},
-		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by nobody"},
-		"two versions that nobody converts":          {nil, crd("v2", "v1"), plain, "v2* v1 by nobody", "v2* v1 by nobody"},
-		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
-		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "v2 v1* v0 by nobodyCA", "v2* v1 v0 by nobodyCA"},
-		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by nobody", "v1* by nobody"},
-		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by nobodyCA", "v2* v1 by nobodyCA"},
+		"a first version":                            {nil, crd("v1"), converting(), "v1* by nobody", "v1* by nobody", "v1* by nobody"},
+		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by nobody"},
+		"two versions that nobody converts":          {nil, crd("v2", "v1"), plain, "v2* v1 by nobody", "v2* v1 by nobody", "v2* v1 by nobody"},
+		"a version that nobody converts":             {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by nobody", "v2 v1* by nobody", "v2* v1 by nobody"},
+		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "(v2) v1* by nobody", "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
+		"one that is there and not served":           {hidden, crd("v2", "v1"), converting(), "(v2) v1* by nobody", "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
+		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "(v2) v1* v0 by nobodyCA", "v2 v1* v0 by nobodyCA", "v2* v1 v0 by nobodyCA"},
+		"versions that were relabelled":              {live("", "v1", "v2"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
+		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by nobody", "v1* by nobody", "v1* by nobody"},
+		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by nobodyCA", "v2* v1 by nobodyCA", "v2* v1 by nobodyCA"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened, settled := Opening(test.live, test.next, test.csv), Settled(test.live, test.next)
+			opened, serving, settled := Opening(test.live, test.next, test.csv), Serving(test.live, test.next, test.csv), Settled(test.live, test.next)
 			if got := described(opened); got != test.opened {
 				t.Errorf("opened: %s, want %s", got, test.opened)
+			}
+			if got := described(serving); got != test.serving {
+				t.Errorf("serving: %s, want %s", got, test.serving)
 			}
 			if got := described(settled); got != test.settled {
 				t.Errorf("settled: %s, want %s", got, test.settled)
@@ -118,33 +127,5 @@ func TestRefusals(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestInvalidated(t *testing.T) {
-	next := crd("v1")
-	smallest := 1.0
-	next.Spec.Versions[0].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"size": {Type: "integer", Minimum: &smallest}},
-	}}
-	object := func(name string, size int64) unstructured.Unstructured {
-		return unstructured.Unstructured{Object: map[string]any{"kind": "Thing", "metadata": map[string]any{"namespace": "shop", "name": name}, "size": size}}
-	}
-	got, err := Invalidated(next, "v1", []unstructured.Unstructured{object("good", 3), object("bad", 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 1 || !strings.Contains(got[0], "Thing shop/bad") || !strings.Contains(got[0], "size") {
-		t.Errorf("invalidated: %q, want the object bad and its field size", got)
-	}
-	if got, err := Invalidated(next, "v0", []unstructured.Unstructured{object("bad", 0)}); err != nil || got != nil {
-		t.Errorf("a version that is not there refuses nothing: %q, %v", got, err)
-	}
-}
-
-func TestSchemasThatAreNone(t *testing.T) {
-	next := crd("v1")
-	if got, err := Invalidated(next, "v1", nil); err != nil || cmp.Diff([]string(nil), got) != "" {
-		t.Errorf("a version without a schema refuses nothing: %q, %v", got, err)
 	}
 }

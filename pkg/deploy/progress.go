@@ -2,11 +2,11 @@ package deploy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -14,9 +14,18 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// DefaultPatience is how long an installation may be in trouble before that is its
-// diagnosis: images are pulled late, and the manager goes on trying.
-const DefaultPatience = time.Minute
+// Look is what one look at an installation shows.
+type Look struct {
+	// CSV and Rollout may be nil.
+	CSV     *operatorsv1alpha1.ClusterServiceVersion
+	Rollout *managerv1alpha1.WebhookRollout
+	// Subscription is the one whose config has been applied.
+	Subscription managerv1alpha1.SubscriptionReference
+	// Warnings are the last of the pods of each Deployment; nil where nobody may read them.
+	Warnings map[string]string
+	// Fresh is set for a while: what was said before anything was applied may still stand.
+	Fresh bool
+}
 
 // Progress is how far an installation is, as a person is told.
 type Progress struct {
@@ -24,42 +33,39 @@ type Progress struct {
 	Lines []string
 	// Done is set when the ClusterServiceVersion is Succeeded, and every webhook live.
 	Done bool
-	// Diagnosis is why it does not go on; empty while it does.
-	Diagnosis string
+	// Trouble is what is in the way; empty when nothing is, or it may well mend itself soon.
+	Trouble string
+	// Certain is set when the trouble does not mend itself.
+	Certain bool
 }
 
-// ProgressOf reads a ClusterServiceVersion and its WebhookRollout; either may be nil. What
-// does not mend itself is the diagnosis when it lasts longer than patience, and so is a
-// manager that nobody has seen since the waiting began.
-func ProgressOf(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, began, now time.Time, patience time.Duration) Progress {
-	if csv == nil {
+// ProgressOf reads what a look shows.
+func ProgressOf(l Look) Progress {
+	if l.CSV == nil {
 		return Progress{}
 	}
 	var p Progress
-	if r != nil {
-		for _, d := range r.Status.Deployments {
+	if l.Rollout != nil {
+		for _, d := range l.Rollout.Status.Deployments {
 			p.Lines = append(p.Lines, deploymentLines(d)...)
 		}
 	}
-	if csv.Status.Phase == "" {
+	csv := l.CSV
+	if csv.Status.Phase == "" || !l.followed() {
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
-		if now.Sub(began) > patience {
-			p.Diagnosis = unseen(csv)
-		}
+		p.Trouble = unseen(csv)
 		return p
 	}
-	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), r)))
-	p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && allLive(csv, r)
-	if p.Done {
-		return p
+	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), l.Rollout)))
+	if p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && l.allLive(); !p.Done {
+		p.Trouble, p.Certain = l.trouble()
 	}
-	p.Diagnosis = diagnosis(csv, r, now, patience)
 	return p
 }
 
 // unseen is the diagnosis of what no manager looks at.
 func unseen(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	return fmt.Sprintf("no manager has looked at ClusterServiceVersion %s/%s: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+	return fmt.Sprintf("no manager has looked at ClusterServiceVersion %s/%s as it is now: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
 		"and whether its --namespaces, if it has any, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
 }
 
@@ -98,50 +104,37 @@ func joined(what, why string) string {
 	return what + ": " + why
 }
 
-// allLive tells whether the WebhookRollout, too, says that every webhook is, of this
-// generation of the ClusterServiceVersion.
-func allLive(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout) bool {
-	if len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) == 0 {
-		return true
-	}
-	return r != nil && r.Status.ObservedGeneration == csv.Generation && meta.IsStatusConditionTrue(r.Status.Conditions, managerv1alpha1.ConditionReady)
+// declares tells whether there is anything that a WebhookRollout would speak of.
+func (l Look) declares() bool {
+	return len(l.CSV.Spec.WebhookDefinitions)+len(l.CSV.Spec.APIServiceDefinitions.Owned) > 0
 }
 
-// diagnosis is what is in the way: a failure at once, anything else when it has been so
-// for a while.
-func diagnosis(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout, now time.Time, patience time.Duration) string {
-	cause := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))
-	if r != nil {
-		if ready := meta.FindStatusCondition(r.Status.Conditions, managerv1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse && !strings.Contains(cause, ready.Message) {
-			cause += "; " + ready.Message
-		}
-	}
-	since := csv.Status.LastTransitionTime
-	switch {
-	case csv.Status.Phase == operatorsv1alpha1.CSVPhaseFailed:
-		return cause
-	case since != nil && now.Sub(since.Time) > patience && stands(csv, r):
-		return cause
-	default:
-		return ""
-	}
-}
-
-// stands tells what does not mend itself: requirements that are not met, and containers
-// that cannot start.
-func stands(csv *operatorsv1alpha1.ClusterServiceVersion, r *managerv1alpha1.WebhookRollout) bool {
-	if csv.Status.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet {
+// followed tells whether the manager speaks of what was applied, and not of what was there
+// before.
+func (l Look) followed() bool {
+	if !l.declares() {
 		return true
 	}
-	if r == nil {
+	if l.Rollout == nil || l.Rollout.Status.ObservedGeneration != l.CSV.Generation {
 		return false
 	}
-	for _, d := range r.Status.Deployments {
-		switch d.Reason {
-		case "", "Creating", "Updating", "WaitingForReplicas", "ContainerCreating", "PodInitializing":
-		default:
-			return d.State != managerv1alpha1.DeploymentAvailable
-		}
+	follows := l.Rollout.Status.Subscription
+	switch {
+	case l.Subscription.Name == "":
+		return true
+	case follows == nil:
+		return false
+	default:
+		return follows.Name != l.Subscription.Name || follows.Generation >= l.Subscription.Generation
 	}
-	return false
+}
+
+// allLive tells whether the WebhookRollout, too, says that every webhook is, and every
+// Deployment as it was applied: what the manager has just begun to change, it says there first.
+func (l Look) allLive() bool {
+	if !l.declares() {
+		return true
+	}
+	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&
+		!slices.ContainsFunc(l.deployments(), func(d managerv1alpha1.DeploymentStatus) bool { return d.State != managerv1alpha1.DeploymentAvailable })
 }

@@ -3,7 +3,6 @@ package deploy
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +27,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		"before it was looked at": {nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, ProgressOf(csv, test.rollout, time.Now(), time.Now(), DefaultPatience).Lines); diff != "" {
+			if diff := cmp.Diff(test.want, ProgressOf(Look{CSV: csv, Rollout: test.rollout}).Lines); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})
@@ -36,70 +35,72 @@ func TestProgressIsNotRepeated(t *testing.T) {
 }
 
 func TestProgressOf(t *testing.T) {
-	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	csv := func(phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, message string, since time.Duration) *operatorsv1alpha1.ClusterServiceVersion {
-		c := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1", Generation: 2}}
+	csv := func(phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, message string) *operatorsv1alpha1.ClusterServiceVersion {
+		c := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", Generation: 2}}
 		c.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{{}}
 		c.Status.Phase, c.Status.Reason, c.Status.Message = phase, reason, message
-		c.Status.LastTransitionTime = &metav1.Time{Time: now.Add(-since)}
 		return c
 	}
-	rollout := func(generation int64, reason string, ready metav1.ConditionStatus) *managerv1alpha1.WebhookRollout {
+	rollout := func(reason string, ready metav1.ConditionStatus, webhook string) *managerv1alpha1.WebhookRollout {
+		d := managerv1alpha1.DeploymentStatus{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Reason: reason, Message: "the Deployment's cause"}
+		if reason == "" {
+			d.State, d.Message = managerv1alpha1.DeploymentAvailable, ""
+		}
+		if webhook != "" {
+			d.Webhooks = []managerv1alpha1.WebhookStatus{{GenerateName: "v.shop.io", State: managerv1alpha1.WebhookWaiting, Reason: webhook, Message: "the webhook's cause"}}
+		}
 		return &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
-			ObservedGeneration: generation,
+			ObservedGeneration: 2,
 			Conditions:         []metav1.Condition{{Type: managerv1alpha1.ConditionReady, Status: ready, Message: "the ready condition's cause"}},
-			Deployments:        []managerv1alpha1.DeploymentStatus{{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Reason: reason, Message: "the Deployment's cause"}},
+			Deployments:        []managerv1alpha1.DeploymentStatus{d},
 		}}
 	}
+	following := func(name string, generation int64) *managerv1alpha1.WebhookRollout {
+		r := rollout("", metav1.ConditionTrue, "")
+		r.Status.Subscription = &managerv1alpha1.SubscriptionReference{Name: name, Generation: generation}
+		return r
+	}
+	before := rollout("", metav1.ConditionTrue, "")
+	before.Status.ObservedGeneration = 1
 	const (
 		pending, installing = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseInstalling
 		succeeded, failed   = operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVPhaseFailed
+		yes, no             = metav1.ConditionTrue, metav1.ConditionFalse
+		unseen              = "no manager has looked at ClusterServiceVersion shop/shop.v1 as it is now: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), and whether its --namespaces, if it has any, include shop"
 	)
+	subscription, warned := managerv1alpha1.SubscriptionReference{Name: "shop", Generation: 4}, map[string]string{"manager": "FailedMount: secret absent"}
 	for name, test := range map[string]struct {
-		csv       *operatorsv1alpha1.ClusterServiceVersion
-		rollout   *managerv1alpha1.WebhookRollout
-		done      bool
-		diagnosis string
+		look    Look
+		done    bool
+		certain bool
+		trouble string
 	}{
-		"not there yet":                       {nil, nil, false, ""},
-		"not looked at yet":                   {csv("", "", "", 0), nil, false, ""},
-		"on its way":                          {csv(installing, "", "", 0), rollout(2, "ImagePullBackOff", metav1.ConditionFalse), false, ""},
-		"on its way for long":                 {csv(installing, "", "", time.Hour), rollout(2, "WaitingForReplicas", metav1.ConditionFalse), false, ""},
-		"its image is not there":              {csv(installing, "", "waits", 2*time.Minute), rollout(2, "ImagePullBackOff", metav1.ConditionFalse), false, "the ready condition's cause"},
-		"an account is missing":               {csv(pending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "ServiceAccount shop is missing", 2*time.Minute), nil, false, "ServiceAccount shop is missing"},
-		"an account is missing, for a moment": {csv(pending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "ServiceAccount shop is missing", time.Second), nil, false, ""},
-		"it failed":                           {csv(failed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "a rule is forbidden", 0), nil, false, "a rule is forbidden"},
-		"it succeeded":                        {csv(succeeded, "", "", 0), rollout(2, "", metav1.ConditionTrue), true, ""},
-		"it succeeded before":                 {csv(succeeded, "", "", 0), rollout(1, "", metav1.ConditionTrue), false, ""},
-		"a webhook is not live":               {csv(succeeded, "", "", 0), rollout(2, "", metav1.ConditionFalse), false, ""},
+		"not there yet":                        {look: Look{}},
+		"not looked at yet":                    {look: Look{CSV: csv("", "", "")}, trouble: unseen},
+		"looked at as it was before":           {look: Look{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
+		"its config was not looked at":         {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
+		"its config was another when seen":     {look: Look{CSV: csv(succeeded, "", ""), Rollout: following("shop", 3), Subscription: subscription}, trouble: unseen},
+		"its config was seen":                  {look: Look{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
+		"another Subscription counts":          {look: Look{CSV: csv(succeeded, "", ""), Rollout: following("other", 1), Subscription: subscription}, done: true},
+		"on its way":                           {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
+		"it starts, and nobody warns":          {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: map[string]string{}}},
+		"it starts, and a kubelet warns":       {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: warned}, trouble: "the Deployment's cause: FailedMount: secret absent"},
+		"it starts, and nobody may be asked":   {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, "")}, trouble: "the Deployment's cause"},
+		"its image is not there":               {look: Look{CSV: csv(installing, "", "waits"), Rollout: rollout("ImagePullFailed", no, ""), Warnings: map[string]string{}}, trouble: "the ready condition's cause"},
+		"it serves another certificate":        {look: Look{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "ForeignCertificate")}, trouble: "the webhook's cause"},
+		"no container has the port":            {look: Look{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "NoSuchPort")}, trouble: "the webhook's cause", certain: true},
+		"an account is missing":                {look: Look{CSV: csv(pending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "ServiceAccount shop is missing"), Rollout: rollout("", no, "")}, trouble: "ServiceAccount shop is missing"},
+		"it failed":                            {look: Look{CSV: csv(failed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "a rule is forbidden"), Rollout: rollout("", no, "")}, trouble: "a rule is forbidden", certain: true},
+		"it failed, perhaps only until now":    {look: Look{CSV: csv(failed, operatorsv1alpha1.CSVReasonNoOperatorGroup, "no group"), Rollout: rollout("", no, ""), Fresh: true}, trouble: "no group"},
+		"it succeeded":                         {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, "")}, done: true},
+		"it succeeded, and is being changed":   {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("Updating", yes, "")}},
+		"it succeeded, and a webhook is lost":  {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
+		"it has no webhooks, and no manager's": {look: Look{CSV: &operatorsv1alpha1.ClusterServiceVersion{Status: operatorsv1alpha1.ClusterServiceVersionStatus{Phase: succeeded}}}, done: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := ProgressOf(test.csv, test.rollout, now, now, DefaultPatience)
-			if p.Done != test.done || (test.diagnosis == "") != (p.Diagnosis == "") || !strings.Contains(p.Diagnosis, test.diagnosis) {
-				t.Errorf("progress: %+v, want done %v, diagnosis %q", p, test.done, test.diagnosis)
-			}
-		})
-	}
-}
-
-// What was there for long before somebody waits for it is given the same time.
-func TestProgressWithoutAManager(t *testing.T) {
-	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
-	for waited, want := range map[time.Duration][]string{
-		0:                             nil,
-		DefaultPatience:               nil,
-		DefaultPatience + time.Second: {"no manager has looked at ClusterServiceVersion shop/shop.v1", "kubectl get deployment -n olm-webhook-manager", "--namespaces, if it has any, include shop"},
-	} {
-		t.Run(waited.String(), func(t *testing.T) {
-			p := ProgressOf(csv, nil, now.Add(-waited), now, DefaultPatience)
-			if p.Done || (p.Diagnosis == "") != (len(want) == 0) {
-				t.Errorf("done %t, diagnosis %q, want %q", p.Done, p.Diagnosis, want)
-			}
-			for _, part := range want {
-				if !strings.Contains(p.Diagnosis, part) {
-					t.Errorf("diagnosis %q does not say %q", p.Diagnosis, part)
-				}
+			p := ProgressOf(test.look)
+			if p.Done != test.done || p.Certain != test.certain || (test.trouble == "") != (p.Trouble == "") || !strings.Contains(p.Trouble, test.trouble) {
+				t.Errorf("progress: %+v, want done %t, certain %t, trouble %q", p, test.done, test.certain, test.trouble)
 			}
 		})
 	}
@@ -114,7 +115,7 @@ func TestProgressOfAnAPIService(t *testing.T) {
 		Name: "manager", State: managerv1alpha1.DeploymentAvailable,
 		APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Message: "it does not answer"}},
 	}}}}
-	p := ProgressOf(csv, rollout, time.Now(), time.Now(), DefaultPatience)
+	p := ProgressOf(Look{CSV: csv, Rollout: rollout})
 	if line := "APIService v1.shop.io is Unreachable: it does not answer"; p.Done || !strings.Contains(strings.Join(p.Lines, "\n"), line) {
 		t.Errorf("done %t, lines %q, want %q", p.Done, p.Lines, line)
 	}

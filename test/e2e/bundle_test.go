@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
@@ -36,7 +40,12 @@ func TestBundleUpgrades(t *testing.T) {
 
 	term.fails(1, []string{"use bundle upgrade"}, "bundle", "install", v2, "-n", "e2e-caches", "--yes")
 	term.works("", "bundle", "upgrade", v2, "--dry-run=server", "-o", "name")
+	before, after := term.startReads(client, "sessions")
+	before.goesOn(converted)
 	term.works("", "bundle", "upgrade", v2, "--yes")
+	after.goesOn(converted)
+	before.end(never)
+	after.end(uncoveredBefore(after.first(converted)))
 	for _, version := range caches.Versions {
 		if err := client.TryDryRun(t, version); err != nil {
 			t.Errorf("after the upgrade %s is not served: %v", version, err)
@@ -56,6 +65,37 @@ func TestBundleUpgrades(t *testing.T) {
 	term.golden("upgrade")
 }
 
+// startReads reads a Cache in the version that it has, which never fails, and in the one that
+// comes by an upgrade, which never does once it is there; neither is ever wrong.
+func (t *terminal) startReads(client *caches.Client, name string) (before, after *load) {
+	t.Helper()
+	old := client.Get(t.T, convert.V1, name)
+	converted := old.DeepCopy()
+	converted.SetGroupVersionKind(convert.V2.WithKind(convert.Kind))
+	t.must(convert.ToV2(old, converted))
+	return t.startLoadOf(between, t.reads(client, old)), t.startLoadOf(between, t.reads(client, converted))
+}
+
+// reads reads a Cache, and compares what people wrote of it.
+func (e *env) reads(client *caches.Client, want *unstructured.Unstructured) func(context.Context) call {
+	return func(ctx context.Context) call {
+		c := call{sent: time.Now(), outcome: converted}
+		read, err := client.In(want.GroupVersionKind().GroupVersion()).Get(ctx, want.GetName(), metav1.GetOptions{})
+		c.answered, c.err = time.Now(), err
+		switch {
+		case apierrors.IsNotFound(err):
+			c.outcome = uncovered
+		case err != nil:
+			c.outcome = failed
+		default:
+			if diff := cmp.Diff(caches.Authored(want), caches.Authored(read)); diff != "" {
+				c.outcome, c.err = failed, fmt.Errorf("%s is wrong (-want +got):\n%s", want.GroupVersionKind(), diff)
+			}
+		}
+		return c
+	}
+}
+
 // A webhook is installed with what an administrator chooses, and denies; uninstalling it
 // leaves the definition and its objects.
 func TestBundleInstalls(t *testing.T) {
@@ -64,10 +104,7 @@ func TestBundleInstalls(t *testing.T) {
 	term.Cleanup(func() { term.must(removeProjectPolicy(term.ctx)) })
 
 	term.works("y\n", "bundle", "install", bundle, "--all-namespaces", "--certificates=manager", "--config", "test/e2e/testdata/config.yaml")
-	pods := term.podsOf("projectpolicy-webhook")
-	if !hasEnv(pods[0], "STAGE", "test") {
-		t.Errorf("--config did not reach the pods: %+v", pods[0].Spec.Containers)
-	}
+	term.allHave("projectpolicy-webhook", "STAGE", "test")
 	term.kubectl("apply", "-f", policyFiles+"/samples/projectpolicy.yaml")
 	term.kubectl("wait", "projectpolicy/shared-cluster", "--for=condition=Valid")
 	term.isDenied("shop")
@@ -80,7 +117,9 @@ func TestBundleInstalls(t *testing.T) {
 			t.Errorf("the Subscription does not say %q:\n%s", part, chosen)
 		}
 	}
-	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/config.yaml", "--yes") // what is there already is applied once more
+	// What is there already is applied once more, and what is another is waited for.
+	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/changed.yaml", "--yes", "-o", "wide")
+	term.allHave("projectpolicy-webhook", "STAGE", "production")
 	term.works("y\n", "bundle", "uninstall", bundle)
 	term.golden("install")
 
@@ -89,6 +128,16 @@ func TestBundleInstalls(t *testing.T) {
 	}
 	if _, err := olmClient.OperatorsV1alpha1().Subscriptions(policyNamespace).Get(term.ctx, "projectpolicy", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Subscription stays: %v", err)
+	}
+}
+
+// allHave tells whether an environment variable has reached the pods of a Deployment.
+func (e *env) allHave(deployment, name, value string) {
+	e.Helper()
+	for _, pod := range e.podsOf(deployment) {
+		if pod.DeletionTimestamp == nil && !hasEnv(pod, name, value) {
+			e.Errorf("%s=%s did not reach pod %s: %+v", name, value, pod.Name, pod.Spec.Containers)
+		}
 	}
 }
 

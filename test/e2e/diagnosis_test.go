@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -38,6 +39,25 @@ func TestBundleDiagnosis(t *testing.T) {
 			spoil:   unspoilt,
 			prepare: func(e *env) { e.quota("pods", "1") },
 			says:    []string{"it does not go on", "exceeded quota: pods"},
+		},
+		"a Secret that nobody creates": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}})
+				pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "key", MountPath: "/key"})
+			},
+			says: []string{"it does not go on", "container hook is being created", "FailedMount", `secret "absent" not found`},
+		},
+		"a port that no container names": {
+			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+				csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("nobody"))
+			},
+			says: []string{"it does not go on", `no container names a port "nobody"`, "correct targetPort"},
+		},
+		"a certificate that nobody gave it": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Containers[0].Args = append(pod.Containers[0].Args, "--foreign")
+			},
+			says: []string{"it does not go on", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
 		},
 		"an account that nobody creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {

@@ -106,6 +106,19 @@ func (l *load) count(o outcome) int {
 	return n
 }
 
+// first is when a call first had the outcome.
+func (l *load) first(o outcome) time.Time {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var first time.Time
+	for _, c := range l.calls {
+		if c.outcome == o && (first.IsZero() || c.answered.Before(first)) {
+			first = c.answered
+		}
+	}
+	return first
+}
+
 // goesOn waits until a hundred more calls had the outcome, whatever became of others.
 func (l *load) goesOn(o outcome) {
 	l.Helper()

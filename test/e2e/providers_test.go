@@ -25,10 +25,11 @@ import (
 // Whoever issues the certificate of a live webhook, and whichever CA the issuer changes
 // to, no call fails, and no pod is restarted for it. cert-manager and its cainjector are the real ones.
 func TestProvidersUnderLoad(t *testing.T) {
-	e := newEnv(t)
+	e := newBareEnv(t)
 	e.certManager()
-	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
-	e.succeeds("hook.v1")
+	term := &terminal{env: e}
+	install := []string{"bundle", "install", e.hookBundle("hook", reloading), "-n", e.namespace, "--yes"}
+	term.works("", install...)
 	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 	load.goesOn(denied)
 	template := e.hookTemplate()
@@ -36,7 +37,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		name string
 		do   func()
 	}{
-		{"manager to cert-manager", e.changeToCertManager},
+		{"manager to cert-manager", func() { term.changeToCertManager(install...) }},
 		{"another CA of the issuer", e.changeCA},
 		{"cert-manager to none, with the cainjector", e.changeToNone},
 		{"none to manager", e.changeToManager},
@@ -52,15 +53,21 @@ func TestProvidersUnderLoad(t *testing.T) {
 	}
 }
 
-// changeToCertManager names an issuer of the administrator's.
-func (e *env) changeToCertManager() {
+// reloading is a server that takes up another certificate, and drains.
+func reloading(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0] = draining(server("hook", "--reload"))
+}
+
+// changeToCertManager names an issuer of the administrator's, as a person does: the bundle
+// is installed once more.
+func (e *terminal) changeToCertManager(install ...string) {
 	e.Helper()
 	e.declare(issuers.Issuers, "Issuer", "root", map[string]any{"selfSigned": map[string]any{}})
 	e.declare(issuers.Certificates, "Certificate", "ca", map[string]any{
 		"isCA": true, "commonName": "e2e", "secretName": "ca", "issuerRef": map[string]any{"kind": "Issuer", "name": "root"},
 	})
 	e.declare(issuers.Issuers, "Issuer", "internal", map[string]any{"ca": map[string]any{"secretName": "ca"}})
-	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+	e.works("", append(install, "--certificates=cert-manager", "--issuer=Issuer/internal")...)
 	e.provides(managerv1alpha1.ProviderCertManager, 2)
 }
 

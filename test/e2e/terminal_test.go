@@ -165,7 +165,7 @@ func (t *terminal) golden(name string) {
 
 var (
 	elapsed = regexp.MustCompile(`^ *\d+\.\ds  `)
-	state   = regexp.MustCompile(`^   T\.Ts  ((Deployment|webhook) )?\S+ is [A-Z]`)
+	state   = regexp.MustCompile(`^   T\.Ts  (((Deployment|webhook) )?\S+ is [A-Z]|certificate of )`)
 	date    = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?`)
 	age     = regexp.MustCompile(`\b\d+[sm](\d+s)? +`)
 )
@@ -186,7 +186,7 @@ func masked(transcript string) string {
 			}
 			continue
 		}
-		if timed && (strings.Contains(line, "  certificate of ") || strings.Contains(line, "  waiting for ")) {
+		if timed && strings.Contains(line, "  waiting for ") {
 			continue
 		}
 		slices.Sort(reached)
@@ -197,5 +197,5 @@ func masked(transcript string) string {
 
 // settled tells the states in which something stays.
 func settled(line string) bool {
-	return slices.ContainsFunc([]string{" is Available", " is Registered", " is Succeeded"}, func(state string) bool { return strings.Contains(line, state) })
+	return slices.ContainsFunc([]string{" is Available", " is Registered", " is Succeeded", ": Stable"}, func(state string) bool { return strings.Contains(line, state) })
 }

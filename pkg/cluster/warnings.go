@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// warnings are the last of the pods of each Deployment, as kubectl describe shows them: what
+// a kubelet cannot mount or start is told nowhere else. Nil where nobody may read them.
+func (c *Cluster) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
+	pods, err := c.kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	last, err := c.lastWarnings(ctx, csv.Namespace)
+	if last == nil {
+		return nil, err
+	}
+	warnings := map[string]string{}
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
+		if err != nil {
+			continue // the API server refuses such a Deployment and says why
+		}
+		var newest time.Time
+		for _, pod := range pods.Items {
+			e, warned := last[pod.UID]
+			if warned && pod.DeletionTimestamp == nil && selector.Matches(labels.Set(pod.Labels)) && happened(e).After(newest) {
+				newest, warnings[spec.Name] = happened(e), fmt.Sprintf("pod %s: %s: %s", pod.Name, e.Reason, e.Message)
+			}
+		}
+	}
+	return warnings, nil
+}
+
+// lastWarnings are the last of each pod of a namespace.
+func (c *Cluster) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
+	list, err := c.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	last := map[types.UID]corev1.Event{}
+	for _, e := range list.Items {
+		if of := e.InvolvedObject.UID; happened(e).After(happened(last[of])) {
+			last[of] = e
+		}
+	}
+	return last, nil
+}
+
+// happened is when an event was last seen.
+func happened(e corev1.Event) time.Time {
+	if e.Series != nil {
+		return e.Series.LastObservedTime.Time
+	}
+	if e.LastTimestamp.IsZero() {
+		return e.EventTime.Time
+	}
+	return e.LastTimestamp.Time
+}

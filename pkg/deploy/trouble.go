@@ -1,0 +1,107 @@
+package deploy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// DefaultPatience is how long an installation may be in trouble before that is its
+// diagnosis: images are pulled late, others create what is missing, and the manager goes
+// on trying.
+const DefaultPatience = time.Minute
+
+// trouble is what is in the way, and whether it is certain that it stays there: what the
+// manager gave up, and what only a change of the bundle mends.
+func (l Look) trouble() (cause string, certain bool) {
+	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
+		if cause, certain := judge(); cause != "" {
+			return l.explained(cause), certain
+		}
+	}
+	return "", false
+}
+
+// explained is a cause with what the ClusterServiceVersion and the WebhookRollout say.
+func (l Look) explained(cause string) string {
+	csv := l.CSV
+	text := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))
+	all := []string{cause}
+	if l.Rollout != nil {
+		if ready := meta.FindStatusCondition(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+			all = append(all, ready.Message)
+		}
+	}
+	for _, more := range all {
+		if !strings.Contains(text, more) {
+			text += "; " + more
+		}
+	}
+	return text
+}
+
+func (l Look) failure() (string, bool) {
+	if l.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseFailed {
+		return "", false
+	}
+	return csvstatus.Explained(l.CSV.Status), !l.Fresh
+}
+
+// unmet waits for somebody who creates what is required.
+func (l Look) unmet() (string, bool) {
+	if l.CSV.Status.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet {
+		return "", false
+	}
+	return csvstatus.Explained(l.CSV.Status), false
+}
+
+// stuckDeployment is one whose containers cannot start, or do not get ready. One of which
+// nobody warns is on its way.
+func (l Look) stuckDeployment() (string, bool) {
+	for _, d := range l.deployments() {
+		warning := l.Warnings[d.Name]
+		switch {
+		case d.State == managerv1alpha1.DeploymentAvailable || d.Reason == "" || onItsWay[d.Reason]:
+		case d.Reason == notReady && l.Warnings != nil && warning == "":
+		default:
+			return joined(d.Message, warning), false
+		}
+	}
+	return "", false
+}
+
+// stuckWebhook is one that is not live although its Deployment has all that it asks for.
+func (l Look) stuckWebhook() (string, bool) {
+	for _, d := range l.deployments() {
+		for _, w := range d.Registrations() {
+			if d.State == managerv1alpha1.DeploymentAvailable && w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled {
+				return fmt.Sprintf("%s is %s: %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State, w.Message), w.Reason == noSuchPort
+			}
+		}
+	}
+	return "", false
+}
+
+func (l Look) deployments() []managerv1alpha1.DeploymentStatus {
+	if l.Rollout == nil {
+		return nil
+	}
+	return l.Rollout.Status.Deployments
+}
+
+// What the manager says of Deployments and webhooks.
+const (
+	notReady   = "PodNotReady"
+	crashes    = "CrashLoopBackOff"
+	noSuchPort = "NoSuchPort"
+)
+
+var onItsWay = map[string]bool{"Creating": true, "Updating": true, "WaitingForReplicas": true, "EarlierDeployment": true, "Clearing": true}

@@ -1,0 +1,53 @@
+package deploy
+
+import (
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// AwaitedBy are the versions of definitions that a ClusterServiceVersion has to wait for, as
+// it is told of them.
+func AwaitedBy(definitions map[string][]string) []string {
+	var all []string
+	for crd, versions := range definitions {
+		for _, v := range versions {
+			all = append(all, install.AwaitedVersion(crd, v))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Converts tells whether the operator's webhook serves, and is what converts the objects of
+// a live definition: now its awaited versions can be served.
+func (l Look) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
+	d, w := l.converter(live.Name)
+	return d != nil && l.followed() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
+}
+
+// Awaits is the Deployment that is to convert the objects of a definition where it may
+// itself be waiting for the awaited versions: its containers run, and do not get ready.
+func (l Look) Awaits(crd string) (deployment string) {
+	if d, _ := l.converter(crd); d != nil && (d.Reason == notReady || d.Reason == crashes) {
+		return d.Name
+	}
+	return ""
+}
+
+// converter is the webhook that converts the objects of a definition, and its Deployment.
+func (l Look) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
+	for _, d := range l.deployments() {
+		for _, w := range d.Webhooks {
+			if w.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(w.CRDs, crd) {
+				return &d, &w
+			}
+		}
+	}
+	return nil, nil
+}

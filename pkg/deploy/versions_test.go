@@ -1,0 +1,57 @@
+package deploy
+
+import (
+	"testing"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// Awaited versions are served when their webhook serves, or when its own pods may be what
+// waits for them.
+func TestServingAwaitedVersions(t *testing.T) {
+	const available, progressing = managerv1alpha1.DeploymentAvailable, managerv1alpha1.DeploymentProgressing
+	const registered, waits = managerv1alpha1.WebhookRegistered, managerv1alpha1.WebhookWaiting
+	for name, test := range map[string]struct {
+		deployment managerv1alpha1.DeploymentState
+		reason     string
+		webhook    managerv1alpha1.WebhookState
+		seen       int64
+		caBundle   string
+		converts   bool
+		awaits     string
+	}{
+		"it serves":                       {available, "", registered, 2, "CA", true, ""},
+		"it was not looked at":            {available, "", registered, 1, "CA", false, ""},
+		"the version before serves":       {progressing, "Updating", registered, 2, "CA", false, ""},
+		"the conversion is not written":   {available, "", waits, 2, "", false, ""},
+		"somebody took it away":           {available, "", registered, 2, "", false, ""},
+		"its pods run and do not answer":  {progressing, "PodNotReady", waits, 2, "", false, "manager"},
+		"its pods end again and again":    {progressing, "CrashLoopBackOff", waits, 2, "", false, "manager"},
+		"its image is not there":          {progressing, "ImagePullFailed", waits, 2, "", false, ""},
+		"its pods are yet to be made":     {progressing, "WaitingForReplicas", waits, 2, "", false, ""},
+		"a webhook of others is deployed": {managerv1alpha1.DeploymentPending, "EarlierDeployment", waits, 2, "", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := converting()
+			csv.Generation = 2
+			l := Look{CSV: csv, Rollout: &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
+				ObservedGeneration: test.seen,
+				Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", State: test.deployment, Reason: test.reason, Webhooks: []managerv1alpha1.WebhookStatus{
+					{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, State: registered},
+					{Type: operatorsv1alpha1.ConversionWebhook, CRDs: []string{"things.example.com"}, State: test.webhook},
+				}}},
+			}}}
+			if got := l.Converts(live(test.caBundle, "v1")); got != test.converts {
+				t.Errorf("it converts: %t, want %t", got, test.converts)
+			}
+			if got := l.Awaits("things.example.com"); got != test.awaits {
+				t.Errorf("%q may wait, want %q", got, test.awaits)
+			}
+			if l.Converts(crd("v1")) || l.Awaits("others.example.com") != "" {
+				t.Error("another definition is taken for this one")
+			}
+		})
+	}
+}
