@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -59,8 +58,9 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("WebhookRollout %s: %w", of, err)
 	}
-	if err := mayRotate(rollout.Status.Provider, compromised); err != nil {
-		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: %w", of, err)
+	provider := rollout.Status.Provider
+	if provider == managerv1alpha1.ProviderNone {
+		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: its certificates are in the administrator's hands (provider none): replace them where they are made", of)
 	}
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
@@ -79,24 +79,17 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 		return nil
 	}
 	fmt.Fprintf(out, "ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
+	others := provider == managerv1alpha1.ProviderCertManager || provider == managerv1alpha1.ProviderServiceCA
+	if others {
+		fmt.Fprintf(out, "%s is asked to issue anew; until it has, pods serve what they have\n", provider)
+	}
 	if compromised {
 		fmt.Fprint(out, losses(csv))
 	}
-	if p := rollout.Status.Provider; compromised && p != "" && p != managerv1alpha1.ProviderManager {
-		fmt.Fprintf(out, "the CA of %s itself stays trusted until it issues under another\n", p)
+	if others && compromised {
+		fmt.Fprintf(out, "the CA of %s itself stays trusted until it issues under another\n", provider)
 	}
 	return nil
-}
-
-// mayRotate refuses what is another issuer's to do.
-func mayRotate(provider managerv1alpha1.CertificateProvider, compromised bool) error {
-	if provider == managerv1alpha1.ProviderNone {
-		return errors.New("its certificates are in the administrator's hands (provider none): replace them where they are made")
-	}
-	if compromised || provider == "" || provider == managerv1alpha1.ProviderManager {
-		return nil
-	}
-	return fmt.Errorf("its certificates come from %s: have it issue new ones, by deleting the Secrets that end in -issued; they take their place without a lost call", provider)
 }
 
 // losses are the calls that fail until pods follow.

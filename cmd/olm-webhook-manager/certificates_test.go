@@ -66,20 +66,3 @@ func TestLosses(t *testing.T) {
 		}
 	}
 }
-
-func TestMayRotate(t *testing.T) {
-	for provider, want := range map[managerv1alpha1.CertificateProvider]struct{ rotate, compromised string }{
-		"":                                  {},
-		managerv1alpha1.ProviderManager:     {},
-		managerv1alpha1.ProviderNone:        {"in the administrator's hands", "in the administrator's hands"},
-		managerv1alpha1.ProviderCertManager: {"come from cert-manager", ""},
-		managerv1alpha1.ProviderServiceCA:   {"come from service-ca", ""},
-	} {
-		for compromised, says := range map[bool]string{false: want.rotate, true: want.compromised} {
-			err := mayRotate(provider, compromised)
-			if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
-				t.Errorf("provider %q, compromised %t: %v, want %q", provider, compromised, err, says)
-			}
-		}
-	}
-}

@@ -15,9 +15,10 @@ import (
 type machine struct {
 	Facts
 	state
-	policy Policy
-	now    time.Time
-	d      Decision
+	usurper *corev1.Secret // what has the place of the Secret, and can only be deleted
+	policy  Policy
+	now     time.Time
+	d       Decision
 }
 
 // Decide says what the facts amount to.
@@ -30,10 +31,13 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 		f.Issuer = managerv1alpha1.ProviderManager
 	}
 	m := &machine{Facts: f, policy: p, now: now}
-	if problem := cmp.Or(f.Occupied, foreign(f.Secret)); problem != "" {
+	if problem := cmp.Or(f.Occupied, f.foreign()); problem != "" {
 		return m.keepHandsOff(problem)
 	}
-	m.state = read(f, now)
+	if usurped(f.Secret) {
+		m.usurper, m.Secret = f.Secret, nil
+	}
+	m.state = read(m.Facts, now)
 	m.step()
 	return m.conclude()
 }
@@ -41,10 +45,10 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 // step takes at most one step: one write, or one question.
 func (m *machine) step() {
 	switch {
-	case m.compromised():
+	case m.usurper != nil:
+		m.remove()
+	case m.compromised() && !m.awaitsIssuer():
 		m.replace()
-	case m.orderedByName() && !m.mints():
-		m.write(m.noteOrder) // it is not for the manager to carry out, nor later, when it mints again
 	case m.incomplete():
 		m.write(m.complete)
 	case m.next != nil && !m.reissued():
@@ -73,7 +77,7 @@ func (m *machine) live() bool {
 // conclude says what holds once the step is taken.
 func (m *machine) conclude() Decision {
 	if m.ReadOnly {
-		m.d.Write = nil
+		m.d.Write, m.d.Remove = nil, nil
 	}
 	if m.d.Write != nil {
 		m.d.Message, m.d.Again = "", time.Time{}
@@ -85,6 +89,7 @@ func (m *machine) conclude() Decision {
 	m.d.Trust = encode(trusted...)
 	m.d.Generation = m.number
 	m.d.DuePending = m.dueOrdered()
+	m.d.Reissue = m.reissues()
 	turns := m.turns(trusted)
 	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
 		m.d.Serving = m.serving(m.current)
@@ -156,6 +161,9 @@ func (m *machine) overtrusted(trusted []*x509.Certificate) bool {
 	return false
 }
 
+// foreignPause is how often somebody else's Secret is looked at: it is not watched.
+const foreignPause = 10 * time.Second
+
 // keepHandsOff is the decision about somebody else's Secret: nothing is issued, and
 // what is registered keeps the trust that it has.
 func (m *machine) keepHandsOff(problem string) Decision {
@@ -166,6 +174,7 @@ func (m *machine) keepHandsOff(problem string) Decision {
 		Generation: highestNumber(trusted),
 		Problem:    problem,
 		Next:       earliest(m.now, m.turns(trusted)...),
+		Again:      m.now.Add(foreignPause),
 	}
 }
 

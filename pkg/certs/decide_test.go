@@ -272,15 +272,6 @@ func TestRepair(t *testing.T) {
 			facts: Facts{Secret: secret.Secret, Registered: []Registration{trusting(first, foreign)}},
 			phase: retiring, trust: "1",
 		},
-		"somebody else's: not labelled as managed": {
-			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Labels = nil }).Secret, Registered: []Registration{both}, Live: true}, at: at,
-			phase: bootstrap, trust: "2 1", says: "Secret shop/manager-service-cert lacks the label olm.managed=true, so it belongs to somebody else and is left alone; " +
-				"the serving certificate needs this name: delete the Secret or give it another name",
-		},
-		"somebody else's: of another type": {
-			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }).Secret},
-			phase: bootstrap, says: `has type "Opaque" instead of "kubernetes.io/tls"`,
-		},
 		"it cannot be written: trust stays as it is": {
 			facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, ReadOnly: true,
 				Evidence: &Evidence{Leaf: promoted.assembled(second).leaf()}}, at: at,
@@ -332,7 +323,6 @@ func TestIssuers(t *testing.T) {
 	issued.Number, again.Number = 0, 0
 	distributed := ours.change(after(day), func(m *machine, s *corev1.Secret) { m.Issuer = theirs; m.storeNext(s, ours.assembled(issued)) })
 	promoted := distributed.promoted(after(day)).change(after(day), func(m *machine, s *corev1.Secret) { m.retire(s) })
-	serving := distributed.promoted(after(day))
 	one, both := trusting(first), trusting(second, first)
 	for name, c := range map[string]decision{
 		"it has issued nothing yet":              {facts: Facts{Issuer: theirs, Live: true}, phase: bootstrap},
@@ -345,9 +335,6 @@ func TestIssuers(t *testing.T) {
 		"the manager takes over":                 {facts: Facts{Secret: promoted.Secret, Registered: []Registration{trusting(second)}}, at: after(day), need: NeedIssued, phase: stable, trust: "2"},
 		"the manager takes over in the middle":   {facts: Facts{Secret: distributed.Secret, Registered: []Registration{both}}, at: after(day), write: "current 1", phase: retiring, trust: "1"},
 		"its Secret is lost":                     {facts: Facts{Issuer: theirs, Live: true, Registered: []Registration{trusting(second)}, Issued: &issued}, at: after(day), write: "next 2, previous 2", phase: distributing, trust: "2", says: "missing"},
-		"an order is not for the manager":        {facts: Facts{Issuer: theirs, Secret: promoted.Secret, Registered: []Registration{trusting(second)}, Issued: &issued, Order: "a"}, at: after(day), write: "current 2", phase: stable, trust: "2"},
-		"compromised, and nothing newer":         {facts: Facts{Issuer: theirs, Secret: serving.Secret, Registered: []Registration{both}, Live: true, Issued: &issued, Order: "compromised a"}, at: after(day), write: "current 2, promoted", phase: promoting, trust: "2"},
-		"compromised, and it issued another":     {facts: Facts{Issuer: theirs, Secret: promoted.Secret, Registered: []Registration{trusting(second)}, Live: true, Issued: &again, Order: "compromised a"}, at: after(2 * day), write: "current 3, promoted", phase: promoting, trust: "3"},
 		"what it issued is for somebody else":    {facts: Facts{Issuer: theirs, Live: true, Issued: &issued, Names: DNSNames("other", "shop")}, phase: bootstrap},
 		"what it issued is no certificate":       {facts: Facts{Issuer: theirs, Live: true, Issued: &Generation{CA: first.CA}}, phase: bootstrap},
 		"what it issued is signed by another CA": {facts: Facts{Issuer: theirs, Live: true, Issued: &Generation{CA: first.CA, Certificate: second.Certificate, Key: second.Key}}, phase: bootstrap},

@@ -86,6 +86,12 @@ type Decision struct {
 	// Write is the Secret as it is to be written next, before anything below is published;
 	// nil when it is as it should be. It is to be created when it has no resourceVersion.
 	Write *corev1.Secret
+	// Remove is somebody else's Secret that is to be deleted, because Write will be created
+	// in its place.
+	Remove *corev1.Secret
+	// Reissue is set when Facts.Issued is to be deleted where the issuer keeps it, so that it
+	// issues anew.
+	Reissue bool
 
 	// Phase is where the certificate stands in its life.
 	Phase managerv1alpha1.CertificatePhase

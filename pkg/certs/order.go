@@ -47,6 +47,22 @@ func (m *machine) dueOrdered() bool {
 	return m.Secret != nil && m.Due != "" && m.Due != m.dueDone && m.mints()
 }
 
+// reissues tells whether another issuer is to be asked for what is ordered. It was asked
+// already when what it issued last is gone, or is not what pods are given.
+func (m *machine) reissues() bool {
+	if m.mints() || !m.orderedByName() || m.Issued == nil {
+		return false
+	}
+	issued, err := assemble(*m.Issued, m.now)
+	return err == nil && issued.sameAs(m.current)
+}
+
+// awaitsIssuer tells whether all is done about a compromised CA but what another issuer
+// has to do.
+func (m *machine) awaitsIssuer() bool {
+	return !m.mints() && m.current != nil && len(m.previous) == 0 && m.next == nil && m.fresh() == nil
+}
+
 // mints tells whether it is the manager that issues.
 func (m *machine) mints() bool { return m.Issuer == managerv1alpha1.ProviderManager }
 

@@ -20,6 +20,8 @@ func (m *machine) recover() {
 	}
 	next := m.issue()
 	switch {
+	case next == nil && m.d.Need == NeedNothing && !m.hidden && len(m.Registered) > 0:
+		m.write(m.hide) // the issuer takes its time
 	case next == nil:
 	case len(m.Registered) == 0:
 		m.write(func(s *corev1.Secret) {
@@ -81,18 +83,18 @@ func (m *machine) replace() {
 	}
 }
 
-// forsake ends the trust in all CAs but the current one, which is another issuer's to
+// forsake ends the trust in all CAs but the current one, which another issuer is asked to
 // replace. Pods that do not serve under it yet are proved as before.
 func (m *machine) forsake(s *corev1.Secret) {
 	delete(s.Data, vocabulary.KeyPreviousCAs)
 	delete(s.Annotations, vocabulary.AnnotationPreviousEnds)
-	m.noteOrder(s)
 }
 
 // incomplete tells whether current lacks what the manager would have written with it:
-// OLM v0 wrote it, an earlier version of this manager, or somebody took a key away.
+// OLM v0 wrote it, an earlier version of this manager, or somebody took a key or the label
+// away.
 func (m *machine) incomplete() bool {
-	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "")
+	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "" || strange(m.Secret) != "")
 }
 
 // complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and

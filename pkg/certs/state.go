@@ -31,24 +31,6 @@ type state struct {
 	previousEnds       time.Time // until when pods may serve another; zero for not at all
 }
 
-// foreign says why a Secret is not the manager's to write; empty when it is.
-func foreign(secret *corev1.Secret) string {
-	var sign string
-	switch {
-	case secret == nil:
-		return ""
-	case secret.Type != corev1.SecretTypeTLS:
-		sign = fmt.Sprintf("has type %q instead of %q", secret.Type, corev1.SecretTypeTLS)
-	case secret.Labels[vocabulary.LabelManaged] != "true":
-		sign = fmt.Sprintf("lacks the label %s=true", vocabulary.LabelManaged)
-	default:
-		return ""
-	}
-	return fmt.Sprintf("Secret %s/%s %s, so it belongs to somebody else and is left alone; "+
-		"the serving certificate needs this name: delete the Secret or give it another name",
-		secret.Namespace, secret.Name, sign)
-}
-
 // read reads a Secret that is the manager's, or absent.
 func read(f Facts, now time.Time) state {
 	secret := f.Secret

@@ -53,6 +53,9 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		c.logWrite(k, step)
 		if secret, ok := written.(*corev1.Secret); ok {
 			s.secrets[secret.Name] = secret
+			if step.Verb == rollout.Delete {
+				s.secrets[secret.Name] = nil
+			}
 		}
 		if _, told := written.(*unstructured.Unstructured); told {
 			s.told[step.Key()] = step.Verb // in a cache of its own: at worst the next pass tells the same once more

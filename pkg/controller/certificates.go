@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,7 +29,7 @@ type certificate struct {
 	trust  install.Trust
 	write  *corev1.Secret // as it is to be; nil when it is so
 	nudge  []*corev1.Pod
-	tell   []rollout.Step // what its issuer is to be told
+	tell   []rollout.Step // what its issuer is to be told, and what goes for its sake
 	again  time.Time      // when to look again at what cannot be watched
 }
 
@@ -58,7 +59,7 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 		decision := c.judge(s, facts, now)
 		switch decision.Need {
 		case certs.NeedNothing:
-			return issuance.explain(c.certificateOf(s, deployment, facts, decision, pods)), nil
+			return issuance.explain(s, c.certificateOf(s, deployment, facts, decision, pods), decision), nil
 		case certs.NeedIssued:
 			facts.Issued, err = s.mint(facts.Blank.Name, *decision.Mint)
 		case certs.NeedRotating:
@@ -114,9 +115,7 @@ func registered(s *snapshot, service string) []certs.Registration {
 // judge leaves the Secret of another ClusterServiceVersion's pods alone.
 func (c *Controller) judge(s *snapshot, facts certs.Facts, now time.Time) certs.Decision {
 	if facts.Secret != nil {
-		if refusal := s.mayClaim(facts.Secret); refusal != "" {
-			return certs.Decision{Phase: managerv1alpha1.CertificateBootstrap, Problem: refusal}
-		}
+		facts.Occupied = cmp.Or(s.mayClaim(facts.Secret), facts.Occupied)
 	}
 	policy, _ := c.policy(s)
 	return certs.Decide(facts, policy, now)
@@ -144,6 +143,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 		},
 		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
 		write: owned(d.Write, facts.Secret, s),
+		tell:  deletion(d.Remove),
 		again: sooner(d.Again, d.Next), // to the moment: the status tells whole seconds
 	}
 	_, unwise := c.policy(s)

@@ -52,6 +52,7 @@ type issuance struct {
 	names    []string // that a certificate must bear; none for all that the manager's own bear
 	steps    []rollout.Step
 	service  map[string]string // annotations by which a Service asks
+	secret   *corev1.Secret    // that holds what was issued last
 	again    time.Time         // when to look again at what does not tell by itself
 }
 
@@ -64,9 +65,12 @@ func (i issuance) generation() *certs.Generation {
 }
 
 // explain adds to a certificate what there is to say of its issuer, which matters most
-// while there is nothing to serve.
-func (i issuance) explain(c certificate) certificate {
-	c.tell, c.trust.ServiceAnnotations = i.steps, i.service
+// while there is nothing to serve, and what there is to tell it.
+func (i issuance) explain(s *snapshot, c certificate, d certs.Decision) certificate {
+	c.tell, c.trust.ServiceAnnotations = append(c.tell, i.steps...), i.service
+	if d.Reissue && i.secret != nil && s.mayClaim(i.secret) == "" {
+		c.tell = append(c.tell, deletion(i.secret)...)
+	}
 	c.again = sooner(c.again, i.again)
 	if i.Problem != "" && (c.status.CAFingerprint == "" || c.status.Message == "") {
 		c.status.Message = i.Problem
@@ -94,7 +98,7 @@ func (c *Controller) issuance(ctx context.Context, s *snapshot, deployment strin
 		i.names = []string{issuers.CalledName(s.services[deployment], s.csv.Namespace)}
 	}
 	if choice.mistake != "" {
-		i.Problem, i.steps = choice.mistake, nil
+		i.Problem, i.steps, i.secret = choice.mistake, nil, nil
 	}
 	return i, err
 }
@@ -119,7 +123,7 @@ func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deploymen
 	if facts.Installed {
 		i = c.orderFrom(s, &facts)
 	}
-	i.Finding = issuers.FromCertManager(facts)
+	i.Finding, i.secret = issuers.FromCertManager(facts), secret
 	i.steps = append(i.steps, adoptIssued(s, secret)...)
 	i.steps = append(i.steps, adoptIssued(s, c.caches.secrets.get(s.csv.Namespace, names.Issued(names.CA(service))))...)
 	return i, nil
@@ -185,7 +189,7 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 	} else {
 		i.again = c.now().Add(cacheGrace)
 	}
-	i.Finding = issuers.FromServiceCA(facts)
+	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
 	i.steps = append(i.steps, adoptIssued(s, secret)...)
 	return i, nil
 }
@@ -210,6 +214,14 @@ func adoptIssued(s *snapshot, secret *corev1.Secret) []rollout.Step {
 		return nil
 	}
 	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: rollout.Drift{Fields: []string{"metadata"}}}}
+}
+
+// deletion is the write that takes a Secret away, if there is one to take away.
+func deletion(secret *corev1.Secret) []rollout.Step {
+	if secret == nil {
+		return nil
+	}
+	return []rollout.Step{{Verb: rollout.Delete, Object: secret, Live: secret}}
 }
 
 // applyIfDiffers is the write that makes an object be as desired, if there is one to do.

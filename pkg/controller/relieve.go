@@ -30,7 +30,7 @@ func (c *Controller) relieve(s *snapshot, service string, provider managerv1alph
 	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
 		secret := c.caches.secrets.get(s.csv.Namespace, name)
 		if secret != nil && s.mayClaim(secret) == "" && issuers.IssuedBy(secret) != provider && install.Managed(secret) {
-			steps = append(steps, rollout.Step{Verb: rollout.Delete, Object: secret, Live: secret})
+			steps = append(steps, deletion(secret)...)
 		}
 	}
 	return steps, len(steps) > 0

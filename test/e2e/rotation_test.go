@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,17 +32,18 @@ const (
 // Secret to its pods.
 func TestRotationUnderLoad(t *testing.T) {
 	for name, test := range map[string]struct {
-		flags     []string
-		meanwhile func(*env)
-		restarts  bool
+		flags    []string
+		do       func(*env) (generation int64) // that follows
+		restarts bool
 	}{
-		"a server that reloads":                          {flags: []string{"--reload"}},
-		"a server that drains and does not reload":       {flags: []string{"--drain"}, restarts: true},
-		"a rolling update meanwhile":                     {flags: []string{"--reload", "--drain"}, meanwhile: (*env).restartHook},
-		"a scale-up meanwhile":                           {flags: []string{"--reload"}, meanwhile: func(e *env) { e.scaleHook(4) }},
-		"the Secret deleted, and not a rotation ordered": {flags: []string{"--reload"}, meanwhile: (*env).loseCertificate},
-		"the Secret emptied, and not a rotation ordered": {flags: []string{"--reload"}, meanwhile: (*env).emptyCertificate},
-		"the Secret foreign, and not a rotation ordered": {flags: []string{"--reload"}, meanwhile: (*env).replaceCertificate},
+		"a server that reloads":                    {flags: []string{"--reload"}, do: orderedWhile(func(*env) {})},
+		"a server that drains and does not reload": {flags: []string{"--drain"}, do: orderedWhile(func(*env) {}), restarts: true},
+		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile((*env).restartHook)},
+		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(func(e *env) { e.scaleHook(4) })},
+		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
+		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
+		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
+		"the Secret made anew by somebody else":    {flags: []string{"--reload"}, do: (*env).remakeCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,16 +57,8 @@ func TestRotationUnderLoad(t *testing.T) {
 				record = e.recordTimeline().leads
 			}
 			began := time.Now()
-			if strings.Contains(name, "ordered") {
-				test.meanwhile(e)
-			} else {
-				e.order("hook.v1", "once")
-				if test.meanwhile != nil {
-					test.meanwhile(e)
-				}
-			}
-			e.rotates("hook.v1", 2)
-			t.Logf("%s after the order nothing but the new certificate is trusted", time.Since(began).Round(100*time.Millisecond))
+			e.rotates("hook.v1", test.do(e))
+			t.Logf("%s after the order, or the loss, nothing but the new certificate is trusted", time.Since(began).Round(100*time.Millisecond))
 			load.goesOn(denied)
 			load.end(never)
 			record(load.calls)
@@ -72,6 +66,16 @@ func TestRotationUnderLoad(t *testing.T) {
 				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
 			}
 		})
+	}
+}
+
+// orderedWhile orders a rotation, and does something else at once.
+func orderedWhile(meanwhile func(*env)) func(*env) int64 {
+	return func(e *env) int64 {
+		e.Helper()
+		e.order("hook.v1", "once")
+		meanwhile(e)
+		return 2
 	}
 }
 
@@ -195,28 +199,55 @@ func (e *env) scaleHook(replicas int32) {
 	e.must(err)
 }
 
-func (e *env) loseCertificate() {
+func (e *env) loseCertificate() (generation int64) {
 	e.Helper()
 	e.must(kubeClient.CoreV1().Secrets(e.namespace).Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
+	return 2
 }
 
-func (e *env) emptyCertificate() {
+func (e *env) emptyCertificate() (generation int64) {
 	e.Helper()
 	e.editCertificate(func(s *corev1.Secret) {
 		s.Data = map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
 	})
+	return 2
 }
 
 // replaceCertificate puts a pair of somebody else's there, whole and of a piece.
-func (e *env) replaceCertificate() {
+func (e *env) replaceCertificate() (generation int64) {
+	e.Helper()
+	foreign := e.foreignCertificate()
+	e.editCertificate(func(s *corev1.Secret) { s.Data = foreign })
+	return 2
+}
+
+// remakeCertificate is what another client does that deletes the Secret, and creates one of
+// its own. The manager may be quicker, and is told again then.
+func (e *env) remakeCertificate() (generation int64) {
+	e.Helper()
+	secrets := kubeClient.CoreV1().Secrets(e.namespace)
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: e.foreignCertificate()}
+	for generation = 2; ; generation++ {
+		e.must(secrets.Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
+		_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			e.must(err)
+			return generation
+		}
+		e.rotates("hook.v1", generation)
+	}
+}
+
+// foreignCertificate is one that nobody trusts, as a Secret holds it.
+func (e *env) foreignCertificate() map[string][]byte {
 	e.Helper()
 	names := certs.DNSNames("hook-service", e.namespace)
 	foreign, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
 	e.must(err)
-	e.editCertificate(func(s *corev1.Secret) {
-		s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = foreign.Certificate, foreign.Key
-		s.Data[vocabulary.KeyCA], s.Data[vocabulary.KeyOLMCA] = foreign.CA, foreign.CA
-	})
+	return map[string][]byte{
+		corev1.TLSCertKey: foreign.Certificate, corev1.TLSPrivateKeyKey: foreign.Key,
+		vocabulary.KeyCA: foreign.CA, vocabulary.KeyOLMCA: foreign.CA,
+	}
 }
 
 func (e *env) editCertificate(edit func(*corev1.Secret)) {

@@ -8,10 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 const servingSecret = "server-service-cert"
@@ -26,9 +30,12 @@ func TestSecretIsLost(t *testing.T) {
 		"without its key":         patchSecret(`{"data": {"tls.key": ""}}`),
 		"without its certificate": patchSecret(`{"data": {"tls.crt": "", "ca.crt": null, "olmCAKey": null}}`),
 		"spoiled":                 patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`),
+		"made anew by another":    makeAnew(func(*corev1.Secret) {}),
+		"made anew, unchangeable": makeAnew(func(s *corev1.Secret) { s.Immutable = new(true) }),
+		"of another type":         makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEnv(t)
+			e := newParallelEnv(t)
 			e.group("og", allNamespaces)
 			e.runDeployments()
 			e.manage()
@@ -43,13 +50,51 @@ func TestSecretIsLost(t *testing.T) {
 			e.eventually("nothing else is trusted any more", func() (bool, any) { return e.rotated(), nil })
 			bundles.neverWithout(lost, e.servingCA())
 			e.succeeds("operator.v1")
+			if secret := e.certificate(); !install.OwnedBy(secret, e.get("operator.v1")) {
+				t.Errorf("the Secret is not the ClusterServiceVersion's: %+v", secret.ObjectMeta)
+			}
 		})
 	}
 }
 
-// A Secret that does not say any more that it is the manager's is left alone, and said to
+// makeAnew is what another client does that deletes the Secret and creates one of its own.
+func makeAnew(change func(*corev1.Secret)) func(*env) {
+	return func(e *env) {
+		e.Helper()
+		foreign := e.foreignSecret()
+		change(foreign)
+		secrets := e.kube.CoreV1().Secrets(e.namespace)
+		for made := false; !made; { // the manager may be quicker
+			e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+			_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
+			if made = err == nil; !apierrors.IsAlreadyExists(err) {
+				e.must(err)
+			}
+		}
+	}
+}
+
+// A Secret that lacks nothing but the manager's label gets it back.
+func TestSecretLosesItsLabel(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	before := e.certificate()
+	patchSecret(`{"metadata": {"labels": null}}`)(e)
+	e.eventually("it has its label", func() (bool, any) {
+		labels := e.certificate().Labels
+		return labels[vocabulary.LabelManaged] == "true", labels
+	})
+	if now := e.certificate(); !gocmp.Equal(now.Data, before.Data) || !gocmp.Equal(now.Annotations, before.Annotations) {
+		t.Errorf("the certificate is another one:\n%s", gocmp.Diff(before, now))
+	}
+}
+
+// A Secret that somebody else lays claim to is left alone, and said to
 // be in the way; the webhook goes on with the certificate that its pods have.
-func TestSecretIsNotTheManagersAnyMore(t *testing.T) {
+func TestSecretIsClaimed(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments()
@@ -58,11 +103,8 @@ func TestSecretIsNotTheManagersAnyMore(t *testing.T) {
 	served := e.servingCA()
 
 	since := e.auditEnd()
-	patchSecret(`{"metadata": {"labels": null}}`)(e)
-	e.eventually("the WebhookRollout says what is in the way", func() (bool, any) {
-		certificate := e.rollout("operator.v1").Deployments[0].Certificate
-		return strings.Contains(certificate.Message, servingSecret+" lacks the label olm.managed=true"), certificate.Message
-	})
+	patchSecret(`{"metadata": {"labels": {"olm.managed": null, "app.kubernetes.io/managed-by": "Helm"}}}`)(e)
+	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to somebody else")
 	m.looksAgain("operator.v1")
 	m.looksAgain("operator.v1")
 	changes := slices.DeleteFunc(m.changes(since), func(w string) bool { return strings.Contains(w, "/status ") })

@@ -10,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -143,12 +144,22 @@ func (e *env) servingCertificate() tls.Certificate {
 // foreignCertificate has the right names, and is signed by a CA of somebody else's.
 func (e *env) foreignCertificate() tls.Certificate {
 	e.Helper()
+	data := e.foreignSecret().Data
+	pair, err := tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
+	e.must(err)
+	return pair
+}
+
+// foreignSecret holds such a certificate, under the name of the manager's.
+func (e *env) foreignSecret() *corev1.Secret {
+	e.Helper()
 	own := e.servingCertificate().Leaf
 	generation, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
 	e.must(err)
-	pair, err := tls.X509KeyPair(generation.Certificate, generation.Key)
-	e.must(err)
-	return pair
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: generation.Certificate, corev1.TLSPrivateKeyKey: generation.Key, vocabulary.KeyCA: generation.CA},
+	}
 }
 
 // endpoint plays the controller that finds the pods behind server-service: there is
