@@ -2,11 +2,13 @@ package certs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,8 +23,11 @@ func (h *held) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
 // leaf is the fingerprint of the certificate that is served.
 func (h *held) leaf() string { return hexSHA256(h.chain[0].Raw) }
 
-// sameAs tells whether two generations serve the same certificate.
-func (h *held) sameAs(o *held) bool { return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) }
+// sameAs tells whether two generations serve the same certificate, to be trusted by the
+// same CA: of one that a new CA signed, and the CA before certified, either may be trusted.
+func (h *held) sameAs(o *held) bool {
+	return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) && h.ca().Equal(o.ca())
+}
 
 // assemble reads a generation: a pair, and the CA that signed it for serving at some
 // time. Whether now is such a time is not asked.
@@ -41,9 +46,10 @@ func assemble(g Generation, now time.Time) (*held, error) {
 	if len(authorities) == 0 {
 		return nil, errors.New("the CA is missing, or no certificate that can be read")
 	}
-	// A CA that is valid now is to be preferred to an earlier one of the same key.
-	slices.SortStableFunc(authorities, func(a, b *x509.Certificate) int {
-		return bytes.Compare([]byte(lapse(a, now)), []byte(lapse(b, now)))
+	// A CA that is valid now is to be preferred, and the one that is for longest: an earlier
+	// one would have to be given up while the certificate is good still.
+	slices.SortFunc(authorities, func(a, b *x509.Certificate) int {
+		return cmp.Or(strings.Compare(lapse(a, now), lapse(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
 	})
 	for _, ca := range authorities {
 		at := ca.NotBefore

@@ -164,6 +164,9 @@ func (c *Controller) hasCertManager() bool {
 	return crd != nil && established(crd)
 }
 
+// issuePause is how often to look whether service-ca has issued.
+const issuePause = 2 * time.Second
+
 func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment string) (issuance, error) {
 	service := s.services[deployment]
 	secret, err := c.secret(ctx, s, names.Issued(names.Secret(service)))
@@ -188,6 +191,9 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 		i.steps = applyIfDiffers(desired, live)
 	} else {
 		i.again = c.now().Add(cacheGrace)
+	}
+	if secret == nil {
+		i.again = c.now().Add(issuePause) // it is not watched before it is adopted
 	}
 	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
 	i.steps = append(i.steps, adoptIssued(s, secret)...)

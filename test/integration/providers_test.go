@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -255,7 +257,7 @@ func TestNamedIssuer(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.manage()
+	m := e.manage()
 	e.install(csv("operator.v1", "server"))
 	first, bundles := e.servingCA(), e.watchTrust()
 	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
@@ -270,10 +272,70 @@ func TestNamedIssuer(t *testing.T) {
 
 	before := e.servingCA()
 	e.signingCA("internal-ca", 2)
-	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret+"-issued", metav1.DeleteOptions{}))
+	e.order("once")
 	e.eventually("the issuer's new CA signs", func() (bool, any) { return !bytes.Equal(before, e.servingCA()), nil })
 	e.provides(managerv1alpha1.ProviderCertManager)
 	bundles.neverWithout(first, e.servingCA())
+	issued := e.issued().UID
+	m.looksAgain("operator.v1")
+	if e.issued().UID != issued {
+		t.Error("an order that was followed is followed again")
+	}
+	e.order(vocabulary.RotateCompromised + " once")
+	e.eventually("there is another leaf", func() (bool, any) { return e.issued().UID != issued, nil })
+	e.provides(managerv1alpha1.ProviderCertManager)
+}
+
+// issued is the Secret that the issuer issues into.
+func (e *env) issued() *corev1.Secret {
+	e.Helper()
+	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret+"-issued", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		e.must(err)
+	}
+	return secret
+}
+
+// What service-ca issues is taken up when it renews it of itself, when somebody orders it,
+// and when its CA changes, in whichever order the certificate and the bundle come.
+func TestServiceCAReissues(t *testing.T) {
+	e := newParallelEnv(t)
+	ca := e.runServiceCA()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.choose(managerv1alpha1.ProviderServiceCA)
+	e.install(csv("operator.v1", "server"))
+	e.provides(managerv1alpha1.ProviderServiceCA)
+	first, bundles := e.servingCA(), e.watchTrust()
+	for _, reissue := range []struct {
+		name      string
+		do        func()
+		anotherCA bool
+	}{
+		{"renewed", ca.renew, false},
+		{"ordered", func() { e.order("once") }, false},
+		{"by another CA, certificate first", func() { ca.changeCA(); ca.renew(); e.takesUp(); ca.publish() }, true},
+		{"by another CA, bundle first", func() { ca.changeCA(); ca.publish(); ca.renew() }, true},
+	} {
+		leaf, before := e.servingCertificate().Leaf, e.servingCA()
+		reissue.do()
+		e.eventually(reissue.name+": it is taken up", func() (bool, any) {
+			other := !bytes.Equal(before, e.servingCA())
+			return !leaf.Equal(e.servingCertificate().Leaf) && other == reissue.anotherCA, other
+		})
+		e.provides(managerv1alpha1.ProviderServiceCA)
+	}
+	bundles.neverWithout(first, e.servingCA())
+}
+
+// takesUp waits until pods are given what was issued last.
+func (e *env) takesUp() {
+	e.Helper()
+	e.eventually("pods are given what was issued last", func() (bool, any) {
+		c := e.rotation()
+		return bytes.Equal(e.issued().Data[corev1.TLSCertKey], e.certificate().Data[corev1.TLSCertKey]) && c.Phase == managerv1alpha1.CertificateStable, c
+	})
 }
 
 // Issuers that are not cert-manager's own may never answer, or publish no CA.

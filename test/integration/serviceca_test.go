@@ -1,0 +1,171 @@
+package integration
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+const (
+	originatingService    = "service.beta.openshift.io/originating-service-name"
+	originatingServiceUID = "service.beta.openshift.io/originating-service-uid"
+)
+
+// serviceCA plays OpenShift's service-ca in the test's Namespace, as its documentation
+// says: a Service with the annotation gets a Secret with a certificate for
+// <service>.<namespace>.svc, which the Service owns; a ConfigMap with the annotation gets
+// the CAs. A Secret that is deleted is made again.
+type serviceCA struct {
+	*env
+	mutex  sync.Mutex
+	signer authority
+	link   []byte // the signer as the one before signed it, PEM; none for the first
+	bundle []byte
+}
+
+func (e *env) runServiceCA() *serviceCA {
+	e.Helper()
+	ca := e.authority("openshift-service-serving-signer")
+	s := &serviceCA{env: e, signer: ca, bundle: ca.pem()}
+	services, err := e.kube.CoreV1().Services(e.namespace).Watch(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	bundles, err := e.kube.CoreV1().ConfigMaps(e.namespace).Watch(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	for _, source := range []watch.Interface{services, bundles, secrets} {
+		e.Cleanup(source.Stop)
+		go func() {
+			for event := range source.ResultChan() {
+				s.serve(event)
+			}
+		}()
+	}
+	return s
+}
+
+func (s *serviceCA) serve(event watch.Event) {
+	there := event.Type == watch.Added || event.Type == watch.Modified
+	switch o := event.Object.(type) {
+	case *corev1.Service:
+		if there {
+			s.issueFor(o)
+		}
+	case *corev1.ConfigMap:
+		if there {
+			s.inject(o)
+		}
+	case *corev1.Secret:
+		if event.Type == watch.Deleted {
+			s.restore(o)
+		}
+	}
+}
+
+func (s *serviceCA) issueFor(service *corev1.Service) {
+	name := service.Annotations[vocabulary.AnnotationServingCertSecret]
+	if name == "" {
+		return
+	}
+	if there, err := s.kube.CoreV1().Secrets(s.namespace).Get(s.ctx, name, metav1.GetOptions{}); err == nil {
+		if there.Annotations[originatingServiceUID] != string(service.UID) {
+			patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: "secret %s/%s does not have corresponding service UID %s"}}}`,
+				vocabulary.AnnotationServingCertError, s.namespace, name, service.UID)
+			if service.Annotations[vocabulary.AnnotationServingCertError] == "" {
+				_, err := s.kube.CoreV1().Services(s.namespace).Patch(s.ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				s.report(err)
+			}
+		}
+		return
+	}
+	_, err := s.kube.CoreV1().Secrets(s.namespace).Create(s.ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            name,
+			Annotations:     map[string]string{originatingService: service.Name, originatingServiceUID: string(service.UID)},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: service.Name, UID: service.UID}},
+		},
+		Type: corev1.SecretTypeTLS,
+		Data: s.issue(service.Name),
+	}, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		s.report(err)
+	}
+}
+
+// issue is a new pair. What signed it comes with it, as far as the CA before.
+func (s *serviceCA) issue(service string) map[string][]byte {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	s.report(err)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	host := service + "." + s.namespace + ".svc"
+	chain := slices.Concat(s.signer.sign(s.env, key.Public(), []string{host, host + ".cluster.local"}), s.link)
+	return map[string][]byte{corev1.TLSCertKey: chain, corev1.TLSPrivateKeyKey: keyPEM(s.env, key)}
+}
+
+func (s *serviceCA) inject(bundle *corev1.ConfigMap) {
+	s.mutex.Lock()
+	text := string(s.bundle)
+	s.mutex.Unlock()
+	if bundle.Annotations[vocabulary.AnnotationInjectCABundle] != "true" || bundle.Data[vocabulary.KeyServiceCA] == text {
+		return
+	}
+	injected := bundle.DeepCopy()
+	injected.Data = map[string]string{vocabulary.KeyServiceCA: text}
+	_, err := s.kube.CoreV1().ConfigMaps(s.namespace).Update(s.ctx, injected, metav1.UpdateOptions{})
+	s.report(err)
+}
+
+func (s *serviceCA) restore(gone *corev1.Secret) {
+	service, err := s.kube.CoreV1().Services(s.namespace).Get(s.ctx, gone.Annotations[originatingService], metav1.GetOptions{})
+	if gone.Annotations[originatingService] != "" && err == nil {
+		s.issueFor(service)
+	}
+}
+
+// renew issues again what it issued.
+func (s *serviceCA) renew() {
+	s.Helper()
+	secrets, err := s.kube.CoreV1().Secrets(s.namespace).List(s.ctx, metav1.ListOptions{})
+	s.must(err)
+	for _, secret := range secrets.Items {
+		if service := secret.Annotations[originatingService]; service != "" {
+			secret.Data = s.issue(service)
+			_, err := s.kube.CoreV1().Secrets(s.namespace).Update(s.ctx, &secret, metav1.UpdateOptions{})
+			s.must(err)
+		}
+	}
+}
+
+// changeCA signs with another CA from now on, which the one before has signed and which
+// lasts for longer; both stay in the bundle.
+func (s *serviceCA) changeCA() {
+	s.Helper()
+	next := s.authorityUntil("openshift-service-serving-signer", time.Now().AddDate(2, 0, 0))
+	s.mutex.Lock()
+	s.link = certificatePEM(s.signer.certify(s.env, next.certificate, next.key.Public()))
+	s.signer, s.bundle = next, slices.Concat(next.pem(), s.bundle)
+	s.mutex.Unlock()
+}
+
+// publish injects the bundle as it is now.
+func (s *serviceCA) publish() {
+	s.Helper()
+	bundles, err := s.kube.CoreV1().ConfigMaps(s.namespace).List(s.ctx, metav1.ListOptions{})
+	s.must(err)
+	for _, bundle := range bundles.Items {
+		s.inject(&bundle)
+	}
+}
