@@ -41,7 +41,10 @@ func TestForeignSecret(t *testing.T) {
 			phase: bootstrap, trust: "1", says: "Secret shop/manager-service-cert is owned by Release web" + isLeft,
 		},
 		"owned by somebody, and of another type": {
-			facts: of(func(s *corev1.Secret) { opaque(s); s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}} }),
+			facts: of(func(s *corev1.Secret) {
+				opaque(s)
+				s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}}
+			}),
 			phase: bootstrap, trust: "1", says: "is owned by Release web",
 		},
 		"labelled as somebody's": {
@@ -53,7 +56,9 @@ func TestForeignSecret(t *testing.T) {
 			phase: bootstrap, trust: "1", says: "bears the label olm.owner=other.v1" + isLeft,
 		},
 		"owned by an operator, for others to judge": {
-			facts: of(func(s *corev1.Secret) { s.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterServiceVersion", Name: "shop.v1"}} }),
+			facts: of(func(s *corev1.Secret) {
+				s.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterServiceVersion", Name: "shop.v1"}}
+			}),
 			write: "next 3, previous 1", phase: distributing, trust: "3 1", says: "missing",
 		},
 	} {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -27,22 +26,6 @@ func TestInstallMakesTheseObjects(t *testing.T) {
 		e.accept(installed)
 	}
 	e.isComplete(installed)
-}
-
-// The CA's key could sign certificates for any name that the API server trusts it for.
-func TestInstallStoresNoKeyOfTheCA(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
-	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, "server-service-cert", metav1.GetOptions{})
-	e.must(err)
-	keys, err := parsePrivateKeys(secret.Data)
-	e.must(err)
-	if len(keys) != 1 || keys[0] != corev1.TLSPrivateKeyKey {
-		t.Errorf("private keys in %v, want the leaf's only", keys)
-	}
 }
 
 func TestInstallPhases(t *testing.T) {

@@ -2,8 +2,6 @@ package integration
 
 import (
 	"cmp"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,21 +145,4 @@ func namesOf(objects []unstructured.Unstructured) string {
 		lines = append(lines, fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName()))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// parsePrivateKeys are the keys of a Secret under which there is a private key.
-func parsePrivateKeys(data map[string][]byte) ([]string, error) {
-	var keys []string
-	for key, text := range data {
-		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-			if block.Type == "CERTIFICATE" {
-				continue
-			}
-			if _, err := x509.ParsePKCS8PrivateKey(block.Bytes); err != nil {
-				return nil, fmt.Errorf("%s: neither a certificate nor a key: %w", key, err)
-			}
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
 }

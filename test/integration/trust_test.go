@@ -3,8 +3,6 @@ package integration
 import (
 	"bytes"
 	"cmp"
-	"crypto"
-	"crypto/x509"
 	"encoding/pem"
 	"slices"
 	"strconv"
@@ -60,9 +58,7 @@ func (e *env) watchTrust(crds ...string) *trustWatch {
 // have told of what there is now.
 func (w *trustWatch) history() []watch.Event {
 	w.Helper()
-	marker, err := w.kube.CoreV1().Secrets(w.namespace).Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}}, metav1.CreateOptions{})
-	w.must(err)
-	latest := []string{marker.ResourceVersion, w.registration("v.example.com").ResourceVersion}
+	latest := []string{w.marker().ResourceVersion, w.registration("v.example.com").ResourceVersion}
 	for _, name := range w.crds {
 		crd, err := w.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, name, metav1.GetOptions{})
 		w.must(err)
@@ -149,42 +145,6 @@ func (w *trustWatch) contains(name string, bundle []byte, authorities [][]byte, 
 	for _, ca := range authorities {
 		if !bytes.Contains(bundle, ca) {
 			w.Errorf("at resourceVersion %d pods may serve a certificate that %s does not trust, signed by %q", version, name, parse(ca).Subject)
-		}
-	}
-}
-
-// noCAKeys fails when any Secret ever held the private key of any CA that was ever seen.
-func (w *trustWatch) noCAKeys() {
-	w.Helper()
-	var authorities []*x509.Certificate
-	keys := map[string]crypto.PublicKey{}
-	for _, event := range w.history() {
-		secret, ok := event.Object.(*corev1.Secret)
-		if !ok {
-			continue
-		}
-		for name, value := range secret.Data {
-			for block, rest := pem.Decode(value); block != nil; block, rest = pem.Decode(rest) {
-				if c, err := x509.ParseCertificate(block.Bytes); err == nil {
-					if c.IsCA {
-						authorities = append(authorities, c)
-					}
-					continue
-				}
-				key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-				w.must(err)
-				keys[secret.Name+" "+name+" "+secret.ResourceVersion] = key.(crypto.Signer).Public()
-			}
-		}
-	}
-	if len(keys) == 0 || len(authorities) < 2 {
-		w.Errorf("%d keys and %d CAs were seen: this shows nothing", len(keys), len(authorities))
-	}
-	for where, key := range keys {
-		for _, ca := range authorities {
-			if ca.PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(key) {
-				w.Errorf("%s is the private key of the CA %q", where, ca.Subject)
-			}
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package integration
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// gate stands before a manager, and once it is closed keeps writes of some kind on their
+// way until it is opened.
+type gate struct {
+	*env
+	config  *rest.Config
+	closed  atomic.Bool
+	arrived atomic.Int32 // writes that it kept
+	opened  chan struct{}
+	open    func()
+}
+
+func (e *env) gate(keeps func(r *http.Request, body []byte) bool) *gate {
+	e.Helper()
+	g := &gate{env: e, opened: make(chan struct{})}
+	g.open = sync.OnceFunc(func() { close(g.opened) })
+	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return kube.DropBefore
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if g.closed.Load() && keeps(r, body) {
+			g.arrived.Add(1)
+			<-g.opened
+		}
+		return kube.Pass
+	})
+	g.config = proxy.Config()
+	return g
+}
+
+func (g *gate) close() { g.closed.Store(true) }
+
+// keeps waits until a write stands before the gate.
+func (g *gate) keeps() {
+	g.Helper()
+	g.eventually("a write stands before the gate", func() (bool, any) { return g.arrived.Load() > 0, nil })
+}

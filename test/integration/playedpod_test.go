@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// playedPod is behind server-service, and answers on an address of this machine with the
+// certificate that it has loaded.
+type playedPod struct {
+	*env
+	listener net.Listener
+	mutex    sync.Mutex
+	loaded   tls.Certificate
+	served   []served // everything so far
+}
+
+func (e *env) playPod() *playedPod {
+	e.Helper()
+	return &playedPod{env: e, listener: e.listen()}
+}
+
+// csv has a webhook behind the pod.
+func (p *playedPod) csv() *operatorsv1alpha1.ClusterServiceVersion {
+	c := csv("operator.v1", "server")
+	c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt(p.port()))
+	return c
+}
+
+func (p *playedPod) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// start plays what the kubelet does with a pod.
+func (p *playedPod) start() {
+	p.Helper()
+	p.serve()
+	p.stand()
+}
+
+// stand is a pod that runs, and serves what it may.
+func (p *playedPod) stand() {
+	p.Helper()
+	pod, err := p.kube.CoreV1().Pods(p.namespace).Create(p.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "server-0", Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
+	}, metav1.CreateOptions{})
+	p.must(err)
+	ip := p.listener.Addr().(*net.TCPAddr).IP.String()
+	pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, ip, []corev1.PodIP{{IP: ip}}
+	_, err = p.kube.CoreV1().Pods(p.namespace).UpdateStatus(p.ctx, pod, metav1.UpdateOptions{})
+	p.must(err)
+}
+
+// serve answers with what is mounted, until it reloads the same.
+func (p *playedPod) serve() {
+	p.Helper()
+	p.reload()
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		loaded := p.loaded
+		return &loaded, nil
+	}}}
+	go func() { _ = server.ServeTLS(p.listener, "", "") }() // it ends with the test
+	p.Cleanup(func() { _ = server.Close() })
+}
+
+// reload takes up what is mounted.
+func (p *playedPod) reload() {
+	p.Helper()
+	secret := p.certificate()
+	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	p.must(err)
+	p.mutex.Lock()
+	p.loaded = pair
+	p.mutex.Unlock()
+	p.noteServed(pair, number(secret.ResourceVersion))
+}
+
+// follow takes up what is mounted if it is another certificate, and tells whether it was.
+func (p *playedPod) follow() bool {
+	p.Helper()
+	secret := p.certificate()
+	if mounted := parse(secret.Data[corev1.TLSCertKey]); mounted == nil || mounted.Equal(p.loaded.Leaf) {
+		return false
+	}
+	p.reload()
+	return true
+}
+
+func (p *playedPod) get() *corev1.Pod {
+	p.Helper()
+	pod, err := p.kube.CoreV1().Pods(p.namespace).Get(p.ctx, "server-0", metav1.GetOptions{})
+	p.must(err)
+	return pod
+}
