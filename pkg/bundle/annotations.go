@@ -51,6 +51,7 @@ func (b *Bundle) readAnnotations() {
 	}
 	b.Annotations = content.Annotations
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: annotationsFile, text: d.text, firstLine: d.line}
+	b.AnnotationsObject = o
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "annotations" {
 			b.unknownAnnotation(o, "["+key+"]", "is nothing that OLM reads: all stands below annotations; correct or remove it")

@@ -20,6 +20,8 @@ type Bundle struct {
 	Source string
 	// Annotations are those of metadata/annotations.yaml.
 	Annotations map[string]string
+	// AnnotationsObject is that file as it is written; nil when there is none that can be read.
+	AnnotationsObject *Object
 	// CSV is the ClusterServiceVersion; nil when there is none that can be understood.
 	CSV *operatorsv1alpha1.ClusterServiceVersion
 	// CSVObject is the same as it is written, also when CSV is nil for its mistakes.
@@ -183,3 +185,6 @@ type Object struct {
 	firstLine int
 	positions positions
 }
+
+// Size is that of the text of an object.
+func (o *Object) Size() int { return len(o.text) }

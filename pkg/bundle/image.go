@@ -114,10 +114,10 @@ func checkSize(image v1.Image) error {
 	}
 	var size int64
 	for _, l := range manifest.Layers {
-		if l.Size < 0 || l.Size > maxImage {
-			size = maxImage
+		if l.Size < 0 {
+			return fmt.Errorf("is no image: its manifest has a layer of %d bytes", l.Size)
 		}
-		size += l.Size
+		size += min(l.Size, maxImage+1)
 	}
 	if size > maxImage {
 		return fmt.Errorf("is no bundle: its layers have more than %d MiB, and a bundle is a few manifests", maxImage>>20)

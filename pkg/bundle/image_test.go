@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"math"
 	"net/http/httptest"
 	"os"
 	"strconv"
@@ -80,7 +81,8 @@ func TestImages(t *testing.T) {
 		"a link":                            {imageOf(t, bundleFiles, []tar.Header{link("manifests/b.yaml", "/etc/passwd")}), "manifests/b.yaml: is a link"},
 		"a file that is huge unpacked":      {imageOf(t, bundleFiles, []tar.Header{file("manifests/b.yaml", strings.Repeat("#", maxFile+1))}), "has more than 8 MiB"},
 		"a manifest that admits to be huge": {sized{imageOf(t, bundleFiles), maxImage + 1}, "its layers have more than 64 MiB"},
-		"a manifest with a negative size":   {sized{imageOf(t, bundleFiles), -1}, ""},
+		"a manifest with a negative size":   {sized{imageOf(t, bundleFiles), -1}, "its manifest has a layer of -1 bytes"},
+		"a manifest whose sizes overflow":   {sized{imageOf(t, bundleFiles, bundleFiles), math.MaxInt64}, "its layers have more than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, err := InspectImage(c.image, "test")
@@ -106,7 +108,9 @@ func (s sized) Manifest() (*v1.Manifest, error) {
 		return nil, err
 	}
 	manifest = manifest.DeepCopy()
-	manifest.Layers[0].Size = s.size
+	for i := range manifest.Layers {
+		manifest.Layers[i].Size = s.size
+	}
 	return manifest, nil
 }
 

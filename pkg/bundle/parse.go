@@ -15,16 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 )
 
 // kinds are the types that objects of a bundle are decoded into.
 var kinds = func() *runtime.Scheme {
 	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme, operatorsv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		scheme.AddToScheme, apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme, apiregistrationv1.AddToScheme,
+		operatorsv1.AddToScheme, operatorsv1alpha1.AddToScheme, operatorsv2.AddToScheme,
+	} {
 		if err := add(kinds); err != nil {
 			panic(err) // all are compiled in
 		}
@@ -159,16 +165,34 @@ func newTyped(kind schema.GroupVersionKind) any {
 	return object
 }
 
-// judgeKind finds the kinds that there are not in a group whose kinds are all known: those
-// of Kubernetes and of OLM. What kinds other groups have says the cluster.
+// judgeKind finds the kinds and versions that there are not in a group whose kinds are all
+// known: those of Kubernetes and of OLM. What kinds other groups have says the cluster.
 func (b *Bundle) judgeKind(o *Object) {
-	if !kinds.IsVersionRegistered(o.GroupVersionKind().GroupVersion()) {
-		return
+	version := o.GroupVersionKind().GroupVersion()
+	switch {
+	case kinds.IsVersionRegistered(version):
+		b.unknownKind(o, "kind", fmt.Sprintf("is %q, and %s has no such kind", o.GetKind(), version))
+	case kinds.IsGroupRegistered(version.Group):
+		b.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), versionsOf(version.Group)))
+	case !strings.Contains(version.Group, "."):
+		b.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and Kubernetes has no such group; the name of any other has a dot", o.GetAPIVersion()))
 	}
+}
+
+func (b *Bundle) unknownKind(o *Object, path, what string) {
 	b.Problems = append(b.Problems, Problem{
-		Kind: UnknownKind, File: o.File, Line: o.Line("kind"), Object: o, Path: "kind",
-		Detail: fmt.Sprintf("is %q, and %s has no such kind: the API server refuses the object; correct kind or apiVersion", o.GetKind(), o.GetAPIVersion()),
+		Kind: UnknownKind, File: o.File, Line: o.Line(path), Object: o, Path: path,
+		Detail: what + ": the API server refuses the object; correct kind or apiVersion",
 	})
+}
+
+// versionsOf are those of a known group, as they are written.
+func versionsOf(group string) string {
+	var all []string
+	for _, version := range kinds.PrioritizedVersionsForGroup(group) {
+		all = append(all, version.String())
+	}
+	return strings.Join(all, ", ")
 }
 
 func fieldPath(err error) string {

@@ -3,7 +3,9 @@ package bundle
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,7 +18,8 @@ import (
 type proof struct {
 	code    string
 	example string
-	// edits are texts of the example's files and what takes their place.
+	// edits are texts of the example's files and what takes their place. An ellipsis stands
+	// for all that is between two texts; the second is kept.
 	edits []string
 	claim func(*testing.T, *env, *bundle.Bundle)
 }
@@ -65,7 +68,7 @@ var proofs = []proof{
 	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n", ""}, neverCalled},
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", "resources: [namespaces, persistentvolumes]"}, calledOutsideItsScope},
 	{"self-deadlock", admission, []string{"resources: [namespaces]", "resources: [pods]", "scope: Cluster", "scope: Namespaced"}, refusesItsOwnPods},
-	{"conversion-of-one-version", conversion, nil, neverConverts},
+	{"conversion-of-one-version", conversion, []string{"  - name: v1\n    served…  - name: v2\n    served", ""}, neverConverts},
 	{"conversion-undeclared", conversion, []string{"  - type: ConversionWebhook\n", "  - type: ValidatingAdmissionWebhook\n"}, cannotBeRead},
 }
 
@@ -79,24 +82,56 @@ const secondWebhook = `  - type: ValidatingAdmissionWebhook
     admissionReviewVersions: [v1]
 `
 
-// provedElsewhere are the checks whose claims need more than an API server.
-var provedElsewhere = map[string]string{
-	"unnamed-port":            "test/e2e: TestNeverRegistered",
-	"missing-service-account": "test/e2e: TestNeverRegistered",
-	"missing-secret":          "test/e2e: TestNeverRegistered",
-	// About files, which pkg/bundle reads; no cluster ever sees them.
-	"not-a-bundle": "pkg/bundle", "too-big": "pkg/bundle", "broken-file": "pkg/bundle", "no-csv": "pkg/bundle", "several-csvs": "pkg/bundle",
-	"repeated-field": "pkg/bundle", "several-objects": "pkg/bundle", "stray-file": "pkg/bundle", "no-annotation": "pkg/bundle",
+// evidence is a case of a test.
+type evidence struct{ folder, test, name string }
+
+// provedElsewhere are the checks whose claims need more than an API server, or none.
+var provedElsewhere = map[string]evidence{
+	"unnamed-port":            {"../e2e", "TestNeverRegistered", "a targetPort that no container names"},
+	"missing-service-account": {"../e2e", "TestNeverRegistered", "a ServiceAccount that does not exist"},
+	"missing-secret":          {"../e2e", "TestNeverRegistered", "a Secret that does not exist"},
+	// What is no matter of a cluster, which never sees it: OLM's own loader decides.
+	"not-a-bundle":    {loader, "TestOLMReadsItSo", "nothing"},
+	"broken-file":     {loader, "TestOLMReadsItSo", "broken YAML"},
+	"no-csv":          {loader, "TestOLMReadsItSo", "no CSV"},
+	"several-csvs":    {loader, "TestOLMReadsItSo", "two CSVs"},
+	"repeated-field":  {loader, "TestOLMReadsItSo", "a field twice"},
+	"several-objects": {loader, "TestOLMReadsItSo", "two objects"},
+	"stray-file":      {loader, "TestOLMReadsItSo", "a hidden file"},
+	"no-annotation":   {loader, "TestOLMReadsItSo", "no annotation at all"},
 }
+
+const loader = "../../pkg/bundle/lint"
 
 func TestEveryClaimIsProved(t *testing.T) {
 	for _, c := range lint.Checks() {
 		foretells := c.Basis != lint.Policy && c.Basis != lint.Library
-		proved := slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code }) || provedElsewhere[c.Code] != ""
+		there, elsewhere := provedElsewhere[c.Code]
+		proved := elsewhere || slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code })
 		if foretells != proved {
 			t.Errorf("%s (%s): it foretells what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
 		}
+		if elsewhere && !there.exists(t) {
+			t.Errorf("%s: %s has no test %s with a case %q", c.Code, there.folder, there.test, there.name)
+		}
 	}
+}
+
+// exists tells whether a folder has the test and the test has the case.
+func (e evidence) exists(t *testing.T) bool {
+	t.Helper()
+	files, err := filepath.Glob(e.folder + "/*_test.go")
+	must(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		_, test, found := strings.Cut(string(text), "\nfunc "+e.test+"(t *testing.T) {\n")
+		body, _, _ := strings.Cut(test, "\n}\n")
+		if found {
+			return strings.Contains(body, "\t\t"+strconv.Quote(e.name)+": ")
+		}
+	}
+	return false
 }
 
 func TestProofs(t *testing.T) {
@@ -106,7 +141,7 @@ func TestProofs(t *testing.T) {
 		t.Run(p.code, func(t *testing.T) {
 			b := edited(t, p)
 			found := slices.ContainsFunc(lint.Run(b).Findings, func(f lint.Finding) bool { return f.Code == p.code })
-			if p.edits != nil && !found {
+			if !found {
 				t.Errorf("%s is not found", p.code)
 			}
 			p.claim(t, e, b)
@@ -120,7 +155,7 @@ func TestTheExamplesAreAccepted(t *testing.T) {
 	b := edited(t, proof{example: admission})
 	e.namespace(t, testNamespace)
 	for what, err := range map[string]error{
-		"ClusterServiceVersion": e.createCSV(t, b, true), "registration": e.register(t, b, "whole", nil, true),
+		"ClusterServiceVersion": e.createCSV(t, b, true), "registration": e.register(t, first(b), "whole", nil, true),
 		"Deployment": e.createDeployment(t, b), "definition": e.createDefinition(t, edited(t, proof{example: conversion})),
 	} {
 		if err != nil {
@@ -141,8 +176,8 @@ func edited(t *testing.T, p proof) *bundle.Bundle {
 		text, err := fs.ReadFile(source, name)
 		changed := string(text)
 		for i := 0; i+1 < len(p.edits); i += 2 {
-			if strings.Contains(changed, p.edits[i]) {
-				changed, applied[p.edits[i]] = strings.Replace(changed, p.edits[i], p.edits[i+1], 1), true
+			if old := passage(changed, p.edits[i]); old != "" {
+				changed, applied[p.edits[i]] = strings.Replace(changed, old, p.edits[i+1], 1), true
 			}
 		}
 		fsys[name] = &fstest.MapFile{Data: []byte(changed)}
@@ -154,4 +189,17 @@ func edited(t *testing.T, p proof) *bundle.Bundle {
 		}
 	}
 	return bundle.InspectFS(fsys, "test")
+}
+
+// passage is what an edit takes away from a text; empty when it is not there.
+func passage(text, edit string) string {
+	from, to, spans := strings.Cut(edit, "…")
+	start := strings.Index(text, from)
+	if start < 0 {
+		return ""
+	}
+	if !spans {
+		return from
+	}
+	return text[start : start+max(0, strings.Index(text[start:], to))]
 }

@@ -1,7 +1,7 @@
 package lint
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
@@ -19,47 +19,82 @@ import (
 // validate runs. Three are left out: the one for CRDs, of which crd-invalid is the whole; the
 // deprecated one for community operators; and the one for architectures, which pulls images.
 var libraryChecks = []Check{
-	library("olm-csv", Error, validation.ClusterServiceVersionValidator, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
+	library("olm-csv", Error, validation.ClusterServiceVersionValidator, whole, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
 the APIs, minKubeVersion. What the validator itself calls a warning is one here.`),
-	library("olm-bundle", Error, validation.BundleValidator, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
+	library("olm-bundle", Error, validation.BundleValidator, whole, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
 round; ServiceAccounts defined twice; images that are no names of images; a size that OLM cannot store. What the validator itself calls a warning is one here.`),
-	library("olm-object", Error, validation.ObjectValidator, `OLM's validator for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
+	library("olm-object", Error, validation.ObjectValidator, eachObject, `OLM's validator for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
 the default of the cluster, permissions to change the default SecurityContextConstraints. What the validator itself calls a warning is one here.`),
-	library("olm-removed-apis", Warning, validation.AlphaDeprecatedAPIsValidator, `The bundle has objects of APIs, or asks permissions for APIs, that are removed from newer versions of Kubernetes:
+	library("olm-removed-apis", Warning, validation.AlphaDeprecatedAPIsValidator, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that are removed from newer versions of Kubernetes:
 there, the object is refused, and the permission is for nothing.`),
-	library("olm-good-practices", Warning, validation.GoodPracticesValidator, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
+	library("olm-good-practices", Warning, validation.GoodPracticesValidator, whole, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
 channels and versions, no permission to create CustomResourceDefinitions.`),
-	library("olm-operatorhub", Warning, validation.OperatorHubV2Validator, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
+	library("olm-operatorhub", Warning, operatorHub, whole, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
 cluster: waive it for a bundle that is not published there.`),
-	library("olm-categories", Warning, validation.StandardCategoriesValidator, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
-	library("olm-capabilities", Warning, validation.StandardCapabilitiesValidator, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-categories", Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-capabilities", Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
 }
+
+// operatorHub leaves out what olm-removed-apis and olm-csv say, in the same words.
+var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
+	results := validation.OperatorHubV2Validator.Validate(values...)
+	said := func(e errors.Error) bool {
+		return e.Type == errors.ErrorFailedValidation || strings.Contains(e.Detail, "inKubeVersion")
+	}
+	for i := range results {
+		results[i].Errors = slices.DeleteFunc(results[i].Errors, said)
+		results[i].Warnings = slices.DeleteFunc(results[i].Warnings, said)
+	}
+	return results
+})
 
 // library is a check that reports what a validator says. With the level Warning, all of it
 // is: those validators are not about whether a bundle works.
-func library(code string, level Level, v validator.Validator, explain string) Check {
+func library(code string, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
 	return Check{Code: code, Level: level, Basis: Library, Explain: explain, find: func(s *subject) []mistake {
 		var all []mistake
-		for _, result := range v.Validate(s.library.ObjectsToValidate()...) {
-			for _, e := range result.Errors {
-				all = append(all, s.libraryMistake(e))
-			}
-			for _, e := range result.Warnings {
-				m := s.libraryMistake(e)
-				m.level = Warning
-				all = append(all, m)
+		for _, p := range parts(s) {
+			for _, result := range v.Validate(p.values...) {
+				for _, e := range result.Errors {
+					all = append(all, s.translated(p.object, e, level)...)
+				}
+				for _, e := range result.Warnings {
+					all = append(all, s.translated(p.object, e, Warning)...)
+				}
 			}
 		}
 		return all
 	}}
 }
 
-func (s *subject) libraryMistake(e errors.Error) mistake {
-	what := e.Detail
-	if value, ok := e.BadValue.(fmt.Stringer); ok {
-		what += ": " + value.String()
+// part is what a validator looks at, and the object that it then speaks of: it does not say.
+type part struct {
+	values []any
+	object *bundle.Object
+}
+
+func whole(s *subject) []part {
+	return []part{{s.library.ObjectsToValidate(), s.CSVObject}}
+}
+
+func eachObject(s *subject) []part {
+	var all []part
+	for _, o := range s.Objects {
+		all = append(all, part{[]any{o.Unstructured}, o})
 	}
-	return s.inCSV(e.Field, strings.TrimPrefix(what, "("+s.CSV.Name+") "), "")
+	return all
+}
+
+func eachObjectAsBundle(s *subject) []part {
+	var all []part
+	for _, o := range s.Objects {
+		alone := &manifests.Bundle{Name: s.library.Name, CSV: s.CSV, Objects: []*unstructured.Unstructured{o.Unstructured}}
+		if crd, ok := o.Typed.(*apiextensionsv1beta1.CustomResourceDefinition); ok {
+			alone.V1beta1CRDs = append(alone.V1beta1CRDs, crd)
+		}
+		all = append(all, part{[]any{alone}, o})
+	}
+	return all
 }
 
 // inLibrarysTypes is the bundle as the library has it.
@@ -73,7 +108,7 @@ func inLibrarysTypes(b *bundle.Bundle) *manifests.Bundle {
 		result.CompressedSize = size
 	}
 	for _, o := range b.Objects {
-		result.Objects = append(result.Objects, &unstructured.Unstructured{Object: o.Object})
+		result.Objects = append(result.Objects, o.Unstructured)
 	}
 	return result
 }

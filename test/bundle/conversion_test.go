@@ -1,0 +1,118 @@
+package bundle
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+)
+
+// neverConverts: a definition of one version, whose webhook nobody answers, works, and no
+// more once it has another version.
+func neverConverts(t *testing.T, e *env, b *bundle.Bundle) {
+	crd := e.define(t, b, "ones")
+	e.write(t, crd)
+	if err := e.read(t, crd, "v2"); err != nil {
+		t.Errorf("the one version is not read: %v", err)
+	}
+	e.addVersion(t, crd, "v1")
+	e.eventually(t, "what the second version would need is asked for in vain", func() bool { return unconverted(e.read(t, crd, "v1")) })
+}
+
+// cannotBeRead: an object is stored in one version, and nobody converts it to the other.
+func cannotBeRead(t *testing.T, e *env, b *bundle.Bundle) {
+	crd := e.define(t, b, "twos")
+	e.write(t, crd)
+	e.eventually(t, "the object is not read in the other version", func() bool { return unconverted(e.read(t, crd, "v1")) })
+}
+
+// unconverted tells whether a request failed because nobody converts.
+func unconverted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "conversion webhook")
+}
+
+// define creates the bundle's definition under a name of its own, without the limits of
+// its schemas, and takes it away after the test.
+func (e *env) define(t *testing.T, b *bundle.Bundle, plural string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := b.CRDs()[0].DeepCopy()
+	crd.Name = plural + "." + crd.Spec.Group
+	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: strings.ToUpper(plural[:1]) + plural[1:]}
+	for i := range crd.Spec.Versions {
+		preserve := true
+		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}
+		crd.Spec.Versions[i].AdditionalPrinterColumns, crd.Spec.Versions[i].Subresources = nil, nil
+	}
+	must(t, e.create(t.Context(), crd, false))
+	t.Cleanup(func() {
+		resource, err := e.resource(definition(t, crd))
+		must(t, err)
+		must(t, resource.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}))
+	})
+	return crd
+}
+
+// addVersion has the definition serve a version more, as it serves the others.
+func (e *env) addVersion(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, name string) {
+	t.Helper()
+	more := crd.Spec.Versions[0].DeepCopy()
+	more.Name, more.Storage = name, false
+	changed := crd.DeepCopy()
+	changed.Spec.Versions = append(changed.Spec.Versions, *more)
+	resource, err := e.resource(definition(t, crd))
+	must(t, err)
+	text, err := definition(t, changed).MarshalJSON()
+	must(t, err)
+	_, err = resource.Patch(t.Context(), crd.Name, types.MergePatchType, text, metav1.PatchOptions{})
+	must(t, err)
+}
+
+func definition(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+	must(t, err)
+	delete(content, "status")
+	return &unstructured.Unstructured{Object: content}
+}
+
+// write stores an object of a definition, once the definition is served.
+func (e *env) write(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	e.namespace(t, testNamespace)
+	stored := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	object := custom(crd, crd.Spec.Versions[stored].Name)
+	e.eventually(t, "an object is written", func() bool {
+		err := e.create(t.Context(), object, false)
+		return err == nil || apierrors.IsAlreadyExists(err)
+	})
+}
+
+// read reads that object in a version.
+func (e *env) read(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	t.Helper()
+	object := custom(crd, version)
+	resource, err := e.resource(object)
+	if err != nil {
+		return err
+	}
+	_, err = resource.Get(t.Context(), object.GetName(), metav1.GetOptions{})
+	return err
+}
+
+func custom(crd *apiextensionsv1.CustomResourceDefinition, version string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion(crd.Spec.Group + "/" + version)
+	object.SetKind(crd.Spec.Names.Kind)
+	object.SetName("claim")
+	object.SetNamespace(testNamespace)
+	return object
+}
