@@ -2,10 +2,13 @@ package bundle
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,17 +21,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 )
-
-// mistakes are the errors of the bundles that have any: they were looked at one by one,
-// and each is the bundle's own.
-var mistakes = map[string][]string{
-	"cluster-aas-operator":                 {"not-an-object"},               // two ClusterRoles without apiVersion
-	"ndb-operator":                         {"csv-schema", "unknown-field"}, // resources without names; a field ddapiVersion
-	"rabbitmq-cluster-operator":            {"unknown-field"},               // spec.support
-	"rabbitmq-messaging-topology-operator": {"unknown-field"},               // spec.support
-	"service-binding-operator":             {"csv-api-version"},             // binding.operators.coreos.com/v1alpha1
-	"tagger":                               {"olm-bundle"},                  // a ServiceAccount that is in the ClusterServiceVersion too
-}
 
 // refused are the bundles whose manifests no API server accepts, and by which finding
 // that is foretold.
@@ -57,28 +49,38 @@ func corpus(t testing.TB) map[string]string {
 	return bundles
 }
 
+var update = flag.Bool("update", false, "write what is found in the bundles of others to testdata/findings.txt")
+
+// TestFindingsOfRealBundles holds what is found in the bundles of others to
+// testdata/findings.txt, where each was looked at: a new one is a new check, or a false alarm.
 func TestFindingsOfRealBundles(t *testing.T) {
 	if os.Getenv("BUNDLES") == "" {
 		t.Skip("BUNDLES is not set: no bundles of others to look at")
 	}
-	for name, dir := range corpus(t) {
-		t.Run(name, func(t *testing.T) {
-			b, err := bundle.Inspect(dir)
-			must(t, err)
-			var found []string
-			for _, f := range lint.Run(b).Findings {
-				if f.Level == lint.Error && !slices.Contains(found, f.Code) {
-					found = append(found, f.Code)
-				}
-				if f.File != "" && f.Line == 0 {
-					t.Errorf("%s in %s has no line", f.Code, f.File)
-				}
+	var found strings.Builder
+	bundles := corpus(t)
+	for _, name := range slices.Sorted(maps.Keys(bundles)) {
+		b, err := bundle.Inspect(bundles[name])
+		must(t, err)
+		fmt.Fprintf(&found, "%s\n", name)
+		for _, f := range lint.Run(b).Findings {
+			fmt.Fprintf(&found, "  %-7s %s\n", f.Level, strings.TrimSpace(f.Code+" "+f.Path))
+			if f.File != "" && f.Line == 0 {
+				t.Errorf("%s: %s in %s has no line", name, f.Code, f.File)
 			}
-			slices.Sort(found)
-			if diff := cmp.Diff(mistakes[name], found); diff != "" {
-				t.Errorf("errors (-want +got)\n%s", diff)
+			if f.Basis == lint.Library && (f.WayOut == "" || f.Path == "") {
+				t.Errorf("%s: %s says not where, or no way out: %s", name, f.Code, f.What)
 			}
-		})
+		}
+	}
+	const file = "testdata/findings.txt"
+	if *update {
+		must(t, os.WriteFile(file, []byte(found.String()), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	must(t, err)
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(found.String(), "\n")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

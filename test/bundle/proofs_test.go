@@ -41,6 +41,8 @@ var proofs = []proof{
 	{"crd-invalid", conversion, []string{"openAPIV3Schema:", "openAPIV3Schema:\n        x-kubernetes-int-or-string: true"}, definitionRefused},
 	{"crd-v1beta1", conversion, []string{"apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n"}, definitionRefused},
 	{"not-an-object", admission, []string{"apiVersion: policy/v1\n", ""}, nothingToApply},
+	{"too-big", admission, []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 8<<20)}, tooBigToSend},
+	{"too-big-to-store", admission, []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 3<<19)}, tooBigToStore},
 
 	{"webhook-name", admission, []string{"generateName: namespaces.projectpolicy.example.com", "generateName: namespaces"}, registrationRefused},
 	{"side-effects", admission, []string{"sideEffects: None", "sideEffects: Some"}, registrationRefused},

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/operator-framework/api/crds"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -40,7 +42,17 @@ structural, a default does not fit it, or a rule in CEL does not compile or cost
 preserveUnknownFields is false.`,
 		find: removedDefinitions,
 	},
+	{
+		Code: "too-big-to-store", Level: Error, Basis: Rejected,
+		Explain: `An API server stores a definition, a ClusterServiceVersion or any other custom resource as JSON, and etcd takes 1.5 MiB in one request (--max-request-bytes).
+What is larger is answered with "request is too large" when it is created, and not on a dry run. Most of a large definition are the descriptions of its fields:
+controller-gen crd:maxDescLen=0 leaves them out.`,
+		find: tooBigToStore,
+	},
 }
+
+// maxStored is what etcd takes in one request.
+const maxStored = 3 << 19
 
 // csvSchema is the schema of ClusterServiceVersions as the API server has it. It takes a
 // moment to make.
@@ -121,4 +133,32 @@ func removedDefinitions(s *subject) []mistake {
 		}
 	}
 	return all
+}
+
+func tooBigToStore(s *subject) []mistake {
+	var all []mistake
+	for _, o := range s.Objects {
+		if size := storedSize(o); size > maxStored {
+			all = append(all, mistake{
+				object: o, what: fmt.Sprintf("no API server can store the object: it takes %.1f MiB, and etcd takes 1.5 MiB", float64(size)/(1<<20)),
+				wayOut: "shorten it: the descriptions of fields, or the examples",
+			})
+		}
+	}
+	return all
+}
+
+// storedSize is that of what API servers store as JSON; Kubernetes' own kinds are stored in
+// less.
+func storedSize(o *bundle.Object) int {
+	const shorter = 4 // YAML is hardly shorter than JSON, and never by so much
+	group := o.GroupVersionKind().Group
+	if o.Size() < maxStored/shorter || scheme.Scheme.IsGroupRegistered(group) {
+		return 0
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return 0
+	}
+	return len(text)
 }
