@@ -90,11 +90,16 @@ func (v Verdict) Mistakes() string {
 func (v Verdict) Unmet() string {
 	var all []string
 	for _, r := range v.Requirements {
-		if r.Status != operatorsv1alpha1.RequirementStatusReasonPresent && r.Status != statusDeploymentFound {
+		if !Met(r) {
 			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// Met tells whether a requirement is met.
+func Met(r operatorsv1alpha1.RequirementStatus) bool {
+	return r.Status == operatorsv1alpha1.RequirementStatusReasonPresent || r.Status == statusDeploymentFound
 }
 
 // distinctDeployments are those of which there would have to be two of one name. OLM v0

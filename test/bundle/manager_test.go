@@ -55,6 +55,10 @@ func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {
 	e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 }
 
+func managerRefusesGroup(t *testing.T, e *env, b *bundle.Bundle) {
+	e.managerSays(t, b, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
+}
+
 // managerSays installs the bundle's ClusterServiceVersion and waits for its verdict.
 func (e *env) managerSays(t *testing.T, b *bundle.Bundle, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) {
 	t.Helper()

@@ -67,6 +67,10 @@ var proofs = []proof{
 	{"unknown-deployment", admission, []string{"deploymentName: projectpolicy-webhook", "deploymentName: nobody"}, managerWaits},
 	{"conversion-crd", conversion, []string{"kind: CustomResourceDefinition", "kind: ConfigMap", "apiextensions.k8s.io/v1\n", "v1\n"}, managerWaits},
 
+	{"owned-version", conversion, []string{"    served: true\n    storage: false", "    served: false\n    storage: false"}, managerWaits},
+	{"owned-apiservice", admission, []string{"  install:\n", ownedAPIService + "  install:\n"}, managerWaits},
+	{"reserved-group", admission, []string{"  install:\n", strings.NewReplacer("shop.example.com", "apps", "nobody", "projectpolicy-webhook").Replace(ownedAPIService) + "  install:\n"}, managerRefusesGroup},
+
 	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n", ""}, neverCalled},
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", "resources: [namespaces, persistentvolumes]"}, calledOutsideItsScope},
 	{"self-deadlock", admission, []string{"resources: [namespaces]", "resources: [pods]", "scope: Cluster", "scope: Namespaced"}, refusesItsOwnPods},
@@ -84,11 +88,23 @@ const secondWebhook = `  - type: ValidatingAdmissionWebhook
     admissionReviewVersions: [v1]
 `
 
+// ownedAPIService is an API that nobody serves.
+const ownedAPIService = `  apiservicedefinitions:
+    owned:
+    - name: shops
+      group: shop.example.com
+      version: v7
+      kind: Shop
+      displayName: Shop
+      deploymentName: nobody
+`
+
 // evidence is a case of a test.
 type evidence struct{ folder, test, name string }
 
 // provedElsewhere are the checks whose claims need more than an API server, or none.
 var provedElsewhere = map[string]evidence{
+	"no-replicas":             {"../e2e", "TestNeverRegistered", "a Deployment without replicas"},
 	"unnamed-port":            {"../e2e", "TestNeverRegistered", "a targetPort that no container names"},
 	"missing-service-account": {"../e2e", "TestNeverRegistered", "a ServiceAccount that does not exist"},
 	"missing-secret":          {"../e2e", "TestNeverRegistered", "a Secret that does not exist"},

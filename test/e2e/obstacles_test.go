@@ -69,6 +69,13 @@ func TestNeverRegistered(t *testing.T) {
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says: []string{"container hook is being created", "kubectl -n", "describe pod"},
 		},
+		"a Deployment without replicas": {
+			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+				csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(0))
+			},
+			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "NoReadyEndpoints",
+			says: []string{"deployment hook is scaled to 0", "kubectl -n", "--replicas=1"},
+		},
 		"a deploymentName that no Deployment has": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 				csv.Spec.WebhookDefinitions[0].DeploymentName = "other"

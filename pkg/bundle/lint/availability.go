@@ -8,8 +8,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // availabilityChecks are about webhooks with failurePolicy Fail: while they do not answer,
@@ -40,30 +42,62 @@ Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
 	{
 		Code: "no-readiness-probe", Level: Warning, Basis: Policy,
 		Explain: `Without a readiness probe a pod gets requests as soon as its process has started, and until it has ended: before the server listens, and when it has stopped. With
-failurePolicy Fail those requests fail, in each rolling update. Let the server that answers webhooks say when it is ready.`,
-		find: behindFail(func(_ *subject, d deployment) (string, string, string) {
-			if slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil }) {
-				return "", "", ""
-			}
-			return "spec.template.spec.containers", fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), "add a readinessProbe to the container that serves the webhooks"
-		}),
+failurePolicy Fail those requests fail, in each rolling update. Let the server that answers webhooks say when it is ready; a probe of another container of the pod says
+nothing about it. Where no container declares the webhook's port, the probe of any is taken for it.`,
+		find: unprobed,
 	},
 }
 
 // behindFail is a check of the Deployments that a webhook with failurePolicy Fail calls.
 func behindFail(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
-	each := eachDeployment(func(s *subject, d deployment) (string, string, string) {
+	return eachDeployment(func(s *subject, d deployment) (string, string, string) {
 		if slices.ContainsFunc(s.admission(), func(w webhook) bool { return w.DeploymentName == d.Name && !failsOpen(w) }) {
 			return look(s, d)
 		}
 		return "", "", ""
 	})
-	return each
 }
 
 func budgeted(s *subject, d deployment) bool {
 	return slices.ContainsFunc(bundle.OfType[*policyv1.PodDisruptionBudget](s.Bundle), func(budget *policyv1.PodDisruptionBudget) bool {
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		return err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels))
+		return err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && keepsOne(budget.Spec, int(*d.Spec.Replicas))
 	})
+}
+
+// keepsOne tells whether a budget keeps one pod of some.
+func keepsOne(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
+	if budget.MaxUnavailable != nil {
+		away, err := intstr.GetScaledValueFromIntOrPercent(budget.MaxUnavailable, replicas, true)
+		return err == nil && away < replicas
+	}
+	if budget.MinAvailable == nil {
+		return false
+	}
+	kept, err := intstr.GetScaledValueFromIntOrPercent(budget.MinAvailable, replicas, true)
+	return err == nil && kept > 0
+}
+
+// unprobed finds the containers that answer a webhook with failurePolicy Fail and do not say
+// when they are ready.
+func unprobed(s *subject) []mistake {
+	var all []mistake
+	for _, w := range s.admission() {
+		d, ok := s.backend(w)
+		if !ok || failsOpen(w) {
+			continue
+		}
+		containers := d.Spec.Template.Spec.Containers
+		i := slices.IndexFunc(containers, func(c corev1.Container) bool { return declares(c, install.TargetPort(w.WebhookDescription)) })
+		const wayOut = "let it have a readinessProbe that asks the server of the webhooks"
+		switch {
+		case i >= 0 && containers[i].ReadinessProbe == nil:
+			all = append(all, s.inCSV(fmt.Sprintf("%s.spec.template.spec.containers[%d]", d.path, i),
+				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), wayOut))
+		case i < 0 && !slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil }):
+			all = append(all, s.inCSV(d.path+".spec.template.spec.containers",
+				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), wayOut))
+		}
+	}
+	return all
 }

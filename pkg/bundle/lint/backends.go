@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -49,6 +50,17 @@ InstallComponentFailed.`,
 				return "", "", ""
 			}
 			return "spec.selector", fmt.Sprintf("the API server refuses the Deployment %s: its selector does not match the labels of its pods", d.Name), "give selector.matchLabels and template.metadata.labels the same labels"
+		}),
+	},
+	{
+		Code: "no-replicas", Level: Error, Basis: Broken,
+		Explain: `A Deployment with replicas: 0 runs nothing, so its webhooks are never reachable: the manager never registers them, and the ClusterServiceVersion stays Installing until
+somebody scales the Deployment. OLM v0 registers them, and every call fails.`,
+		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
+			if !s.serves(d) || d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
+				return "", "", ""
+			}
+			return "spec.replicas", fmt.Sprintf("the webhooks of %s are never reachable: it has no replicas", d.Name), "write replicas: 2"
 		}),
 	},
 	{
@@ -155,13 +167,17 @@ func eachBackend(look func(webhook, corev1.PodSpec) (field, what, wayOut string)
 	}
 }
 
-// opens tells whether a container declares the port. Containers that run beside the others
-// from the start on count.
+// opens tells whether a container that runs as long as the pod declares the port.
 func opens(pod corev1.PodSpec, port intstr.IntOrString) bool {
-	return slices.ContainsFunc(slices.Concat(pod.Containers, pod.InitContainers), func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
-			return p.Name == port.StrVal && port.StrVal != "" || p.ContainerPort == port.IntVal && port.Type == intstr.Int
+	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return declares(c, port) }) ||
+		slices.ContainsFunc(pod.InitContainers, func(c corev1.Container) bool {
+			return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways && declares(c, port)
 		})
+}
+
+func declares(c corev1.Container, port intstr.IntOrString) bool {
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
+		return p.Name == port.StrVal && port.StrVal != "" || p.ContainerPort == port.IntVal && port.Type == intstr.Int
 	})
 }
 

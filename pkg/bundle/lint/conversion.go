@@ -8,6 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // conversionChecks are about conversion webhooks and what they convert.
@@ -28,7 +30,11 @@ Failed/InvalidWebhookDescription.`,
 		Explain: `What a conversion webhook converts has to be there, with spec.preserveUnknownFields false: the API server calls no webhook for a definition without a structural
 schema. The ClusterServiceVersion stays Pending/RequirementsNotMet until it is.`,
 		find: func(s *subject) []mistake {
+			definitions := definitionsOf(s.Bundle)
 			return unmet(s, "CustomResourceDefinition", func(name string) string {
+				if crd := definitions[name]; crd != nil && !crd.Spec.PreserveUnknownFields {
+					return "" // it does not serve a version: see owned-version
+				}
 				for _, w := range s.webhooks() {
 					if i := slices.Index(w.ConversionCRDs, name); i >= 0 {
 						return fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i)
@@ -99,9 +105,8 @@ func undeclaredConversions(s *subject) []mistake {
 // empty for what somebody else has to bring.
 func unmet(s *subject, kind string, path func(name string) string) []mistake {
 	var all []mistake
-	unmet := []operatorsv1alpha1.StatusReason{operatorsv1alpha1.RequirementStatusReasonNotPresent, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied}
 	for _, r := range s.verdict.Requirements {
-		if field := path(r.Name); r.Kind == kind && field != "" && slices.Contains(unmet, r.Status) {
+		if field := path(r.Name); r.Kind == kind && field != "" && !install.Met(r) {
 			all = append(all, s.inCSV(field, fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message), ""))
 		}
 	}

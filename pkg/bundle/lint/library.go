@@ -97,11 +97,20 @@ func eachObjectAsBundle(s *subject) []part {
 	return all
 }
 
-// inLibrarysTypes is the bundle as the library has it.
+// inLibrarysTypes is the bundle as the library has it, its pods completed as by an API server:
+// what has a limit requests as much.
 func inLibrarysTypes(b *bundle.Bundle) *manifests.Bundle {
+	csv := b.CSV.DeepCopy()
+	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for i := range d.Spec.Template.Spec.Containers {
+			if r := &d.Spec.Template.Spec.Containers[i].Resources; r.Requests == nil {
+				r.Requests = r.Limits
+			}
+		}
+	}
 	result := &manifests.Bundle{
 		Name: b.CSV.Name, Package: b.Package(), Channels: b.Channels(), DefaultChannel: b.DefaultChannel(),
-		CSV: b.CSV, V1CRDs: b.CRDs(), V1beta1CRDs: bundle.OfType[*apiextensionsv1beta1.CustomResourceDefinition](b),
+		CSV: csv, V1CRDs: b.CRDs(), V1beta1CRDs: bundle.OfType[*apiextensionsv1beta1.CustomResourceDefinition](b),
 		Size: b.Size,
 	}
 	if size, err := b.CompressedSize(); err == nil {

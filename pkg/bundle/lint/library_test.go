@@ -58,7 +58,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"an example of somebody else's": {annotate("alm-examples", `[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]`), "olm-csv", "example must have a provided API", csv, "metadata.annotations[alm-examples]"},
 		"an API without example":        {annotate("alm-examples", `[]`), "olm-csv", "should have an example annotation", csv, "spec.customresourcedefinitions.owned[0]"},
 		"an APIService without example": {func(f files) {
-			spec(f)["apiservicedefinitions"] = map[string]any{"owned": list(map[string]any{"name": "shops", "group": "api.example.com", "version": "v1", "kind": "Shop", "deploymentName": "a"})}
+			spec(f)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("api.example.com", "a"))}
 		}, "olm-csv", "should have an example annotation", csv, "spec.apiservicedefinitions.owned[0]"},
 		"an owned name without group":    {func(f files) { owned(f)["name"] = "caches" }, "olm-csv", "couldn't parse plural.group", csv, "spec.customresourcedefinitions.owned[0].name"},
 		"no modes":                       {func(f files) { spec(f)["installModes"] = list() }, "olm-csv", "install modes not found", csv, "spec.installModes"},

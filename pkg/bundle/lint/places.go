@@ -176,7 +176,7 @@ func withoutRequests(s *subject, o *bundle.Object, e errors.Error) []place {
 	var all []place
 	for _, d := range s.deployments() {
 		for i, c := range d.Spec.Template.Spec.Containers {
-			if c.Resources.Requests == nil && strings.Contains(e.Detail, ": ("+c.Name+")") {
+			if c.Resources.Requests == nil && c.Resources.Limits == nil && strings.Contains(e.Detail, ": ("+c.Name+")") {
 				all = append(all, place{o, fmt.Sprintf("%s.spec.template.spec.containers[%d].resources", d.path, i)})
 			}
 		}

@@ -16,7 +16,7 @@ func (r Report) Print(out io.Writer) {
 		if f.Waived != "" {
 			level = "waived"
 		}
-		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("%-8s%s  %s", level, f.Code, f.place())))
+		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("%-8s%s  %s", level, f.name(), f.place())))
 		fmt.Fprintf(out, "        %s\n", f.What)
 		if f.Waived != "" {
 			fmt.Fprintf(out, "        waived: %s\n", strings.TrimSpace(f.Waived))
@@ -27,12 +27,28 @@ func (r Report) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s: %s\n", r.Bundle, r.summary())
 }
 
+// name is the code, and says which findings nothing in a cluster bears out.
+func (f Finding) name() string {
+	if f.Basis == Policy {
+		return f.Code + " (policy)"
+	}
+	return f.Code
+}
+
 func (f Finding) place() string {
 	place := f.File
 	if f.Line > 0 {
 		place += fmt.Sprintf(":%d", f.Line)
 	}
 	return strings.TrimSpace(place + " " + f.Path)
+}
+
+// artifact is the file that the finding is in. Waivers stand beside the bundle, all else in it.
+func (f Finding) artifact(bundle string) string {
+	if f.Code == unusedWaiver {
+		return f.File
+	}
+	return strings.TrimSuffix(bundle+"/"+f.File, "/")
 }
 
 func (r Report) summary() string {
@@ -75,7 +91,7 @@ func addResult(run *sarif.Run, r Report, f Finding) {
 	if f.WayOut != "" {
 		text += "; " + f.WayOut
 	}
-	place := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(strings.TrimSuffix(r.Bundle+"/"+f.File, "/")))
+	place := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(f.artifact(r.Bundle)))
 	if f.Line > 0 {
 		place.WithRegion(sarif.NewSimpleRegion(f.Line, f.Line))
 	}

@@ -12,7 +12,7 @@ import (
 var printed = Report{Bundle: "shop", Findings: []Finding{
 	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", WayOut: "name another"},
 	{Level: Error, Code: "not-a-bundle", What: "is no bundle"},
-	{Level: Warning, Code: "one-replica", File: "manifests/csv.yaml", Line: 3, What: "it may be away", WayOut: "write two", Waived: "it is a small cluster"},
+	{Level: Warning, Code: "one-replica", Basis: Policy, File: "manifests/csv.yaml", Line: 3, What: "it may be away", WayOut: "write two", Waived: "it is a small cluster"},
 }}
 
 func TestPrint(t *testing.T) {
@@ -23,7 +23,7 @@ func TestPrint(t *testing.T) {
         name another
 error   not-a-bundle
         is no bundle
-waived  one-replica  manifests/csv.yaml:3
+waived  one-replica (policy)  manifests/csv.yaml:3
         it may be away
         waived: it is a small cluster
 shop: 2 errors, 0 warnings, 1 waived

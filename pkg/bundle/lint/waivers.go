@@ -21,10 +21,14 @@ type Waiver struct {
 	What string `json:"what,omitempty"`
 	// Reason is shown beside every finding that is waived.
 	Reason string `json:"reason"`
+
+	file string // where the waiver stands
 }
 
+const unusedWaiver = "unused-waiver"
+
 var waiverChecks = []Check{{
-	Code: "unused-waiver", Level: Warning, Basis: Policy,
+	Code: unusedWaiver, Level: Warning, Basis: Policy,
 	Explain: `The waiver matches no finding: what it was for has been mended, or has moved to another field or file. Remove it, so that the mistake is found
 when it comes back.`,
 	find: func(*subject) []mistake { return nil }, // it is about the other findings: see waive
@@ -52,6 +56,7 @@ func ReadWaivers(file string) ([]Waiver, error) {
 		if strings.TrimSpace(w.Reason) == "" {
 			return nil, fmt.Errorf("%s: waivers[%d] has no reason: say why %s is no mistake here", file, i, w.Code)
 		}
+		content.Waivers[i].file = file
 	}
 	return content.Waivers, nil
 }
@@ -67,7 +72,7 @@ func waive(findings []Finding, waivers []Waiver) []Finding {
 		}
 		if !used {
 			findings = append(findings, Finding{
-				Level: Warning, Code: "unused-waiver", Basis: Policy, Path: fmt.Sprintf("waivers[%d]", i),
+				Level: Warning, Code: unusedWaiver, Basis: Policy, File: w.file, Path: fmt.Sprintf("waivers[%d]", i),
 				What: fmt.Sprintf("the waiver of %s matches no finding", w.Code), WayOut: "remove it",
 			})
 		}

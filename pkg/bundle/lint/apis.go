@@ -1,0 +1,82 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// apiChecks are about the APIs that the operator owns. What it requires of others, a cluster
+// may have.
+var apiChecks = []Check{
+	{
+		Code: "owned-version", Level: Error, Basis: Refused,
+		Explain: `spec.customresourcedefinitions.owned names a version that the definition in the bundle does not serve. The ClusterServiceVersion stays Pending/RequirementsNotMet.`,
+		find:    unservedVersions,
+	},
+	{
+		Code: "owned-apiservice", Level: Error, Basis: Refused,
+		Explain: `An APIService that the ClusterServiceVersion owns names a Deployment that there is not, or its kinds name two servers, of which one APIService has one. The
+ClusterServiceVersion stays Pending/RequirementsNotMet.`,
+		find: func(s *subject) []mistake {
+			return unmet(s, "APIService", func(name string) string {
+				for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
+					if install.APIServiceName(d.Group, d.Version) == name {
+						return fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i)
+					}
+				}
+				return "" // one that others serve
+			})
+		},
+	},
+	{
+		Code: "reserved-group", Level: Error, Basis: Refused,
+		Explain: `An operator that served a version of a group of Kubernetes, of OLM or of the manager would answer for objects that the cluster consists of. The manager sets the
+ClusterServiceVersion to Failed/OwnerConflict. Serve a group of your own.`,
+		find: func(s *subject) []mistake {
+			var all []mistake
+			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
+				if message := install.ReservedGroup(d.Group, builtIn()); message != "" {
+					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, ""))
+				}
+			}
+			return all
+		},
+	},
+}
+
+// unservedVersions leaves out definitions that the bundle does not have: OLM's library finds them.
+func unservedVersions(s *subject) []mistake {
+	var all []mistake
+	definitions := definitionsOf(s.Bundle)
+	for i, d := range s.CSV.Spec.CustomResourceDefinitions.Owned {
+		if crd := definitions[d.Name]; crd != nil && !serves(crd, d.Version) {
+			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i),
+				fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s does not serve %s", d.Name, d.Version), "name a version that it serves, or have it serve this one"))
+		}
+	}
+	return all
+}
+
+func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version && v.Served })
+}
+
+// builtIn are the APIServices of the groups that every cluster has.
+func builtIn() []*apiregistrationv1.APIService {
+	var all []*apiregistrationv1.APIService
+	for _, version := range scheme.Scheme.PrioritizedVersionsAllGroups() {
+		all = append(all, &apiregistrationv1.APIService{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{vocabulary.LabelAutomanaged: vocabulary.AutomanagedBuiltIn}},
+			Spec:       apiregistrationv1.APIServiceSpec{Group: version.Group, Version: version.Version},
+		})
+	}
+	return all
+}
