@@ -115,32 +115,28 @@ func nothingToApply(t *testing.T, e *env, _ *bundle.Bundle) {
 
 // tooBigToSend: the API server reads no request of the size from which on a file is not read.
 func tooBigToSend(t *testing.T, e *env, _ *bundle.Bundle) {
-	whole := edited(t, proof{example: admission})
-	if err := e.createSized(t, whole, 8<<20); !apierrors.IsRequestEntityTooLargeError(err) {
+	e.namespace(t, testNamespace)
+	b := edited(t, proof{example: admission})
+	must(t, unstructured.SetNestedField(b.CSVObject.Object, strings.Repeat("a", 8<<20), "spec", "maturity"))
+	if err := e.createCSV(t, b, true); !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("the API server says %v", err)
 	}
 }
 
 // tooBigToStore: what is found to be too big is not stored, and what is little smaller is.
+// It is written as a copy, which the manager leaves alone.
 func tooBigToStore(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	if err := e.createCSV(t, b, false); err == nil || !strings.Contains(err.Error(), "request is too large") {
 		t.Errorf("the API server says %v", err)
 	}
-	must(t, e.createSized(t, edited(t, proof{example: admission}), 3<<19-64<<10))
-}
-
-// createSized writes a bundle's ClusterServiceVersion, made so big, as a copy, which the
-// manager leaves alone.
-func (e *env) createSized(t *testing.T, b *bundle.Bundle, size int) error {
-	t.Helper()
-	csv := &bundle.Object{Unstructured: b.CSVObject.DeepCopy()}
-	csv.SetName("claim")
-	csv.SetLabels(map[string]string{operatorsv1alpha1.CopiedLabelKey: "claim"})
-	text, err := csv.MarshalJSON()
-	must(t, err)
-	must(t, unstructured.SetNestedField(csv.Object, strings.Repeat("a", size-len(text)), "spec", "maturity"))
-	return e.createCSV(t, &bundle.Bundle{CSVObject: csv}, false)
+	fits := edited(t, proof{example: admission, edits: []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 3<<19-64<<10)}})
+	if finds(fits, "too-big-to-store") {
+		t.Error("what can be stored is found to be too big")
+	}
+	fits.CSVObject.SetName("claim")
+	fits.CSVObject.SetLabels(map[string]string{operatorsv1alpha1.CopiedLabelKey: "claim"})
+	must(t, e.createCSV(t, fits, false))
 }
 
 func noSuchKind(t *testing.T, e *env, b *bundle.Bundle) {

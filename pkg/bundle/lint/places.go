@@ -194,8 +194,8 @@ func channels(s *subject, _ *bundle.Object, _ errors.Error) []place {
 
 // createsDefinitions are the permissions to create CustomResourceDefinitions.
 func createsDefinitions(s *subject, o *bundle.Object, _ errors.Error) []place {
-	has := func(list []string, any ...string) bool {
-		return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(any, item) })
+	has := func(list []string, either ...string) bool {
+		return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(either, item) })
 	}
 	var all []place
 	look := func(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) {
