@@ -30,12 +30,9 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, o
 			}
 		}
 	}
-	for _, crd := range c.caches.crds.by(byConverter, csv.Namespace) {
-		_, name := install.ConvertedBy(crd)
-		for _, service := range c.caches.services.ofOwners(owners) {
-			if service.Name == name {
-				found[crd.Name] = crd
-			}
+	for _, service := range c.caches.services.ofOwners(owners) {
+		for _, crd := range c.caches.crds.by(byConverter, service.Namespace+"/"+service.Name) {
+			found[crd.Name] = crd
 		}
 	}
 	return found

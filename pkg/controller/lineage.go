@@ -24,14 +24,19 @@ import (
 
 // lineage finds the other versions of an operator.
 func (c *Controller) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
-	return lineage.Of(csv, lineage.Namespace{
+	return lineage.Of(csv, c.relativesIn(csv.Namespace))
+}
+
+// relativesIn finds versions of the operators in a namespace.
+func (c *Controller) relativesIn(namespace string) lineage.Namespace {
+	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
-			return c.caches.csvs.get(csv.Namespace, name)
+			return c.caches.csvs.get(namespace, name)
 		},
 		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
-			return c.caches.csvs.by(byReplaced, csv.Namespace+"/"+name)
+			return c.caches.csvs.by(byReplaced, namespace+"/"+name)
 		},
-	})
+	}
 }
 
 // begun tells whether a version has taken over from those that it replaces. Its phase

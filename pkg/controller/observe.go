@@ -124,11 +124,6 @@ func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 	return facts, c.apis(&facts)
 }
 
-// config is what the Subscription of a ClusterServiceVersion configures.
-func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) install.Config {
-	return install.ConfigOf(install.SubscriptionOf(csv, c.caches.subscriptions.in(csv.Namespace), c.caches.csvs.in(csv.Namespace)))
-}
-
 // observePods gives each Deployment the pods that its selector matches.
 func (c *Controller) observePods(s *snapshot, owners []string) {
 	pods := c.caches.pods.ofOwners(owners)

@@ -21,6 +21,8 @@ const (
 	byCRD = "crd"
 	// byReplaced indexes ClusterServiceVersions by the versions that they replace.
 	byReplaced = "replaced"
+	// byNamed indexes Subscriptions by the ClusterServiceVersions that they name.
+	byNamed = "named"
 	// byOwned indexes ClusterServiceVersions by what of cluster scope they own.
 	byOwned = "owned"
 	// byProvided indexes ClusterServiceVersions by the kinds that they provide, and
@@ -33,8 +35,7 @@ const (
 	bySubject = "subject"
 	// byRole indexes bindings by the role that they give.
 	byRole = "role"
-	// byConverter indexes CustomResourceDefinitions by the namespace of the Service that
-	// converts them.
+	// byConverter indexes CustomResourceDefinitions by the Service that converts them.
 	byConverter = "converter"
 )
 
@@ -55,6 +56,15 @@ var indexers = cache.Indexers{
 		}
 		return replaced, nil
 	},
+	byNamed: func(o any) ([]string, error) {
+		var named []string
+		if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
+			for _, name := range install.NamedBy(s) {
+				named = append(named, s.Namespace+"/"+name)
+			}
+		}
+		return named, nil
+	},
 	byOwned: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
 			return install.Owned(csv), nil
@@ -67,8 +77,8 @@ var indexers = cache.Indexers{
 	byRole:     func(o any) ([]string, error) { return roleOf(o), nil },
 	byConverter: func(o any) ([]string, error) {
 		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-			if namespace, _ := install.ConvertedBy(crd); namespace != "" {
-				return []string{namespace}, nil
+			if namespace, service := install.ConvertedBy(crd); namespace != "" {
+				return []string{namespace + "/" + service}, nil
 			}
 		}
 		return nil, nil

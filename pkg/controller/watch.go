@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -168,20 +167,6 @@ func (c *Controller) groupChanged(before, after rollout.Object) {
 	c.lookAtCSVsOf(group.Namespace)
 	c.lookAtRivalsOf(before, after)
 	c.queue.Add(key{kind: namespacesKind})
-}
-
-// subscriptionChanged matters to the ClusterServiceVersions that it configures, and to
-// those that it does not configure any more.
-func (c *Controller) subscriptionChanged(before, after rollout.Object) {
-	if before == nil || after == nil || !sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
-		c.lookAtCSVsOf(present(before, after)[0].GetNamespace())
-	}
-}
-
-// sameConfig compares all that the cache keeps of a Subscription: catalogs update its
-// status every few minutes.
-func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
-	return one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
 // namespaceChanged matters to the groups that may target the Namespace, and to

@@ -1,0 +1,53 @@
+package controller
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// config is what the Subscription of a ClusterServiceVersion configures.
+func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) install.Config {
+	relatives := c.relativesIn(csv.Namespace)
+	return install.ConfigOf(install.SubscriptionOf(csv, install.Subscriptions{
+		Naming: func(name string) []*operatorsv1alpha1.Subscription {
+			return c.caches.subscriptions.by(byNamed, csv.Namespace+"/"+name)
+		},
+		Named:     relatives.Named,
+		Replacing: relatives.Replacing,
+	}))
+}
+
+// subscriptionChanged matters to the ClusterServiceVersions that it configures, and to
+// those that it does not configure any more: the versions that it names, or named, and
+// their relatives.
+func (c *Controller) subscriptionChanged(before, after rollout.Object) {
+	if before != nil && after != nil && sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
+		return
+	}
+	for _, s := range present(before, after) {
+		for _, name := range install.NamedBy(s.(*operatorsv1alpha1.Subscription)) {
+			// It may be gone, or not there yet.
+			named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name}}
+			if cached := c.caches.csvs.get(s.GetNamespace(), name); cached != nil {
+				named = cached
+			}
+			l := c.lineage(named)
+			for _, csv := range slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer) {
+				c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+			}
+		}
+	}
+}
+
+// sameConfig compares all that the cache keeps of a Subscription: catalogs update its
+// status every few minutes.
+func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
+	return one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
+}

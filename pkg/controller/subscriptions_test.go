@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// holding is a cache that holds some objects.
+func holding[T rollout.Object](t *testing.T, kind T, objects ...T) store[T] {
+	t.Helper()
+	s := newStore[T](cache.NewSharedIndexInformer(&cache.ListWatch{}, kind, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), nil)
+	for _, o := range objects {
+		if err := s.informer.GetStore().Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// subscribed is a namespace of so many operators, each in its second version, with a
+// Subscription that has installed the first.
+func subscribed(t *testing.T, operators int) *Controller {
+	t.Helper()
+	var csvs []*operatorsv1alpha1.ClusterServiceVersion
+	var subscriptions []*operatorsv1alpha1.Subscription
+	for i := range operators {
+		name := fmt.Sprintf("operator-%d", i)
+		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name + ".v2"}}
+		csv.Spec.Replaces = name + ".v1"
+		subscription := &operatorsv1alpha1.Subscription{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+		subscription.Status.InstalledCSV = name + ".v1"
+		csvs, subscriptions = append(csvs, csv), append(subscriptions, subscription)
+	}
+	l := newLanes()
+	return &Controller{queue: newQueue(l), lanes: l, caches: caches{
+		csvs:          holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...),
+		subscriptions: holding(t, &operatorsv1alpha1.Subscription{}, subscriptions...),
+	}}
+}
+
+// However many Subscriptions and ClusterServiceVersions a namespace has, to find those that
+// belong together is the same work.
+func TestTheSubscriptionIsFoundWithoutLookingAtAll(t *testing.T) {
+	work := func(operators int) float64 {
+		c := subscribed(t, operators)
+		csv := c.caches.csvs.get("shop", "operator-1.v2")
+		if got := c.config(csv).Subscription; got != "operator-1" {
+			t.Fatalf("the Subscription is %q", got)
+		}
+		return testing.AllocsPerRun(100, func() { c.config(csv) })
+	}
+	if few, many := work(3), work(1000); few != many {
+		t.Errorf("%v allocations among 3 operators, %v among 1,000", few, many)
+	}
+}
+
+// A Subscription concerns the versions of its operator, and nobody else.
+func TestSubscriptionChanged(t *testing.T) {
+	c := subscribed(t, 1000)
+	was := c.caches.subscriptions.get("shop", "operator-1")
+	is := was.DeepCopy()
+	is.Status.InstalledCSV = "operator-1.v2"
+	for name, test := range map[string]struct {
+		before, after rollout.Object
+		want          []string
+	}{
+		"new":       {nil, was, []string{"operator-1.v1", "operator-1.v2"}},
+		"gone":      {was, nil, []string{"operator-1.v1", "operator-1.v2"}},
+		"the same":  {was, was.DeepCopy(), nil},
+		"installed": {was, is, []string{"operator-1.v1", "operator-1.v2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.subscriptionChanged(test.before, test.after)
+			var looked []string
+			for c.queue.Len() > 0 {
+				k, _ := c.queue.Get()
+				c.queue.Done(k)
+				looked = append(looked, k.name)
+			}
+			slices.Sort(looked)
+			if diff := cmp.Diff(test.want, looked); diff != "" {
+				t.Errorf("looked at (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
