@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
@@ -89,8 +88,7 @@ type Controller struct {
 	Clients
 	caches  caches
 	foreign *onDemand // what other issuers look after
-	queue   workqueue.TypedRateLimitingInterface[key]
-	lanes   *lanes // of the queue
+	queue   queue
 	events  record.EventRecorder
 	log     *logrus.Entry
 	metrics *Metrics
@@ -106,13 +104,11 @@ type Controller struct {
 
 // New wires the informers to the queue; Run starts them.
 func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *logrus.Entry, options Options) (*Controller, error) {
-	lanes := newLanes()
 	c := &Controller{
 		Options: options,
 		Clients: clients,
 		caches:  newCaches(clients),
-		queue:   newQueue(lanes),
-		lanes:   lanes,
+		queue:   newQueue(),
 		events:  events,
 		log:     log,
 		metrics: metrics,

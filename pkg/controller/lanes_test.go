@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What is urgent is looked at before what waits already, and everything once.
+// What is urgent is looked at before what waits already, what is no news after it, and
+// everything once.
 func TestLanes(t *testing.T) {
 	of := func(name string) key { return key{kind: csvKind, name: name} }
 	for name, test := range map[string]struct {
@@ -15,13 +16,13 @@ func TestLanes(t *testing.T) {
 		"in their order": {func(l *lanes) { l.Push(of("a")); l.Push(of("b")) }, []string{"a", "b"}},
 		"an urgent one comes first": {func(l *lanes) {
 			l.Push(of("a"))
-			l.hurry(of("b"))
+			l.ask(of("b"), urgent)
 			l.Push(of("b"))
 		}, []string{"b", "a"}},
 		"one that waits gets urgent": {func(l *lanes) {
 			l.Push(of("a"))
 			l.Push(of("b"))
-			l.hurry(of("b"))
+			l.ask(of("b"), urgent)
 			l.Touch(of("b"))
 			l.Touch(of("b"))
 		}, []string{"b", "a"}},
@@ -32,20 +33,62 @@ func TestLanes(t *testing.T) {
 		}, []string{"a", "b"}},
 		"urgent ones in their order": {func(l *lanes) {
 			for _, name := range []string{"a", "b"} {
-				l.hurry(of(name))
+				l.ask(of(name), urgent)
 				l.Push(of(name))
 			}
 		}, []string{"a", "b"}},
 		"urgent no more, once it was looked at": {func(l *lanes) {
 			l.Push(of("a"))
-			l.hurry(of("b"))
+			l.ask(of("b"), urgent)
 			l.Push(of("b"))
 			l.Pop()
 			l.Push(of("b"))
 		}, []string{"a", "b"}},
+		"what is no news waits for all others": {func(l *lanes) {
+			l.ask(of("a"), spare)
+			l.Push(of("a"))
+			l.Push(of("b"))
+			l.Push(of("c"))
+		}, []string{"b", "c", "a"}},
+		"and is news together with news": {func(l *lanes) {
+			l.ask(of("a"), spare)
+			l.ask(of("a"), regular)
+			l.ask(of("a"), spare)
+			l.Push(of("a"))
+			l.Push(of("b"))
+		}, []string{"a", "b"}},
+		"news comes while it waits": {func(l *lanes) {
+			l.ask(of("a"), spare)
+			l.Push(of("a"))
+			l.Push(of("b"))
+			l.ask(of("a"), regular)
+			l.Touch(of("a"))
+			l.ask(of("a"), spare)
+			l.Touch(of("a"))
+			l.Push(of("c"))
+		}, []string{"b", "a", "c"}},
+		"no news, once it was looked at": {func(l *lanes) {
+			l.Push(of("a"))
+			l.Pop()
+			l.ask(of("a"), spare)
+			l.Push(of("a"))
+			l.Push(of("b"))
+		}, []string{"b", "a"}},
+		"turned away before it comes": {func(l *lanes) {
+			l.heed(of("a"))
+			l.ask(of("a"), spare)
+			l.Push(of("a"))
+			l.Push(of("b"))
+		}, []string{"a", "b"}},
+		"turned away after it came": {func(l *lanes) {
+			l.ask(of("a"), spare)
+			l.heed(of("a"))
+			l.Push(of("a"))
+			l.Push(of("b"))
+		}, []string{"a", "b"}},
 		"back in line, where its place was passed over": {func(l *lanes) {
 			l.Push(of("a"))
-			l.hurry(of("a"))
+			l.ask(of("a"), urgent)
 			l.Touch(of("a"))
 			l.Pop()
 			l.Push(of("b"))

@@ -48,6 +48,7 @@ func (c *Controller) pass(ctx context.Context, k key) {
 			c.queue.AddAfter(k, next.Sub(c.now()))
 		}
 	case errors.Is(err, errNotYet):
+		c.queue.lanes.heed(k)
 		c.queue.AddAfter(k, cacheGrace)
 	case apierrors.IsConflict(err):
 		log.WithError(err).Debug("somebody else wrote first, looking again")

@@ -77,21 +77,21 @@ func handler(changed func(before, after rollout.Object)) cache.ResourceEventHand
 // ownersChanged looks at the ClusterServiceVersions that an object belongs to, and
 // at those that it belonged to.
 func (c *Controller) ownersChanged(before, after rollout.Object) {
+	c.lookAtOwners(regular, before, after)
+}
+
+// lookAtOwners does so in a lane, or in the spare one what the manager has written itself.
+func (c *Controller) lookAtOwners(wanted lane, before, after rollout.Object) {
 	for _, o := range present(before, after) {
 		for _, owner := range ownersOf(o) {
 			for _, csv := range c.caches.csvs.ofOwner(owner) {
-				c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+				k := key{csvKind, csv.Namespace, csv.Name}
+				if after != nil && c.writes.echoes(k, after) {
+					c.queue.add(k, spare)
+					continue
+				}
+				c.queue.add(k, wanted)
 			}
-		}
-	}
-}
-
-// ownersHurry looks at the ClusterServiceVersions that an object belongs to before all
-// others: somebody may have taken a webhook out of service.
-func (c *Controller) ownersHurry(o rollout.Object) {
-	for _, owner := range ownersOf(o) {
-		for _, csv := range c.caches.csvs.ofOwner(owner) {
-			c.lanes.hurry(key{csvKind, csv.Namespace, csv.Name})
 		}
 	}
 }
@@ -106,8 +106,7 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 		c.ownersChanged(before, after)
 		return
 	}
-	c.ownersHurry(before)
-	c.ownersChanged(before, after)
+	c.lookAtOwners(urgent, before, after) // somebody may have taken a webhook out of service
 	still := map[string]bool{}
 	if after != nil {
 		still = selectedBy(after)

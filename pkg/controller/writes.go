@@ -2,6 +2,7 @@ package controller
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +75,16 @@ func (w *writes) shown(k key, caches caches, now time.Time) bool {
 	}
 	delete(w.pending, k)
 	return true
+}
+
+// echoes tells whether an object is as a pass over the key created it, or wrote its status:
+// that pass went on with it, and it is no news.
+func (w *writes) echoes(k key, o rollout.Object) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return slices.ContainsFunc(w.pending[k], func(write awaited) bool {
+		return !write.changed && !write.gone && write.uid == o.GetUID() && write.version == o.GetResourceVersion()
+	})
 }
 
 func (w awaited) shownBy(caches caches) bool {
