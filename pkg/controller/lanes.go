@@ -18,25 +18,28 @@ const (
 	urgent lane = iota
 	// regular is for those about which there is anything new.
 	regular
-	// spare is for those about which there is nothing but what the manager has just written
-	// itself: where many are installed at once, their look at that can wait until all are on
-	// their way, and is spared where news comes first.
+	// spare is for those about which there is nothing but the time of day, and what the manager
+	// has just written itself: where many are installed at once, that can wait until all are on
+	// their way, and the look at it is spared where news comes first.
 	spare
 
 	noLane
 )
 
+// spareShare is which part of the looks is for the spare lane, however much there is that is new.
+const spareShare = 8
+
 // lanes are the waiting keys.
 type lanes struct {
 	mutex  sync.Mutex
 	causes map[key]lane // the first that anything has asked for since the key was looked at
-	heeds  map[key]bool // those that were turned away until the caches show more
 	waits  map[key]lane // where each waits; its place in any other lane is passed over
 	queues [noLane]workqueue.Queue[key]
+	popped int
 }
 
 func newLanes() *lanes {
-	l := &lanes{causes: map[key]lane{}, heeds: map[key]bool{}, waits: map[key]lane{}}
+	l := &lanes{causes: map[key]lane{}, waits: map[key]lane{}}
 	for i := range l.queues {
 		l.queues[i] = workqueue.DefaultQueue[key]()
 	}
@@ -47,22 +50,8 @@ func newLanes() *lanes {
 func (l *lanes) ask(k key, wanted lane) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if wanted == spare && l.heeds[k] {
-		wanted = regular
-	}
 	if asked, found := l.causes[k]; !found || wanted < asked {
 		l.causes[k] = wanted
-	}
-}
-
-// heed makes all that comes next new to a key that is being looked at, and whatever has
-// come since that began.
-func (l *lanes) heed(k key) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.heeds[k] = true
-	if l.causes[k] == spare {
-		l.causes[k] = regular
 	}
 }
 
@@ -92,7 +81,7 @@ func (l *lanes) lane(k key) lane {
 	if asked, found := l.causes[k]; found {
 		return asked
 	}
-	return regular
+	return spare
 }
 
 // Len is how many keys wait.
@@ -106,13 +95,16 @@ func (l *lanes) Len() int {
 func (l *lanes) Pop() key {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for i, queue := range l.queues {
-		for queue.Len() > 0 {
-			k := queue.Pop()
-			if at, waits := l.waits[k]; waits && at == lane(i) {
+	order := []lane{urgent, regular, spare}
+	if l.popped++; l.popped%spareShare == 0 {
+		order = []lane{urgent, spare, regular}
+	}
+	for _, from := range order {
+		for l.queues[from].Len() > 0 {
+			k := l.queues[from].Pop()
+			if at, waits := l.waits[k]; waits && at == from {
 				delete(l.waits, k)
 				delete(l.causes, k)
-				delete(l.heeds, k)
 				return k
 			}
 		}

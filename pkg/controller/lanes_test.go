@@ -1,98 +1,94 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
 
+// add does what the queue does with a key that is not being looked at.
+func (l *lanes) add(name string, wanted lane) {
+	k := key{kind: csvKind, name: name}
+	l.ask(k, wanted)
+	if _, waits := l.waits[k]; waits {
+		l.Touch(k)
+	} else {
+		l.Push(k)
+	}
+}
+
 // What is urgent is looked at before what waits already, what is no news after it, and
 // everything once.
 func TestLanes(t *testing.T) {
-	of := func(name string) key { return key{kind: csvKind, name: name} }
+	a := key{kind: csvKind, name: "a"}
 	for name, test := range map[string]struct {
 		do   func(*lanes)
 		want []string
 	}{
-		"in their order": {func(l *lanes) { l.Push(of("a")); l.Push(of("b")) }, []string{"a", "b"}},
+		"in their order": {func(l *lanes) {
+			l.add("a", regular)
+			l.add("b", regular)
+		}, []string{"a", "b"}},
 		"an urgent one comes first": {func(l *lanes) {
-			l.Push(of("a"))
-			l.ask(of("b"), urgent)
-			l.Push(of("b"))
+			l.add("a", regular)
+			l.add("b", urgent)
 		}, []string{"b", "a"}},
 		"one that waits gets urgent": {func(l *lanes) {
-			l.Push(of("a"))
-			l.Push(of("b"))
-			l.ask(of("b"), urgent)
-			l.Touch(of("b"))
-			l.Touch(of("b"))
+			l.add("a", regular)
+			l.add("b", regular)
+			l.add("b", urgent)
+			l.add("b", regular)
 		}, []string{"b", "a"}},
 		"one that waits is added again": {func(l *lanes) {
-			l.Push(of("a"))
-			l.Push(of("b"))
-			l.Touch(of("b"))
+			l.add("a", regular)
+			l.add("b", regular)
+			l.add("b", regular)
 		}, []string{"a", "b"}},
 		"urgent ones in their order": {func(l *lanes) {
-			for _, name := range []string{"a", "b"} {
-				l.ask(of(name), urgent)
-				l.Push(of(name))
-			}
+			l.add("a", urgent)
+			l.add("b", urgent)
 		}, []string{"a", "b"}},
 		"urgent no more, once it was looked at": {func(l *lanes) {
-			l.Push(of("a"))
-			l.ask(of("b"), urgent)
-			l.Push(of("b"))
+			l.add("a", regular)
+			l.add("b", urgent)
 			l.Pop()
-			l.Push(of("b"))
+			l.add("b", regular)
 		}, []string{"a", "b"}},
 		"what is no news waits for all others": {func(l *lanes) {
-			l.ask(of("a"), spare)
-			l.Push(of("a"))
-			l.Push(of("b"))
-			l.Push(of("c"))
-		}, []string{"b", "c", "a"}},
-		"and is news together with news": {func(l *lanes) {
-			l.ask(of("a"), spare)
-			l.ask(of("a"), regular)
-			l.ask(of("a"), spare)
-			l.Push(of("a"))
-			l.Push(of("b"))
-		}, []string{"a", "b"}},
-		"news comes while it waits": {func(l *lanes) {
-			l.ask(of("a"), spare)
-			l.Push(of("a"))
-			l.Push(of("b"))
-			l.ask(of("a"), regular)
-			l.Touch(of("a"))
-			l.ask(of("a"), spare)
-			l.Touch(of("a"))
-			l.Push(of("c"))
-		}, []string{"b", "a", "c"}},
-		"no news, once it was looked at": {func(l *lanes) {
-			l.Push(of("a"))
-			l.Pop()
-			l.ask(of("a"), spare)
-			l.Push(of("a"))
-			l.Push(of("b"))
+			l.add("a", spare)
+			l.add("b", regular)
+			l.add("c", urgent)
+		}, []string{"c", "b", "a"}},
+		"what comes back by the clock, too": {func(l *lanes) {
+			l.Push(a)
+			l.add("b", regular)
 		}, []string{"b", "a"}},
-		"turned away before it comes": {func(l *lanes) {
-			l.heed(of("a"))
-			l.ask(of("a"), spare)
-			l.Push(of("a"))
-			l.Push(of("b"))
+		"news comes while it waits": {func(l *lanes) {
+			l.add("a", spare)
+			l.add("b", regular)
+			l.add("a", regular)
+			l.add("a", spare)
+			l.add("c", regular)
+		}, []string{"b", "a", "c"}},
+		"news comes while it is being looked at": {func(l *lanes) {
+			l.ask(a, spare)
+			l.ask(a, regular)
+			l.ask(a, spare)
+			l.Push(a)
+			l.add("b", regular)
 		}, []string{"a", "b"}},
-		"turned away after it came": {func(l *lanes) {
-			l.ask(of("a"), spare)
-			l.heed(of("a"))
-			l.Push(of("a"))
-			l.Push(of("b"))
-		}, []string{"a", "b"}},
-		"back in line, where its place was passed over": {func(l *lanes) {
-			l.Push(of("a"))
-			l.ask(of("a"), urgent)
-			l.Touch(of("a"))
+		"no news, once it was looked at": {func(l *lanes) {
+			l.add("a", regular)
 			l.Pop()
-			l.Push(of("b"))
-			l.Push(of("a"))
+			l.add("a", spare)
+			l.add("b", regular)
+		}, []string{"b", "a"}},
+		"back in line, where its place was passed over": {func(l *lanes) {
+			l.add("a", regular)
+			l.add("a", urgent)
+			l.Pop()
+			l.add("b", regular)
+			l.add("a", regular)
 		}, []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,4 +103,19 @@ func TestLanes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However much is new, what is not gets its turn.
+func TestTheSpareLaneMoves(t *testing.T) {
+	l := newLanes()
+	l.add("waits", spare)
+	for i := range 2 * spareShare {
+		l.add(fmt.Sprint(i), regular)
+	}
+	for i := range spareShare {
+		if l.Pop().name == "waits" && i == spareShare-1 {
+			return
+		}
+	}
+	t.Errorf("it is not the %dth", spareShare)
 }

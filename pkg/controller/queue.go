@@ -48,13 +48,15 @@ func (c *Controller) pass(ctx context.Context, k key) {
 			c.queue.AddAfter(k, next.Sub(c.now()))
 		}
 	case errors.Is(err, errNotYet):
-		c.queue.lanes.heed(k)
+		c.queue.lanes.ask(k, regular)
 		c.queue.AddAfter(k, cacheGrace)
 	case apierrors.IsConflict(err):
 		log.WithError(err).Debug("somebody else wrote first, looking again")
+		c.queue.lanes.ask(k, regular)
 		c.queue.AddRateLimited(k)
 	default:
 		log.WithError(err).Error("pass failed, trying again")
+		c.queue.lanes.ask(k, regular)
 		c.queue.AddRateLimited(k)
 	}
 }
