@@ -68,6 +68,7 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		}
 		if step.Verb == rollout.Create {
 			created = append(created, written)
+			c.note(s, written)
 		}
 	}
 	if len(created) == 0 || len(created)+known < len(steps) {
@@ -78,6 +79,15 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		s.observed.Made[rollout.KeyOf(o)] = true
 	}
 	return made, nil
+}
+
+// note remembers when a registration was made.
+func (c *Controller) note(s *snapshot, written rollout.Object) {
+	if rollout.IsRegistration(written) {
+		now := c.now()
+		s.observed.Born[written.GetUID()] = now
+		c.births.note(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, written, now)
+	}
 }
 
 func (c *Controller) logWrite(k key, step rollout.Step) {

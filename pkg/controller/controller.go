@@ -97,6 +97,7 @@ type Controller struct {
 
 	writes   writes   // what caches have yet to show
 	contests contests // repairs that another client undid
+	births   births   // of registrations
 	turns    turns    // of the versions of one operator
 	places   places   // for rotations that go on at once
 	served   *served  // what the API server says of itself

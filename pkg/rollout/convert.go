@@ -46,7 +46,7 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 	}
 	p.wantConversions(w.Conversions)
 	since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
-	return p.reachability(d, w, "", since, backend)
+	return p.reachability(d, w, "", wholeSecond(since), backend)
 }
 
 // unconverted are the conversions that are not registered with this webhook. One that is

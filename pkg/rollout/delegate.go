@@ -34,7 +34,7 @@ func (p *planner) delegate(d install.Deployment, w install.Webhook, backend prog
 			return view
 		}
 		p.want(p.covering(desired, live), live)
-		return p.reachability(d, w, live.GetName(), p.handedOver(w, live.GetCreationTimestamp().Time), backend)
+		return p.reachability(d, w, live.GetName(), p.handedOver(w, p.bornAt(live)), backend)
 	}
 	reason, message := p.obstacle(d, w, backend)
 	if len(bundleOf(desired)) == 0 && backend.complete() {
@@ -66,7 +66,7 @@ func (p *planner) unready(w install.Webhook, backend progress) (reason, message 
 // the administrator's: what its endpoints serve must be what was injected.
 func (p *planner) delegatedObstacle(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
 	if reason, message = p.unready(w, backend); reason == "" && p.Policy.Gate == GateServing {
-		return p.silence(d, w)
+		return p.silence(d, w, backend)
 	}
 	return reason, message
 }

@@ -142,6 +142,16 @@ func TestRegistrationGates(t *testing.T) {
 			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
 			wantLook: 5 * time.Second,
 		},
+		"a pod refuses that took ten minutes to get available": {
+			change: func(c *cluster) {
+				c.answer = refusedBy("pod shop/manager-0")
+				c.becomeUnavailable("manager")
+				c.wait(10 * time.Minute)
+				c.becomeAvailable("manager")
+			},
+			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantLook: 100 * time.Millisecond,
+		},
 		"nobody answers, and availability is enough": {
 			change: func(c *cluster) {
 				c.Policy.Gate = GateAvailable

@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -47,6 +48,8 @@ type Policy struct {
 	// RunningBound is the same for one whose containers run and do not get ready: it may
 	// be waiting for a webhook of a later Deployment.
 	RunningBound time.Duration
+	// Patience is how long an installation goes on before it is told what it waits for.
+	Patience time.Duration
 	// InstallTimeout is how long a Deployment and its webhooks may take without any progress.
 	InstallTimeout time.Duration
 }
@@ -59,6 +62,7 @@ func DefaultPolicy() Policy {
 		Settle:         time.Second,
 		OrderBound:     time.Minute,
 		RunningBound:   20 * time.Second,
+		Patience:       time.Second,
 		InstallTimeout: 5 * time.Minute,
 	}
 }
@@ -132,6 +136,8 @@ type Observed struct {
 	// Made are the objects that were created in this pass, by their key: as they were desired,
 	// so that the next pass compares them first, when the caches show them.
 	Made map[string]bool
+	// Born is when registrations were created, where that is known to the instant.
+	Born map[types.UID]time.Time
 	// Contests are the records of repairs that another client undid, by the object's key.
 	Contests map[string]Contest
 }

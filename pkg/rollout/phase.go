@@ -317,14 +317,13 @@ func (v deploymentView) waits(p *planner) string {
 	return v.settling(p)
 }
 
-// settling is which registration is so young that some API server may not know it
-// yet. Creation times have no fractions, hence the second.
+// settling is which registration is so young that some API server may not know it yet.
 func (v deploymentView) settling(p *planner) string {
 	if p.Policy.Gate == GateAvailable {
 		return ""
 	}
 	for _, w := range v.webhooks {
-		if settled := w.registered.Add(p.Policy.Settle + time.Second); p.now.Before(settled) {
+		if settled := w.registered.Add(p.Policy.Settle); p.now.Before(settled) {
 			p.lookAgain(settled)
 			return fmt.Sprintf("%s to be known to every API server", w.title())
 		}

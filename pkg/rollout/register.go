@@ -44,7 +44,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 		return view
 	}
 	p.keep(desired, live)
-	return p.reachability(d, w, live.GetName(), p.handedOver(w, live.GetCreationTimestamp().Time), backend)
+	return p.reachability(d, w, live.GetName(), p.handedOver(w, p.bornAt(live)), backend)
 }
 
 // keep repairs a live registration. One that bears a later generation of trust than
@@ -101,7 +101,7 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	case p.uncovered(w):
 		return "NamespacesNotLabelled", "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
 	case p.Policy.Gate == GateServing:
-		return p.silence(d, w)
+		return p.silence(d, w, backend)
 	default:
 		return "", ""
 	}
@@ -125,7 +125,7 @@ func (p *planner) remembering(view webhookView) webhookView {
 
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were
 // not dialled in this pass are asked for.
-func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, message string) {
+func (p *planner) silence(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
 	endpoints, reason, message := p.endpoints(d, w)
 	if reason != "" {
 		return reason, message
@@ -138,7 +138,7 @@ func (p *planner) silence(d install.Deployment, w install.Webhook) (reason, mess
 			continue
 		}
 		if !answer.Serves() {
-			p.lookAgain(p.now.Add(probePause(p.Previous, w, p.now)))
+			p.lookAgain(p.now.Add(p.probePause(w, backend)))
 			return answer.Reason, answer.Message
 		}
 	}
@@ -167,11 +167,12 @@ func (p *planner) ask(e Endpoint) {
 
 // probePause is how long to wait before endpoints that do not serve are dialled
 // again: short at first, since a Service's address starts to answer just after its
-// endpoints do, then in proportion to the wait so far.
-func probePause(previous managerv1alpha1.WebhookRolloutStatus, w install.Webhook, now time.Time) time.Duration {
+// endpoints do, then in proportion to the wait since the last change for the better. How
+// long the Deployment itself took says nothing of that.
+func (p *planner) probePause(w install.Webhook, backend progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 5 * time.Second
-	waited := now.Sub(sinceOf(previous, w, managerv1alpha1.WebhookWaiting, now))
-	return min(max(waited/10, shortest), longest)
+	since := later(backend.since, sinceOf(p.Previous, w, managerv1alpha1.WebhookWaiting, p.now))
+	return min(max(p.now.Sub(since)/10, shortest), longest)
 }
 
 func waiting(w install.Webhook, reason, message string) webhookView {

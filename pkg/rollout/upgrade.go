@@ -176,7 +176,7 @@ func (p *planner) handedOver(w install.Webhook, created time.Time) time.Time {
 	if before == nil || before.Since == nil || !isRegistered(*before) {
 		return p.now
 	}
-	return later(created, before.Since.Time)
+	return later(created, wholeSecond(before.Since.Time))
 }
 
 // sharing is a desired object with the owners of it that are still there: whichever

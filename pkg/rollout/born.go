@@ -1,0 +1,19 @@
+package rollout
+
+import "time"
+
+// IsRegistration tells the kinds of which API servers have to learn, so that it matters to
+// the instant when an object was created.
+func IsRegistration(o Object) bool { return len(exclusive(o)) > 0 }
+
+// bornAt is when a registration was created, or, where only the second is known in which it
+// was, the end of that.
+func (p *planner) bornAt(live Object) time.Time {
+	if born, known := p.Observed.Born[live.GetUID()]; known {
+		return born
+	}
+	return wholeSecond(live.GetCreationTimestamp().Time)
+}
+
+// wholeSecond is the end of the second that an object's instant stands for.
+func wholeSecond(t time.Time) time.Time { return t.Add(time.Second) }
