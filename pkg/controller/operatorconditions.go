@@ -113,6 +113,9 @@ func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion,
 		wanted.SetOwnerReferences(live.GetOwnerReferences())
 	}
 	for _, step := range applyIfDiffers(wanted, live) {
+		if live == nil {
+			step.Verb = rollout.Create
+		}
 		return &step, nil
 	}
 	return nil, nil

@@ -270,6 +270,11 @@ func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
 // tell writes what an issuer reads, or takes it away.
 func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	client := c.Dynamic.Resource(resourceOf(o)).Namespace(o.GetNamespace())
+	if step.Verb == rollout.Create {
+		if created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: vocabulary.FieldManager}); !apierrors.IsAlreadyExists(err) {
+			return created, err
+		}
+	}
 	if step.Verb != rollout.Delete {
 		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
 	}

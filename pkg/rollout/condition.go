@@ -1,6 +1,7 @@
 package rollout
 
-// wantCondition gives an operator where to say whether it may be upgraded, before it starts.
+// wantCondition gives an operator where to say whether it may be upgraded. Its Deployment goes
+// first: this, too, is written before a pod of it runs.
 func (p *planner) wantCondition() {
 	c := p.Desired.Condition
 	if c == nil {

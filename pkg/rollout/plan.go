@@ -111,7 +111,6 @@ func (p *planner) install() {
 	for _, step := range p.Issuance {
 		p.take(step)
 	}
-	p.wantCondition()
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {
@@ -124,6 +123,7 @@ func (p *planner) install() {
 			blocker = view.name
 		}
 	}
+	p.wantCondition()
 	if len(p.Upgrade.From) == 0 {
 		p.unregisterStale()
 		p.unconvertStale()
