@@ -24,6 +24,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	csv := c.caches.csvs.get(k.namespace, k.name)
 	if csv == nil {
 		c.contests.forget(types.NamespacedName{Namespace: k.namespace, Name: k.name})
+		c.births.forget(types.NamespacedName{Namespace: k.namespace, Name: k.name})
 		return time.Time{}, nil
 	}
 	if !c.manages(csv) {
@@ -65,6 +66,9 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	}
 	if err := c.mirrorConditions(ctx, csv); err != nil {
 		return time.Time{}, err
+	}
+	if at := rollout.TellAt(csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience); c.now().Before(at) {
+		return sooner(plan.NextLook, at), nil
 	}
 	return plan.NextLook, c.report(ctx, k, s, plan)
 }

@@ -80,12 +80,11 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
 			Made:         map[string]bool{},
+			Born:         c.births.lately(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 		},
 	}
-	if s.rollout != nil {
-		s.status = s.rollout.Status
-	}
+	s.status = s.said()
 	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	if s.failure == nil {
 		s.failure = s.scope.Supported(csv)
@@ -111,6 +110,14 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		s.failure = c.occupiedAPI(s)
 	}
 	return s, nil
+}
+
+// said is what the WebhookRollout says.
+func (s *snapshot) said() managerv1alpha1.WebhookRolloutStatus {
+	if s.rollout == nil {
+		return managerv1alpha1.WebhookRolloutStatus{}
+	}
+	return s.rollout.Status
 }
 
 // facts are what a ClusterServiceVersion needs, as far as it is there.

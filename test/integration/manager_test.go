@@ -35,6 +35,7 @@ type manager struct {
 func (e *env) options() controller.Options {
 	o := controller.Options{Namespaces: []string{e.namespace}, Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4}
 	o.Rollout.Gate = rollout.GateAvailable
+	o.Rollout.Patience = 0                        // tests have none
 	o.Certificates.Settle = 50 * time.Millisecond // there is one API server, and its webhooks are called by nobody
 	return o
 }

@@ -1,0 +1,91 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// TellAt is when what a plan reports is worth being written: at once, which is the zero time,
+// but for an installation that goes on as it is said to. That its Deployment is just being
+// created, and every turn of what it waits for, is told with patience: where many are
+// installed at once, most of it is over before anybody could read it, and each word costs the
+// API server as much as an object of the next operator.
+func TellAt(said operatorsv1alpha1.ClusterServiceVersionStatus, told managerv1alpha1.WebhookRolloutStatus, plan Plan, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
+	var since time.Time
+	switch from := phaseOf(said); {
+	case patience == 0 || !goesOn(from, plan.Phases) || isNews(told, plan.Status):
+		return time.Time{}
+	case from.Phase != "" && said.LastUpdateTime != nil:
+		since = said.LastUpdateTime.Time
+	default:
+		for _, d := range deployments {
+			since = later(since, d.CreationTimestamp.Time)
+		}
+	}
+	if since.IsZero() {
+		return time.Time{}
+	}
+	return since.Add(patience + time.Second) // neither instant has fractions
+}
+
+// goesOn tells whether an installation goes on: it has just begun, or waited, and waits.
+func goesOn(from Phase, walked []Phase) bool {
+	to := from
+	if len(walked) > 0 {
+		to = walked[len(walked)-1]
+	}
+	return waits(to) && (from.Phase == "" || waits(from))
+}
+
+func waits(p Phase) bool {
+	return p.Phase == operatorsv1alpha1.CSVPhaseInstalling &&
+		(p.Reason == operatorsv1alpha1.CSVReasonWaiting || p.Reason == operatorsv1alpha1.CSVReasonInstallSuccessful)
+}
+
+// isNews tells whether a status differs from the one before, if there was any, in more than
+// words: in anything that people or later passes rely on.
+func isNews(before, after managerv1alpha1.WebhookRolloutStatus) bool {
+	if len(before.Conditions) > 0 {
+		return !equality.Semantic.DeepEqual(withoutWords(before), withoutWords(after))
+	}
+	if after.Upgrade != nil || len(after.Conditions) > 1 || !meta.IsStatusConditionFalse(after.Conditions, managerv1alpha1.ConditionReady) {
+		return true
+	}
+	for _, d := range after.Deployments {
+		if slices.ContainsFunc(d.Registrations(), func(w managerv1alpha1.WebhookStatus) bool { return w.State != managerv1alpha1.WebhookWaiting }) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutWords drops what only describes how far Deployments and their webhooks are.
+func withoutWords(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
+	s = *s.DeepCopy()
+	for i, c := range s.Conditions {
+		s.Conditions[i] = metav1.Condition{Type: c.Type, Status: c.Status}
+	}
+	for i := range s.Deployments {
+		d := &s.Deployments[i]
+		d.State, d.Reason, d.Message = "", "", ""
+		if d.Certificate != nil {
+			d.Certificate.Endpoints, d.Certificate.Message, d.Certificate.NextLook = "", "", nil
+		}
+		for j := range d.Webhooks {
+			d.Webhooks[j].Reason, d.Webhooks[j].Message, d.Webhooks[j].Since = "", "", nil
+		}
+		for j := range d.APIServices {
+			d.APIServices[j].Reason, d.APIServices[j].Message, d.APIServices[j].Since = "", "", nil
+		}
+	}
+	return s
+}
