@@ -112,10 +112,10 @@ func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion,
 	if live != nil && install.OwnedBy(live, csv) { // whoever owns it besides
 		wanted.SetOwnerReferences(live.GetOwnerReferences())
 	}
+	if live == nil {
+		return &rollout.Step{Verb: rollout.Create, Object: wanted}, nil
+	}
 	for _, step := range applyIfDiffers(wanted, live) {
-		if live == nil {
-			step.Verb = rollout.Create
-		}
 		return &step, nil
 	}
 	return nil, nil
