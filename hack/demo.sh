@@ -62,7 +62,7 @@ The cluster stays up. To look further:
 
   export KUBECONFIG=$KUBECONFIG PATH=\$PATH:$PWD/bin:$(dirname "$(command -v kubectl)")
   kubectl webhooks status -A --watch
-  kubectl webhooks certificates -A -o wide
+  kubectl webhooks certificates -A
   kubectl describe webhookrollout -n projectpolicy $csv
   kubectl get validatingwebhookconfigurations -l olm.owner=$csv -o yaml
   kubectl logs -n olm-webhook-manager deployment/olm-webhook-manager

@@ -23,9 +23,10 @@ func certificatesCommand() *cobra.Command {
 		Use:   "certificates",
 		Short: "Show the serving certificates of webhooks, or replace them",
 		Long: `Shows for each Deployment with webhooks who issued its serving certificate, in which phase it is,
-when it ends and when it is due; -o wide also its CA and, while it replaces another, who serves which.`,
+when it ends and when it is due, its CA and, while it replaces another, which endpoints serve which;
+-o wide also how many there were before it.`,
 		Example: `  kubectl webhooks certificates -n shop
-  kubectl webhooks certificates -A -o wide`,
+  kubectl webhooks certificates -A`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := output.check(); err != nil {
@@ -93,18 +94,19 @@ func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
 	}
 }
 
-// tableOfCertificates writes one line for each; wide, also who signed it and who serves it.
+// tableOfCertificates writes one line for each; wide, also which in the count it is.
 func tableOfCertificates(out io.Writer, all []certificate, wide bool) error {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	header := []string{"NAMESPACE", "CSV", "DEPLOYMENT", "PROVIDER", "PHASE", "GENERATION", "EXPIRES", "ROTATES"}
+	header := []string{"NAMESPACE", "CSV", "DEPLOYMENT", "PROVIDER", "PHASE", "EXPIRES", "ROTATES", "CA", "ENDPOINTS"}
 	if wide {
-		header = append(header, "CA", "ENDPOINTS")
+		header = append(header, "GENERATION")
 	}
 	fmt.Fprintln(table, strings.Join(header, "\t"))
 	for _, c := range all {
-		cells := []string{c.Namespace, c.CSV, c.Deployment, string(c.Provider), string(c.Phase), strconv.FormatInt(c.Generation, 10), instantOr(c.NotAfter), instantOr(c.RotatesAt)}
+		fingerprint := c.CAFingerprint[:min(len(c.CAFingerprint), 12)]
+		cells := []string{c.Namespace, c.CSV, c.Deployment, string(c.Provider), string(c.Phase), instantOr(c.NotAfter), instantOr(c.RotatesAt), cmp.Or(fingerprint, "-"), cmp.Or(c.Endpoints, "-")}
 		if wide {
-			cells = append(cells, cmp.Or(c.CAFingerprint[:min(len(c.CAFingerprint), 12)], "-"), cmp.Or(c.Endpoints, "-"))
+			cells = append(cells, strconv.FormatInt(c.Generation, 10))
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}

@@ -21,25 +21,33 @@ func TestPrintCertificates(t *testing.T) {
 			Status:     managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", Certificate: c}, {Name: "operator"}}},
 		}
 	}
-	var out strings.Builder
-	wide := outputFlag{format: "wide"}
-	err := wide.printCertificates(&out, certificatesOf([]managerv1alpha1.WebhookRollout{
+	all := certificatesOf([]managerv1alpha1.WebhookRollout{
 		rollout("shop", &managerv1alpha1.CertificateStatus{
 			Provider: "manager", Phase: managerv1alpha1.CertificatePromoting, Generation: 2, CAFingerprint: strings.Repeat("ab", 32),
 			NotAfter: &at, RotatesAt: &at, Endpoints: "1/2 new, 1 old, 0 unknown", Message: "pod b serves another",
 		}),
 		rollout("mall", &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: managerv1alpha1.CertificateBootstrap}),
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `NAMESPACE   CSV       DEPLOYMENT   PROVIDER   PHASE       GENERATION   EXPIRES                ROTATES                CA             ENDPOINTS
-mall        shop.v1   manager      manager    Bootstrap   0            -                      -                      -              -
-shop        shop.v1   manager      manager    Promoting   2            2026-03-01T12:00:00Z   2026-03-01T12:00:00Z   abababababab   1/2 new, 1 old, 0 unknown
+	})
+	for format, want := range map[string]string{
+		"": `NAMESPACE   CSV       DEPLOYMENT   PROVIDER   PHASE       EXPIRES                ROTATES                CA             ENDPOINTS
+mall        shop.v1   manager      manager    Bootstrap   -                      -                      -              -
+shop        shop.v1   manager      manager    Promoting   2026-03-01T12:00:00Z   2026-03-01T12:00:00Z   abababababab   1/2 new, 1 old, 0 unknown
 shop/shop.v1 manager: pod b serves another
-`
-	if out.String() != want {
-		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
+`,
+		"wide": `NAMESPACE   CSV       DEPLOYMENT   PROVIDER   PHASE       EXPIRES                ROTATES                CA             ENDPOINTS                   GENERATION
+mall        shop.v1   manager      manager    Bootstrap   -                      -                      -              -                           0
+shop        shop.v1   manager      manager    Promoting   2026-03-01T12:00:00Z   2026-03-01T12:00:00Z   abababababab   1/2 new, 1 old, 0 unknown   2
+shop/shop.v1 manager: pod b serves another
+`,
+	} {
+		var out strings.Builder
+		output := outputFlag{format: format}
+		if err := output.printCertificates(&out, all); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("-o %q printed\n%s\nwant\n%s", format, out.String(), want)
+		}
 	}
 }
 

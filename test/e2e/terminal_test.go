@@ -164,19 +164,21 @@ func (t *terminal) golden(name string) {
 }
 
 var (
-	elapsed = regexp.MustCompile(`^ *\d+\.\ds  `)
-	state   = regexp.MustCompile(`^   T\.Ts  (((Deployment|webhook) )?\S+ is [A-Z]|certificate of )`)
-	date    = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?`)
-	age     = regexp.MustCompile(`\b\d+[sm](\d+s)? +`)
+	elapsed     = regexp.MustCompile(`^ *\d+\.\ds  `)
+	state       = regexp.MustCompile(`^   T\.Ts  (((Deployment|webhook) )?\S+ is [A-Z]|certificate of )`)
+	date        = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?`)
+	fingerprint = regexp.MustCompile(`\b[0-9a-f]{12}\b`)
+	age         = regexp.MustCompile(`\b\d+[sm](\d+s)? +`)
 )
 
-// masked is a transcript without what depends on the clock, and on how often the command
-// looks: of the states that something goes through, it keeps the last ones, sorted.
+// masked is a transcript without what depends on the clock, on keys that are drawn, and on
+// how often the command looks: of the states that something goes through, it keeps the last ones, sorted.
 func masked(transcript string) string {
 	var kept, reached []string
 	for line := range strings.Lines(transcript) {
 		timed := elapsed.MatchString(line)
 		line = date.ReplaceAllString(elapsed.ReplaceAllString(line, "   T.Ts  "), "DATE")
+		line = fingerprint.ReplaceAllString(line, "FINGERPRINT")
 		if strings.Contains(line, "   Registered   ") {
 			line = age.ReplaceAllStringFunc(line, func(a string) string { return fmt.Sprintf("%-*s", len(a), "AGE") })
 		}
