@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/x509"
+	"math"
 	"slices"
 )
 
@@ -15,6 +16,9 @@ type Registration struct {
 	Version string
 	// CABundle is its trust. An empty one counts: the webhook is called, whoever emptied it.
 	CABundle []byte
+	// Generation is the number of the newest generation in CABundle, as the registration
+	// says: other issuers' CAs bear none.
+	Generation int64
 }
 
 // trusts tells whether the registration trusts a CA.
@@ -29,6 +33,18 @@ func (f Facts) registered() []*x509.Certificate {
 		all = append(all, parse(r.CABundle)...)
 	}
 	return all
+}
+
+// registeredNumber is the number of the newest generation that any registration trusts. It
+// keeps the count when the Secret is lost.
+func (f Facts) registeredNumber() int64 {
+	highest := highestNumber(f.registered())
+	for _, r := range f.Registered {
+		if r.Generation <= math.MaxUint32 {
+			highest = max(highest, r.Generation)
+		}
+	}
+	return highest
 }
 
 // distrusting is the first registration that does not trust a CA; empty when all do.

@@ -107,7 +107,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 func registered(s *snapshot, service string) []certs.Registration {
 	var all []certs.Registration
 	for _, t := range s.observed.Trusting(s.csv.Namespace, service) {
-		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle})
+		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation})
 	}
 	return all
 }

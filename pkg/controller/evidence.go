@@ -41,6 +41,9 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 		return err
 	}
 	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = pointers(validating.Items), pointers(mutating.Items), pointers(apis.Items)
+	if err := c.addUnlabelled(ctx, s); err != nil {
+		return err
+	}
 	for name := range s.observed.CRDs {
 		crd, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {

@@ -108,6 +108,8 @@ type Trusting struct {
 	Name     string // for people: "ValidatingWebhookConfiguration v.example.com-1a2b"
 	Version  string // changes with every change of its spec
 	CABundle []byte
+	// Generation is the number of the newest certificate generation in CABundle.
+	Generation int64
 }
 
 // Trusting are the live registrations, and the conversions, that call a Service of the
@@ -145,7 +147,7 @@ func trusting(o Object, caBundle []byte) Trusting {
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
 		version += "/" + names.Hash(service.Spec.String())
 	}
-	return Trusting{Name: KeyOf(o), Version: version, CABundle: caBundle}
+	return Trusting{Name: KeyOf(o), Version: version, CABundle: caBundle, Generation: generationOf(o)}
 }
 
 // serviceOf is what a live registration calls; nil when somebody made it call

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -86,7 +87,7 @@ func TestTrusting(t *testing.T) {
 	calling := func(namespace, service, bundle string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(bundle)}
 	}
-	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3}
+	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3, Annotations: map[string]string{vocabulary.AnnotationGeneration: "7"}}
 	converted := convertedCRD("manager-service", nil)
 	converted.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	opened := converted.DeepCopy()
@@ -100,9 +101,9 @@ func TestTrusting(t *testing.T) {
 		CRDs:     map[string]*apiextensionsv1.CustomResourceDefinition{"c": converted, "o": opened},
 	}
 	want := []Trusting{
-		{"CustomResourceDefinition things.example.com", "u/0", []byte("theirs")},
-		{"MutatingWebhookConfiguration a", "u/3", []byte{}},
-		{"ValidatingWebhookConfiguration a", "u/3", []byte("one")},
+		{"CustomResourceDefinition things.example.com", "u/0", []byte("theirs"), 0},
+		{"MutatingWebhookConfiguration a", "u/3", []byte{}, 7},
+		{"ValidatingWebhookConfiguration a", "u/3", []byte("one"), 7},
 	}
 	if diff := cmp.Diff(want, observed.Trusting("shop", "manager-service")); diff != "" {
 		t.Errorf("who trusts (-want +got):\n%s", diff)
