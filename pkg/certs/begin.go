@@ -10,14 +10,16 @@ import (
 // due tells whether a generation has to follow the current one, whether or not its
 // turn has come.
 func (m *machine) due() bool {
-	switch {
-	case len(m.previous) >= maxAuthorities-2:
-		return false // the bundle has no room: pods have to let go of earlier ones first
-	case !m.mints():
+	if !m.mints() {
 		return m.fresh() != nil
-	default:
-		return m.issuer != m.Issuer || m.ordered() || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 	}
+	return m.issuer != m.Issuer || m.ordered() || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
+}
+
+// crowded tells whether trust has no room for another generation before pods let go of
+// earlier ones. One that cannot wait goes before what is neither new nor old (see bounded).
+func (m *machine) crowded() bool {
+	return len(trustworthy(m.previous, m.now)) >= maxAuthorities-2 && !m.urgent()
 }
 
 // urgent tells whether the current generation cannot wait for its turn: it is of no

@@ -51,11 +51,13 @@ func (m *machine) step() {
 		m.replace()
 	case m.incomplete():
 		m.write(m.complete)
+	case m.misdated():
+		m.write(m.redate)
 	case m.next != nil && !m.reissued():
 		m.distribute()
 	case m.current == nil:
 		m.recover()
-	case m.due():
+	case m.due() && !m.crowded():
 		m.begin()
 	case m.next != nil:
 		m.write(m.forgetNext) // nobody wants it any more, and no pod could serve it
@@ -101,7 +103,10 @@ func (m *machine) conclude() Decision {
 // unusable is why the Secret cannot be used; empty when it can. That there is none yet is
 // no loss.
 func (m *machine) unusable() string {
-	const remedy = "; a new certificate replaces it"
+	remedy := "; a new certificate replaces it"
+	if !m.mints() {
+		remedy += " as soon as " + string(m.Issuer) + " has issued one"
+	}
 	switch {
 	case m.current == nil && m.Secret == nil && len(m.Registered) == 0:
 		return ""

@@ -23,7 +23,7 @@ func (m *machine) distribute() {
 		m.d.Message = waits + " does not trust the next certificate yet"
 		return
 	}
-	if m.noted() && !m.mayPromote() {
+	if m.settling() && !m.mayPromote() {
 		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.trusted.Add(m.policy.Settle))
 		return
 	}
@@ -38,8 +38,8 @@ func (m *machine) distribute() {
 	}
 }
 
-// noted tells whether the Secret says since when the registrations, as they are, trust next.
-func (m *machine) noted() bool { return !m.trusted.IsZero() && m.versions == m.fingerprint() }
+// settling tells whether the Secret says since when the registrations, as they are, trust next.
+func (m *machine) settling() bool { return !m.trusted.IsZero() && m.versions == m.fingerprint() }
 
 // mayPromote tells whether API servers trust next: all registrations have for the settle
 // time. A current generation that nobody can verify
@@ -51,7 +51,7 @@ func (m *machine) mayPromote() bool {
 	if m.current != nil && !m.now.Add(-m.policy.ClockSkew).Before(end(m.current.chain)) {
 		return true
 	}
-	return m.noted() && !m.now.Before(m.trusted.Add(m.policy.Settle))
+	return m.settling() && !m.now.Before(m.trusted.Add(m.policy.Settle))
 }
 
 // promote gives next to pods, and goes on trusting what they serve until they do.
@@ -66,9 +66,10 @@ func (m *machine) promote(s *corev1.Secret) {
 	previous = slices.DeleteFunc(previous, m.next.ca().Equal)
 	m.storeCurrent(s, m.next, m.nextIssuer)
 	for _, order := range []string{vocabulary.AnnotationOrderDone, vocabulary.AnnotationDueDone} {
-		delete(s.Annotations, order) // one that came since is for another rotation
 		if followed[order] != "" {
 			s.Annotations[order] = followed[order]
+		} else if m.noted {
+			delete(s.Annotations, order) // one that came since is for another rotation
 		}
 	}
 	m.awaitProof(s, previous, ends)

@@ -100,12 +100,13 @@ func nudgeTimes(promoted, now time.Time) (last, next time.Time) {
 	return last, next
 }
 
-// nudges are the pods whose kubelets are to be made to look now.
+// nudges are the pods whose kubelets are to be made to look now. A nudge that is yet to
+// come was noted by a clock that has been set back since.
 func (e Evidence) nudges(promoted, now time.Time) []string {
 	due, _ := nudgeTimes(promoted, now)
 	var pods []string
 	for _, b := range e.Backends {
-		if b.Pod != "" && b.Serves != ServesCurrent && b.Nudged.Before(due) {
+		if b.Pod != "" && b.Serves != ServesCurrent && (b.Nudged.Before(due) || b.Nudged.After(now)) {
 			pods = append(pods, b.Pod)
 		}
 	}

@@ -13,6 +13,16 @@ func (m *machine) fresh() *held {
 	return issued
 }
 
+// misattributed tells whether the current generation is the one that the issuer issued, and
+// the Secret says that somebody else did.
+func (m *machine) misattributed() bool {
+	if m.issuer == m.Issuer || m.Issued == nil {
+		return false
+	}
+	issued, err := assemble(*m.Issued, m.now)
+	return err == nil && issued.sameAs(m.current)
+}
+
 // reissued tells whether what is next was overtaken before any pod could serve it.
 func (m *machine) reissued() bool {
 	if m.mints() {
@@ -33,9 +43,9 @@ func (m *machine) issue() *held {
 
 // following is the number of the generation after all that are known. Numbers go on
 // from whatever is registered, adopted or not: a lower generation is never written
-// over a higher one.
+// over a higher one, and pods are restarted once for each.
 func (m *machine) following() int64 {
-	return 1 + max(m.number, highestNumber(m.registered()))
+	return 1 + max(m.number, m.registeredNumber(), parseNumber(m.RestartedFor))
 }
 
 // numbered is a generation's number, or the one that it gets.

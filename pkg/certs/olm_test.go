@@ -2,10 +2,8 @@ package certs
 
 import (
 	"bytes"
-	"crypto/ecdsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"strings"
 	"testing"
 	"time"
@@ -20,40 +18,19 @@ import (
 // olmCAKey alone. The CA lives from start, for so long; the leaf lives 730 days.
 func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 	t.Helper()
-	caKey, err := newKey(KeyECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leafKey, err := newKey(KeyECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca, err := sign(&x509.Certificate{
-		Subject:               pkix.Name{CommonName: "olm-selfsigned-4f1c", Organization: []string{"Red Hat, Inc."}},
-		NotBefore:             start,
-		NotAfter:              after(validity),
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-	}, nil, caKey, caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := sign(&x509.Certificate{DNSNames: names, NotBefore: start, NotAfter: after(730 * day)}, ca, leafKey, caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := x509.MarshalECPrivateKey(leafKey.(*ecdsa.PrivateKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca := newSigner(t, &x509.Certificate{
+		Subject:   pkix.Name{CommonName: "olm-selfsigned-4f1c", Organization: []string{"Red Hat, Inc."}},
+		NotBefore: start, NotAfter: after(validity),
+	})
+	g := ca.issue(&x509.Certificate{NotBefore: start, NotAfter: after(730 * day)})
 	secret := &corev1.Secret{ObjectMeta: *blank.DeepCopy()}
 	secret.Type = corev1.SecretTypeTLS
 	secret.Labels = map[string]string{vocabulary.LabelManaged: "true"}
-	secret.Annotations = map[string]string{vocabulary.AnnotationCAHash: hexSHA256(encode(ca))}
+	secret.Annotations = map[string]string{vocabulary.AnnotationCAHash: hexSHA256(g.CA)}
 	secret.Data = map[string][]byte{
-		corev1.TLSCertKey:       encode(leaf),
-		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}),
-		vocabulary.KeyOLMCA:     encode(ca),
+		corev1.TLSCertKey:       g.Certificate,
+		corev1.TLSPrivateKeyKey: g.Key,
+		vocabulary.KeyOLMCA:     g.CA,
 	}
 	return secret
 }

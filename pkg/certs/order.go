@@ -40,11 +40,13 @@ func (m *machine) compromised() bool {
 // ordered tells whether somebody orders a rotation, in either way.
 func (m *machine) ordered() bool { return m.orderedByName() || m.dueOrdered() }
 
-func (m *machine) orderedByName() bool { return m.Secret != nil && m.Order != "" && m.Order != m.order }
+// orderedByName takes a Secret without any notes for one that has lost them: an order that
+// was followed must not be followed again.
+func (m *machine) orderedByName() bool { return m.noted && m.Order != "" && m.Order != m.order }
 
 // dueOrdered is for what the manager issues: other issuers know of no such order.
 func (m *machine) dueOrdered() bool {
-	return m.Secret != nil && m.Due != "" && m.Due != m.dueDone && m.mints()
+	return m.noted && m.Due != "" && m.Due != m.dueDone && m.mints()
 }
 
 // reissues tells whether another issuer is to be asked for what is ordered. It was asked

@@ -12,24 +12,28 @@ import (
 // prove looks whether every pod serves the current generation, and ends the trust in
 // all others then, or when nothing else can be served any more.
 func (m *machine) prove() {
-	if m.Evidence == nil || !m.Live {
+	switch {
+	case !m.previousEnds.IsZero() && !m.now.Before(m.previousEnds):
+		if m.live() {
+			m.write(m.retire)
+		}
+	case m.current.unfit(m.Names, m.now) != "":
+		// Nobody could verify it, whoever serves it: its issuer has to issue another first.
+	case m.Evidence == nil || !m.Live:
 		m.d.Need = NeedEvidence
-		return
-	}
-	if m.restarts() {
+	case m.restarts():
 		m.d.Restart, m.d.Again = true, m.now.Add(time.Second)
-		return
-	}
-	seen := *m.Evidence
-	if seen.Leaf != m.current.leaf() {
-		m.d.Again = m.now.Add(time.Second)
-		return // it speaks of another certificate
-	}
-	overdue := !m.previousEnds.IsZero() && !m.now.Before(m.previousEnds)
-	if seen.complete() || overdue {
+	case m.Evidence.Leaf != m.current.leaf():
+		m.d.Again = m.now.Add(time.Second) // it speaks of another certificate
+	case m.Evidence.complete():
 		m.write(m.retire)
-		return
+	default:
+		m.await(*m.Evidence)
 	}
+}
+
+// await has pods follow that do not yet, and says what it waits for.
+func (m *machine) await(seen Evidence) {
 	m.d.Endpoints = seen.String()
 	m.d.Nudge = seen.nudges(m.promoted, m.now)
 	restart, certain := m.restartAt(seen)
@@ -62,6 +66,9 @@ func (m *machine) explain(seen Evidence, restart time.Time, certain bool) string
 		text += "; calls to it fail until it does"
 	case !m.previousEnds.IsZero():
 		text += "; the CA before stays trusted, at most until " + instant(m.previousEnds)
+	}
+	if m.due() && m.crowded() {
+		text += fmt.Sprintf("; another certificate is due and waits for that, because %d earlier CAs are trusted already: restart or delete what does not serve the new one", len(m.previous))
 	}
 	stale := seen.count(ServesOther) > 0
 	switch {

@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/x509"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,12 +95,31 @@ func (m *machine) forsake(s *corev1.Secret) {
 // OLM v0 wrote it, an earlier version of this manager, or somebody took a key or the label
 // away.
 func (m *machine) incomplete() bool {
-	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "" || strange(m.Secret) != "")
+	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "" || strange(m.Secret) != "" || m.misattributed())
 }
 
 // complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and
 // one that runs is not brought anything new.
 func (m *machine) complete(s *corev1.Secret) {
+	if !m.noted {
+		m.noteAnew(s)
+	}
 	s.Data[vocabulary.KeyCA] = m.current.CA
 	s.Annotations[vocabulary.AnnotationLeaf] = m.current.leaf()
+	if m.misattributed() {
+		s.Annotations[vocabulary.AnnotationIssuer] = string(m.Issuer)
+	}
+}
+
+// noteAnew is for a Secret without notes. Orders were followed, as far as anybody knows.
+// One of the manager's may have been about to be taken up by pods: that is proved again.
+func (m *machine) noteAnew(s *corev1.Secret) {
+	m.noteOrder(s)
+	if len(s.Data[vocabulary.KeyCA]) == 0 {
+		return // OLM v0 wrote it, which restarts pods with each rotation
+	}
+	s.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(m.following(), 10)
+	if m.Running {
+		m.awaitProof(s, m.previous, end(m.current.chain))
+	}
 }

@@ -18,6 +18,7 @@ type state struct {
 	current  *held               // what pods are given; nil when there is none that the manager put there
 	problem  string              // why there is none
 	hidden   bool                // there is nothing that pods could be given
+	noted    bool                // there are annotations of the manager's
 	next     *held               // what they will be given
 	previous []*x509.Certificate // CAs of what they may serve still
 	number   int64               // of the newest generation that the Secret knows
@@ -38,6 +39,7 @@ func read(f Facts, now time.Time) state {
 		return state{hidden: true, problem: "the Secret with the serving certificate is gone"}
 	}
 	s := state{
+		noted:        hasNotes(secret),
 		previous:     parse(secret.Data[vocabulary.KeyPreviousCAs]),
 		number:       max(numberIn(secret, vocabulary.AnnotationGeneration), numberIn(secret, vocabulary.AnnotationNextGeneration)),
 		issuer:       issuerIn(secret, vocabulary.AnnotationIssuer),
@@ -54,6 +56,15 @@ func read(f Facts, now time.Time) state {
 	s.readNext(secret, now)
 	s.number = max(s.number, highestNumber(s.authorities()))
 	return s
+}
+
+func hasNotes(secret *corev1.Secret) bool {
+	for _, a := range []string{vocabulary.AnnotationLeaf, vocabulary.AnnotationGeneration, vocabulary.AnnotationNextGeneration} {
+		if secret.Annotations[a] != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // readCurrent reads what pods are given. It counts only if the manager put it there:

@@ -16,7 +16,7 @@ const turnLength = 2 * time.Minute
 // Facts.Rotating.
 func UnderWay(secret *corev1.Secret, now time.Time) bool {
 	for _, step := range []string{vocabulary.AnnotationBegun, vocabulary.AnnotationPromoted} {
-		if at := instantIn(secret, step); !at.IsZero() && now.Sub(at) < turnLength {
+		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < turnLength {
 			return true
 		}
 	}

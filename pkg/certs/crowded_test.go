@@ -1,0 +1,51 @@
+package certs
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// A bundle that is full of earlier CAs holds up what is due, until it cannot wait, and
+// says for whom.
+func TestAFullBundle(t *testing.T) {
+	first, next := minted(t, 9, start), minted(t, 10, after(80*day))
+	soon := minted(t, 10, after(day))
+	var earlier, ended []byte
+	for number := range int64(6) {
+		earlier = append(minted(t, 1+number, start).CA, earlier...)
+		ended = append(minted(t, 1+number, after(-95*day)).CA, ended...)
+	}
+	many := holding(t, first).edited(vocabulary.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
+		note(s, vocabulary.AnnotationPromoted, start)
+		note(s, vocabulary.AnnotationPreviousEnds, after(90*day))
+	})
+	one := []Registration{trusting(first)}
+	seen := func(serves Serves) *Evidence {
+		return &Evidence{Leaf: many.assembled(first).leaf(), Backends: []Backend{{Pod: "a", Serves: serves, Message: "pod a does not answer"}}}
+	}
+	for name, c := range map[string]decision{
+		"an order waits for pods": {
+			facts: Facts{Secret: many.Secret, Registered: one, Order: "a", Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
+			says: "another certificate is due and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
+		},
+		"nothing is due": {
+			facts: Facts{Secret: many.Secret, Registered: one, Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
+			says: "pod a does not answer; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+		},
+		"pods let go of them": {
+			facts: Facts{Secret: many.Secret, Registered: one, Order: "a", Live: true, Evidence: seen(ServesCurrent)}, at: after(day), write: "current 9", phase: stable, trust: "9",
+		},
+		"it cannot wait": {
+			facts: Facts{Secret: many.Secret, Registered: one, Issued: &next}, at: after(88 * day), write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9 6 5 4 3 2 1",
+		},
+		"they have ended": {
+			facts: Facts{Secret: many.edited(vocabulary.KeyPreviousCAs, ended).Secret, Registered: one, Order: "a", Issued: &soon}, at: after(day),
+			write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9",
+		},
+	} {
+		t.Run(name, c.check)
+	}
+}
