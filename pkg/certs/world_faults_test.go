@@ -1,0 +1,164 @@
+package certs
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// fault is what happens in the middle of a rotation.
+type fault struct {
+	name   string
+	happen func(*world)
+}
+
+var faults = slices.Concat(secretFaults, podFaults, registrationFaults, managerFaults)
+
+var secretFaults = []fault{
+	{"the Secret goes", func(w *world) { w.store(nil) }},
+	{"the certificate spoils", func(w *world) { w.spoil(corev1.TLSCertKey, []byte("spoiled")) }},
+	{"its CA goes", func(w *world) { w.spoil(vocabulary.KeyCA, nil) }},
+	{"the next one spoils", func(w *world) { w.spoil(vocabulary.KeyNextKey, nil) }},
+	{"its notes go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Annotations = nil }) }},
+	{"a pair of somebody else's is put there", func(w *world) { w.editSecret(w.replacePair) }},
+	{"another Secret is put in its place", func(w *world) {
+		w.editSecret(func(s *corev1.Secret) {
+			s.Annotations, s.Data = nil, map[string][]byte{}
+			w.replacePair(s)
+		})
+	}},
+	{"the API server takes no Secret", func(w *world) {
+		w.refused = true
+		w.in(w.upTo(2*time.Minute), func() { w.refused = false; w.changed() })
+	}},
+}
+
+func (w *world) replacePair(s *corev1.Secret) {
+	g := mint(w.T, *DefaultPolicy().request(0, names, w.now))
+	w.strangers[string(g.Certificate)] = true
+	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data[vocabulary.KeyCA] = g.Certificate, g.Key, g.CA
+}
+
+// issueByHand is the administrator's doing while nobody is chosen: it renews the leaf, from
+// the CA that is served.
+func (w *world) issueByHand() {
+	for _, i := range w.issuers {
+		if last := w.secret.last(); last != nil && string(last.Data[vocabulary.KeyCA]) == string(encode(i.cert)) {
+			g := w.leaf(i)
+			w.editSecret(func(s *corev1.Secret) {
+				s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = g.Certificate, g.Key
+			})
+		}
+	}
+}
+
+var podFaults = []fault{
+	{"a pod comes", func(w *world) { w.addPod() }},
+	{"a pod goes", func(w *world) { w.pods = w.pods[min(1, len(w.pods)):] }},
+	{"all pods go, and come back", func(w *world) {
+		n := len(w.pods)
+		w.pods = nil
+		w.in(w.upTo(2*time.Minute), func() {
+			for range max(n, 1) {
+				w.addPod()
+			}
+		})
+	}},
+	{"a pod hangs", func(w *world) {
+		if len(w.pods) > 0 {
+			p := w.pods[0]
+			p.hangs = true
+			w.in(w.upTo(10*time.Minute), func() { p.hangs = false })
+		}
+	}},
+	{"pods are restarted", func(w *world) {
+		for _, p := range w.pods {
+			w.in(w.upTo(time.Minute), func() { w.start(p, func() {}) })
+		}
+	}},
+}
+
+var registrationFaults = []fault{
+	{"a caBundle is emptied", func(w *world) { w.editBundle(nil) }},
+	{"a caBundle is replaced", func(w *world) { w.editBundle(mint(w.T, *DefaultPolicy().request(0, names, w.now)).CA) }},
+	{"a registration is changed", func(w *world) { w.change(w.random.below(len(w.registrations)), func(*registration) {}) }},
+	{"another webhook is registered", func(w *world) { w.register() }},
+	{"a webhook is unregistered", func(w *world) { w.change(len(w.registrations)-1, func(r *registration) { r.gone = true }) }},
+	{"registrations cannot be written", func(w *world) {
+		w.stuck = true
+		w.in(w.upTo(2*time.Minute), func() { w.stuck = false; w.changed() })
+	}},
+	{"an API server is cut off", func(w *world) {
+		was := w.late[1]
+		w.late[1] = w.upTo(time.Minute)
+		w.in(w.late[1]+w.upTo(time.Minute), func() { w.late[1] = was })
+	}},
+}
+
+// forget notes what pods serve of which the last fault took the last trace.
+func (w *world) forget() {
+	var held []byte
+	if s := w.secret.last(); s != nil {
+		held = slices.Concat(slices.Collect(maps.Values(s.Data))...)
+	}
+	for _, r := range w.registrations {
+		if last := r.last(); !last.gone {
+			held = append(held, last.CABundle...)
+		}
+	}
+	for _, p := range w.pods {
+		w.forgotten[p.loaded.certificate] = !bytes.Contains(held, []byte(p.loaded.ca))
+	}
+}
+
+func (w *world) editBundle(bundle []byte) {
+	w.change(w.random.below(len(w.registrations)), func(r *registration) { r.CABundle, r.edited = bundle, true })
+}
+
+var managerFaults = []fault{
+	{"caches stall", func(w *world) {
+		was := w.lag
+		w.lag = w.upTo(5 * time.Minute)
+		w.in(w.upTo(10*time.Minute), func() { w.lag = was; w.changed() })
+	}},
+	{"the clock is set back", func(w *world) { w.setClock(-w.upTo(day)) }},
+	{"the clock is set ahead", func(w *world) { w.setClock(w.upTo(DefaultPolicy().ClockSkew)) }},
+	{"the clock is set ahead in the settle time", func(w *world) { w.onceTrusted(120, func() { w.setClock(DefaultPolicy().ClockSkew) }) }},
+	{"the clock is set far ahead", func(w *world) { w.setClock(time.Hour) }},
+	{"a rotation is ordered", func(w *world) { w.order = w.now.String(); w.changed() }},
+	{"the CA is compromised", func(w *world) {
+		w.order, w.compromised = vocabulary.RotateCompromised+w.now.String(), true
+		w.changed()
+	}},
+	{"the issuer renews", func(w *world) { w.issue(false) }},
+	{"the issuer has another CA", func(w *world) { w.issue(true) }},
+	{"another provider is chosen", (*world).chooseAnother},
+}
+
+// onceTrusted does something when the Secret says that registrations trust the next
+// certificate, if that is so within some seconds.
+func (w *world) onceTrusted(seconds int, do func()) {
+	if last := w.secret.last(); last != nil && last.Annotations[vocabulary.AnnotationTrusted] != "" {
+		do()
+	} else if seconds > 0 {
+		w.in(time.Second, func() { w.onceTrusted(seconds-1, do) })
+	}
+}
+
+// setClock has the managers' be wrong for a while.
+func (w *world) setClock(ahead time.Duration) {
+	set := func(to time.Duration) {
+		if to > w.ahead {
+			w.jumped = w.now
+		}
+		w.ahead = to
+		w.changed()
+	}
+	set(ahead)
+	w.in(w.upTo(10*time.Minute), func() { set(0) })
+}
