@@ -32,6 +32,18 @@ var secretFaults = []fault{
 			w.replacePair(s)
 		})
 	}},
+	{"a Secret without labels is made in its place", func(w *world) {
+		w.editSecret(func(s *corev1.Secret) {
+			s.Labels, s.Annotations, s.Data = nil, nil, map[string][]byte{}
+			w.replacePair(s)
+		})
+	}},
+	{"a Secret of another type is made in its place", func(w *world) {
+		w.editSecret(func(s *corev1.Secret) {
+			s.Type, s.Labels, s.Annotations, s.Data = corev1.SecretTypeOpaque, nil, nil, nil
+		})
+	}},
+	{"its labels go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Labels = nil }) }},
 	{"the API server takes no Secret", func(w *world) {
 		w.refused = true
 		w.in(w.upTo(2*time.Minute), func() { w.refused = false; w.changed() })

@@ -54,6 +54,15 @@ func (w *world) leaf(i *issuer) Generation {
 	return i.issue(&x509.Certificate{NotBefore: w.now, NotAfter: w.now.Add(90 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 }
 
+// reissue takes away what was issued, and has the issuer issue anew in its own time.
+func (w *world) reissue() bool {
+	if i := w.issuers[w.provider]; i != nil && i.issued.last() != nil {
+		i.issued = append(i.issued, version[*Generation]{w.now, nil})
+		w.in(w.upTo(10*time.Second), func() { w.issue(false) })
+	}
+	return true
+}
+
 // choose makes another the provider, which issues in its own time. What the one before
 // had issued is taken away.
 func (w *world) choose(provider managerv1alpha1.CertificateProvider) {

@@ -68,6 +68,12 @@ func (w *world) pass(faulty bool) {
 	}
 	d := w.decide(w.lag)
 	var do []func() bool
+	if d.Remove != nil {
+		do = append(do, func() bool { return w.removeSecret(d.Remove) })
+	}
+	if d.Reissue {
+		do = append(do, w.reissue)
+	}
 	if d.Write != nil {
 		do = append(do, func() bool { return w.writeSecret(d.Write) })
 	}

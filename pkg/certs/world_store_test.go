@@ -48,6 +48,15 @@ func (w *world) writeSecret(s *corev1.Secret) bool {
 	return true
 }
 
+// removeSecret deletes one, if it is as it was seen.
+func (w *world) removeSecret(s *corev1.Secret) bool {
+	if last := w.secret.last(); w.refused || last == nil || last.ResourceVersion != s.ResourceVersion {
+		return false
+	}
+	w.store(nil)
+	return true
+}
+
 // store stores a Secret, whatever was there.
 func (w *world) store(s *corev1.Secret) {
 	if s != nil {

@@ -1,0 +1,40 @@
+package certs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Between a pass and its Next nothing may change, or a change would go unnoticed.
+func TestNextIsWhenTheAnswerChanges(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(due))
+	for name, f := range map[string]Facts{
+		"in its prime":    {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}},
+		"API servers":     {Secret: holding(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registered: []Registration{trusting(second, first)}},
+		"pods have ended": {Secret: holding(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Evidence: &Evidence{Leaf: holding(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesUnknown}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Names = names
+			at := start
+			if name != "in its prime" {
+				at = after(due)
+			}
+			d := Decide(f, DefaultPolicy(), at)
+			if d.Next.IsZero() {
+				t.Fatal("the answer is said never to change")
+			}
+			if same := Decide(f, DefaultPolicy(), d.Next.Add(-time.Nanosecond)); summary(same) != summary(d) {
+				t.Errorf("the answer of %s changes before %s: from %s to %s", at, d.Next, summary(d), summary(same))
+			}
+			if next := Decide(f, DefaultPolicy(), d.Next); summary(next) == summary(d) {
+				t.Errorf("the answer of %s does not change at %s: %s", at, d.Next, summary(d))
+			}
+		})
+	}
+}
+
+// summary is what a decision has people and clusters do.
+func summary(d Decision) string {
+	return fmt.Sprintf("%s needs %q, writes %q, trusts %s", d.Phase, d.Need, describe(d.Write), numbersOf(parse(d.Trust)))
+}
