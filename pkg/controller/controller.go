@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -35,6 +36,8 @@ type Options struct {
 	Certificates certs.Policy
 	// Probe says who finds out whether endpoints serve; empty is ProbeDial.
 	Probe ProbeMode
+	// Dial reaches endpoints; nil is the network as it is.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// LiftRoles grants in the whole cluster, or in the namespaces that a group targets, what
 	// installers of bundles granted in the operator's own.
 	LiftRoles bool

@@ -31,7 +31,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 		for _, e := range some {
 			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
 		}
-		results := probe.All(ctx, targets, trust, bounds)
+		results := probe.All(ctx, targets, trust, c.probing())
 		if noneDialled(some, results) {
 			c.throughAPIServer(ctx, s, some, trust)
 			continue
@@ -53,9 +53,11 @@ func noneDialled(endpoints []rollout.Endpoint, results []probe.Result) bool {
 	return true
 }
 
-// bounds keep a pass short, however many endpoints swallow packets: those that are not
-// dialled within it are not proved, and dialled again in the next.
-var bounds = probe.Options{Parallel: 32, Timeout: 2 * time.Second, Total: passTimeout / 2}
+// probing keeps a pass short, however many endpoints swallow packets: those that are not
+// dialled within its bounds are not proved, and dialled again in the next.
+func (c *Controller) probing() probe.Options {
+	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Total: passTimeout / 2, Dial: c.Dial}
+}
 
 func answerOf(r probe.Result) rollout.Answer {
 	if r.Err == nil {

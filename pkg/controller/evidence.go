@@ -119,7 +119,7 @@ func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, servin
 			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
 		}
 	}
-	results := probe.All(ctx, targets, serving.CA, bounds)
+	results := probe.All(ctx, targets, serving.CA, c.probing())
 	dialled = len(results) == 0
 	for _, result := range results {
 		dialled = dialled || !result.Undialled()

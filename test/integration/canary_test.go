@@ -1,9 +1,11 @@
 package integration
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,16 +21,34 @@ import (
 
 func throughAPIServer(o *controller.Options) { serving(o); o.Probe = controller.ProbeAPIServer }
 
-// The API server itself tells whether it reaches a webhook, and nothing is left of the
-// question in any outcome.
+// cutOff is a manager whose packets to pods are swallowed; those of the API server are not.
+func cutOff(o *controller.Options) {
+	serving(o)
+	o.Dial = func(context.Context, string) (net.Conn, error) { return nil, os.ErrDeadlineExceeded }
+}
+
+// The API server itself tells whether it reaches a webhook, where it is to be asked and where
+// the manager can dial nobody, and nothing is left of the question in any outcome.
 func TestProbeThroughTheAPIServer(t *testing.T) {
 	for name, test := range map[string]struct {
+		mode            func(*controller.Options) // throughAPIServer, when nil
 		serve           func(*env, net.Listener)
 		handler         http.HandlerFunc
 		reason, message string // of a webhook that is not registered
 	}{
 		"it serves": {
 			handler: http.NotFound,
+		},
+		"it serves, and the manager dials nobody": {
+			mode: cutOff, handler: http.NotFound,
+		},
+		"a foreign certificate, and the manager dials nobody": {
+			mode: cutOff, serve: func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), http.NotFound) },
+			reason: "ForeignCertificate", message: "to the API server",
+		},
+		"nobody listens, and the manager dials nobody": {
+			mode: cutOff, serve: func(e *env, l net.Listener) { e.must(l.Close()) },
+			reason: "Refused", message: "refuses connections of the API server",
 		},
 		"it answers whatever it is asked": {
 			handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
@@ -46,7 +66,10 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			e := newParallelEnv(t)
 			e.group("og", allNamespaces)
 			e.runDeployments()
-			e.manage(throughAPIServer)
+			if test.mode == nil {
+				test.mode = throughAPIServer
+			}
+			e.manage(test.mode)
 			e.create(csv("operator.v1", "server"))
 			e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
 			listener := e.listen()
@@ -72,22 +95,6 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			e.leavesNoCanary()
 		})
 	}
-}
-
-// Where the manager can dial nobody, it asks the API server without being told to.
-func TestProbeThroughTheAPIServerOfItself(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage(serving)
-	e.create(csv("operator.v1", "server"))
-	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	e.endpoint(e.listen()) // nobody accepts its connections
-	e.eventually("the API server is asked", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
-		return strings.Contains(w.Message, "the API server"), w
-	})
-	e.leavesNoCanary()
 }
 
 // A manager that dies with a canary in the air leaves it to the next.
@@ -140,7 +147,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	p, other := e.playPod(), e.playPod() // the other one has another port, so it can be no more than an endpoint
-	m := e.manage(throughAPIServer, graceOf(time.Hour))
+	m := e.manage(cutOff, graceOf(time.Hour))
 	e.create(p.csv())
 	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
 	p.start()

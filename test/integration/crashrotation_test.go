@@ -1,0 +1,97 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// A manager that dies at any write of a rotation that somebody ordered, before or after the
+// API server has done it, leaves what another one takes to its end: what pods serve is
+// trusted all the time, and not more than one certificate is minted in vain.
+func TestCrashDuringRotation(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p := e.playPod()
+	m := e.manage()
+	e.install(p.csv())
+	p.start()
+	m.stop()
+	first, trust := e.servingCA(), e.watchTrust()
+	for what, verdict := range map[string]kube.Verdict{"request": kube.DropBefore, "answer": kube.DropAfter} {
+		n := 1
+		for p.rotatesDespite(fmt.Sprintf("%s %d lost", what, n), n, verdict) {
+			n++
+		}
+		const fewest = 6 // the Secret four times, and the registration twice
+		if n <= fewest {
+			t.Errorf("managers died at %d writes, and a rotation takes more than %d: this shows nothing", n-1, fewest)
+		}
+	}
+	trust.neverWithout(first, e.servingCA())
+	trust.trustsAllServed(p)
+}
+
+// rotatesDespite orders a rotation, kills the manager that follows the order at its nth write,
+// and lets another one go on. It tells whether the manager died: a rotation has an end.
+func (p *playedPod) rotatesDespite(order string, n int, how kube.Verdict) (died bool) {
+	p.Helper()
+	before := p.generation()
+	dead := make(chan struct{})
+	die := sync.OnceFunc(func() { close(dead) })
+	mortal := p.manageThrough(p.proxy(func(i int, _ *http.Request) kube.Verdict {
+		if i < n {
+			return kube.Pass
+		}
+		die()
+		if i == n {
+			return how
+		}
+		return kube.DropBefore
+	}).Config(), graceOf(time.Hour), func(o *controller.Options) { o.Workers = 1 })
+	p.order(order)
+	p.eventually("the manager dies, or ends: "+order, func() (bool, any) {
+		select {
+		case <-dead:
+			died = true
+			return true, nil
+		default:
+			return p.followed(order), p.rotation()
+		}
+	})
+	mortal.stop()
+	if died {
+		heir := p.manage(graceOf(time.Hour))
+		p.eventually("another manager ends: "+order, func() (bool, any) { return p.followed(order), p.rotation() })
+		heir.stop()
+	}
+	if minted := p.generation() - before; minted < 1 || minted > 2 {
+		p.Errorf("%s: %d generations were minted for one order", order, minted)
+	}
+	return died
+}
+
+// followed lets the pod follow, and tells whether the order has come to its end.
+func (p *playedPod) followed(order string) bool {
+	p.Helper()
+	if p.follow() {
+		p.touch("operator.v1") // the manager need not wait to look again
+	}
+	return p.certificate().Annotations[vocabulary.AnnotationOrderDone] == order && p.rotated()
+}
+
+// generation is the number of what pods are given.
+func (e *env) generation() int {
+	e.Helper()
+	n, err := strconv.Atoi(e.certificate().Annotations[vocabulary.AnnotationGeneration])
+	e.must(err)
+	return n
+}
