@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -85,7 +86,7 @@ func (p *playedPod) followed(order string) bool {
 	if p.follow() {
 		p.touch("operator.v1") // the manager need not wait to look again
 	}
-	return p.certificate().Annotations[vocabulary.AnnotationOrderDone] == order && p.rotated()
+	return p.certificate().Annotations[vocabulary.AnnotationOrderDone] == order && p.storedPhase() == managerv1alpha1.CertificateStable && p.rotated()
 }
 
 // generation is the number of what pods are given.

@@ -69,11 +69,13 @@ func (w *keyWatch) holdNoCAKey() {
 	}
 	seen := 0
 	for _, secret := range secrets {
-		for where, key := range privateKeys(secret) {
-			seen++
-			for _, ca := range authorities {
-				if ca.PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(key.Public()) {
-					w.Errorf("%s of Secret %s/%s is the private key of the CA %q", where, secret.Namespace, secret.Name, ca.Subject)
+		for where, text := range textsOf(secret) {
+			for _, key := range privateKeys(text) {
+				seen++
+				for _, ca := range authorities {
+					if ca.PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(key.Public()) {
+						w.Errorf("%s of Secret %s/%s has the private key of the CA %q", where, secret.Namespace, secret.Name, ca.Subject)
+					}
 				}
 			}
 		}
@@ -83,8 +85,8 @@ func (w *keyWatch) holdNoCAKey() {
 	}
 }
 
-// privateKeys are those anywhere in a Secret, by where they are.
-func privateKeys(secret *corev1.Secret) map[string]crypto.Signer {
+// textsOf are all that a Secret can hold a key in, by where they are.
+func textsOf(secret *corev1.Secret) map[string][]byte {
 	texts := map[string][]byte{}
 	for name, value := range secret.Data {
 		texts["data "+name] = value
@@ -95,17 +97,11 @@ func privateKeys(secret *corev1.Secret) map[string]crypto.Signer {
 	for name, value := range secret.Labels {
 		texts["label "+name] = []byte(value)
 	}
-	keys := map[string]crypto.Signer{}
-	for where, text := range texts {
-		if key := privateKey(text); key != nil {
-			keys[where] = key
-		}
-	}
-	return keys
+	return texts
 }
 
-// privateKey is the first in a text: DER, PEM, or either of them in base64.
-func privateKey(text []byte) crypto.Signer {
+// privateKeys are those in a text: DER, PEM, or either of them in base64.
+func privateKeys(text []byte) (keys []crypto.Signer) {
 	if decoded, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text))); err == nil && len(decoded) > 0 {
 		text = decoded
 	}
@@ -115,14 +111,12 @@ func privateKey(text []byte) crypto.Signer {
 	}
 	for _, der := range candidates {
 		if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
-			return key.(crypto.Signer)
-		}
-		if key, err := x509.ParseECPrivateKey(der); err == nil {
-			return key
-		}
-		if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
-			return key
+			keys = append(keys, key.(crypto.Signer))
+		} else if key, err := x509.ParseECPrivateKey(der); err == nil {
+			keys = append(keys, key)
+		} else if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+			keys = append(keys, key)
 		}
 	}
-	return nil
+	return keys
 }
