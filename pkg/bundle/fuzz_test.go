@@ -1,33 +1,58 @@
 package bundle
 
 import (
+	"archive/tar"
+	"bytes"
+	"path"
+	"strings"
 	"testing"
-	"testing/fstest"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// FuzzRead reads whatever a file of a bundle may hold. Nothing of it may panic, every
-// problem names a line of the file, and what has none can be rendered or says why not.
-func FuzzRead(f *testing.F) {
-	// Small ones: whole examples would keep the fuzzer busy with their prose.
-	for _, text := range []string{csvText, "a: b\n---\n", bomb(), "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n", "- \"\\u0000\"", "a: *a", "? {a: b}\n: c\n"} {
-		f.Add([]byte(text))
+// FuzzUnpack reads images of two layers of whatever bytes. Nothing of it may panic, no file
+// may be taken by a name that leads out of the image, nor more than a bundle may hold.
+func FuzzUnpack(f *testing.F) {
+	for _, entries := range [][]tar.Header{
+		bundleFiles,
+		{file("../x", "x"), file("manifests/../../x", "x"), file("/manifests/a.yaml", "{")},
+		{file("manifests/.wh.csv.yaml", ""), file("metadata/.wh..wh..opq", "")},
+		{link("manifests", "/etc"), file("manifests/passwd", "x")},
+		{{Typeflag: tar.TypeLink, Name: "manifests/a.yaml", Linkname: "../../etc/passwd"}},
+	} {
+		f.Add(archive(f, entries), archive(f, bundleFiles))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		b := InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: text}}, "fuzz")
-		for _, p := range b.Problems {
-			if p.File == "manifests/a.yaml" && p.Kind != TooBig && p.Line < 1 {
-				t.Errorf("%s has no line: %s", p.Kind, p)
-			}
-		}
-		if b.Err() != nil {
+	f.Fuzz(func(t *testing.T, lower, upper []byte) {
+		b, err := InspectImage(layered(t, lower, upper), "fuzz")
+		if err != nil {
 			return
 		}
-		if b.CSV == nil {
-			t.Fatal("nothing is wrong, and there is no ClusterServiceVersion")
+		var size int64
+		for name, text := range b.files {
+			size += int64(len(text))
+			if path.Clean(name) != name || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || len(text) > maxFile {
+				t.Errorf("takes %d bytes as %q", len(text), name)
+			}
 		}
-		manifests, err := Manifests(b, Options{})
-		if (err == nil) != (len(manifests) > 0) {
-			t.Errorf("%d manifests and %v", len(manifests), err)
+		if size != b.Size || size > maxSize || len(b.files) > maxFiles {
+			t.Errorf("takes %d files of %d bytes, and says %d", len(b.files), size, b.Size)
 		}
 	})
+}
+
+// layered is an image of layers as they are, archives or not.
+func layered(t *testing.T, layers ...[]byte) v1.Image {
+	t.Helper()
+	image := empty.Image
+	for _, content := range layers {
+		var err error
+		if image, err = mutate.AppendLayers(image, static.NewLayer(bytes.Clone(content), types.DockerUncompressedLayer)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return image
 }

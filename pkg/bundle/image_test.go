@@ -28,22 +28,8 @@ func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 	t.Helper()
 	image := empty.Image
 	for _, files := range layers {
-		var archive bytes.Buffer
-		w := tar.NewWriter(&archive)
-		for _, header := range files {
-			text := header.PAXRecords["text"]
-			header.PAXRecords, header.Size, header.Mode = nil, int64(len(text)), 0o644
-			if err := w.WriteHeader(&header); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(w, text); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
+		text := archive(t, files)
+		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +38,26 @@ func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 		}
 	}
 	return image
+}
+
+func archive(t testing.TB, files []tar.Header) []byte {
+	t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, header := range files {
+		text := header.PAXRecords["text"]
+		header.PAXRecords, header.Size, header.Mode = nil, int64(len(text)), 0o644
+		if err := w.WriteHeader(&header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
 }
 
 func file(name, text string) tar.Header {

@@ -1,0 +1,115 @@
+package lint
+
+import (
+	"io"
+	"testing"
+	"testing/fstest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
+)
+
+// FuzzValidate does with whatever a file of a bundle may hold all that the commands do. Nothing
+// of it may panic, what is found in a file names a line of it, and what can be installed is
+// rendered, or it is said why not.
+func FuzzValidate(f *testing.F) {
+	// Small ones: whole examples would keep the fuzzer busy with their prose.
+	for _, text := range []string{
+		smallCSV, smallCSV + smallDefinition, smallCSV + smallObjects, "a: b\n---\n", "- \"\\u0000\"", "a: *a", "? {a: b}\n: c\n",
+		"a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		const file = "manifests/a.yaml"
+		b := bundle.InspectFS(fstest.MapFS{
+			file:                        {Data: text},
+			"metadata/annotations.yaml": {Data: []byte("annotations: {operators.operatorframework.io.bundle.package.v1: shop}\n")},
+		}, "fuzz")
+		report := Run(b)
+		for _, found := range report.Findings {
+			if found.File == file && found.Code != string(bundle.TooBig) && found.Line < 1 {
+				t.Errorf("%s has no line: %s", found.Code, found.What)
+			}
+		}
+		report.Print(io.Discard)
+		if b.Err() != nil {
+			return
+		}
+		if b.CSV == nil {
+			t.Fatal("nothing is wrong, and there is no ClusterServiceVersion")
+		}
+		show.Of(b, nil).Print(io.Discard)
+		manifests, err := bundle.Manifests(b, bundle.Options{})
+		if (err == nil) != (len(manifests) > 0) {
+			t.Errorf("%d manifests and %v", len(manifests), err)
+		}
+	})
+}
+
+const smallCSV = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: shop.v1.0.0
+  annotations: {alm-examples: "[]", olm-webhook-manager.io/match-conditions: '{"a.example.com": [{"name": "a", "expression": "true"}]}'}
+spec:
+  displayName: Shop
+  version: 1.0.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions: {owned: [{name: goods.shop.example.com, version: v1, kind: Good}]}
+  apiservicedefinitions: {owned: [{name: shops, group: api.example.com, version: v1, kind: Shop, deploymentName: a}]}
+  webhookdefinitions:
+  - type: MutatingAdmissionWebhook
+    generateName: a.example.com
+    deploymentName: a
+    targetPort: 9443
+    timeoutSeconds: 30
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    objectSelector: {matchExpressions: [{key: a, operator: In, values: [b]}]}
+    rules: [{apiGroups: ["", "*"], apiVersions: [v1], resources: ["pods/*", "*"], operations: ["*"], scope: "*"}]
+  - {type: ConversionWebhook, generateName: b.example.com, deploymentName: a, conversionCRDs: [goods.shop.example.com]}
+  install:
+    strategy: deployment
+    spec:
+      clusterPermissions: [{serviceAccountName: a, rules: [{apiGroups: [apiextensions.k8s.io], resources: ["*"], verbs: [create]}]}]
+      deployments:
+      - name: a
+        spec:
+          replicas: 2
+          selector: {matchLabels: {a: b}}
+          template:
+            metadata: {labels: {a: b}}
+            spec:
+              volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]
+              containers: [{name: a, ports: [{containerPort: 9443}], volumeMounts: [{name: v, mountPath: /v}]}]
+`
+
+const smallDefinition = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: goods.shop.example.com}
+spec:
+  group: shop.example.com
+  names: {kind: Good, plural: goods}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {type: integer, default: 1}}, x-kubernetes-validations: [{rule: "self.a > 0"}]}}}
+`
+
+const smallObjects = `---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: a}
+spec: {maxUnavailable: 50%, selector: {matchLabels: {a: b}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: a}
+subjects: [{kind: ServiceAccount, name: a}]
+roleRef: {kind: ClusterRole, name: view, apiGroup: rbac.authorization.k8s.io}
+---
+apiVersion: autoscaling/v2beta2
+kind: HorizontalPodAutoscaler
+metadata: {name: a}
+`
