@@ -29,6 +29,7 @@ type targetOptions struct {
 	allNamespaces bool
 	watch         []string
 	configFile    string
+	registry      registryFlags
 }
 
 // add gives a command the flags. Where there is a cluster to ask, it completes them.
@@ -39,6 +40,7 @@ func (o *targetOptions) add(cmd *cobra.Command, flags *clusterFlags) {
 	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, where it does not support all: its own)")
 	f.StringVar(&o.configFile, "config", "", "a file with a SubscriptionConfig: env, resources, tolerations and so on of the operator's pods")
 	cmd.MarkFlagsMutuallyExclusive("all-namespaces", "watch-namespaces")
+	o.registry.add(cmd)
 	if flags != nil {
 		completeBy(cmd, "namespace", flags.names(cluster.Namespaces))
 		completeBy(cmd, "watch-namespaces", flags.names(cluster.Namespaces))

@@ -117,7 +117,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err := o.check(); err != nil {
 		return nil, none, err
 	}
-	b, err := bundle.Open(cmd.Context(), reference)
+	b, err := o.registry.open(cmd.Context(), reference)
 	if err != nil {
 		return nil, none, err
 	}

@@ -36,7 +36,7 @@ func render(ctx context.Context, out, hints io.Writer, reference string, o targe
 	if err != nil {
 		return err
 	}
-	b, err := bundle.Open(ctx, reference)
+	b, err := o.registry.open(ctx, reference)
 	if err != nil {
 		return err
 	}

@@ -5,19 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
 )
 
 func bundleShowCommand() *cobra.Command {
 	var output string
 	var watch []string
+	var registry registryFlags
 	cmd := &cobra.Command{
 		Use:   "show DIR|IMAGE",
 		Short: "Say what a bundle brings: webhooks and what they intercept, Deployments, definitions, permissions",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := bundle.Open(cmd.Context(), args[0])
+			b, err := registry.open(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -29,6 +29,7 @@ func bundleShowCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "text", "text, json, yaml; mermaid or dot for the order of the rollout")
+	registry.add(cmd)
 	f.StringSliceVar(&watch, "watch-namespaces", nil, "namespaces that the operator would watch (default: all, where the bundle supports it)")
 	return cmd
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 )
 
 type validateOptions struct {
-	output  string
-	strict  bool
-	waivers string
+	output   string
+	strict   bool
+	waivers  string
+	registry registryFlags
 }
 
 func bundleValidateCommand() *cobra.Command {
@@ -44,6 +44,7 @@ The exit code is 1 when a finding is an error, or with --strict a warning, and i
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "text", "text, json, yaml or sarif")
+	o.registry.add(cmd)
 	f.BoolVar(&o.strict, "strict", false, "fail on warnings, too")
 	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml beside each bundle)")
 	return cmd
@@ -53,7 +54,7 @@ func validate(ctx context.Context, out io.Writer, references []string, o validat
 	var reports []lint.Report
 	var failed []string
 	for _, reference := range references {
-		b, err := bundle.Open(ctx, reference)
+		b, err := o.registry.open(ctx, reference)
 		if err != nil {
 			return err
 		}

@@ -10,12 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 // What the layers of a bundle's image may have at most, as they are stored and unpacked.
@@ -27,7 +24,7 @@ const (
 // Open reads the bundle that a reference names: a folder with a bundle, a folder with an
 // OCI layout, or an image in a registry, which is pinned to its digest: Source names it. What
 // cannot be read of it is among its Problems.
-func Open(ctx context.Context, reference string) (*Bundle, error) {
+func Open(ctx context.Context, reference string, registry Registry) (*Bundle, error) {
 	reference = strings.TrimRight(reference, "/")
 	info, err := os.Stat(reference)
 	switch {
@@ -40,7 +37,7 @@ func Open(ctx context.Context, reference string) (*Bundle, error) {
 	case strings.HasPrefix(reference, ".") || filepath.IsAbs(reference):
 		return nil, fmt.Errorf("%s: %w", reference, cause(err))
 	default:
-		return pull(ctx, reference)
+		return registry.pull(ctx, reference)
 	}
 }
 
@@ -67,23 +64,6 @@ func openLayout(dir string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return InspectImage(image, dir+"@"+digest.String())
-}
-
-// pull reads the image of the digest that the reference has now.
-func pull(ctx context.Context, reference string) (*Bundle, error) {
-	ref, err := name.ParseReference(reference)
-	if err != nil {
-		return nil, fmt.Errorf("%s is neither a folder nor the name of an image: %w", reference, err)
-	}
-	descriptor, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be pulled: %w", reference, err)
-	}
-	image, err := descriptor.Image()
-	if err != nil {
-		return nil, fmt.Errorf("%s is no image: %w", reference, err)
-	}
-	return InspectImage(image, ref.Context().Digest(descriptor.Digest.String()).String())
 }
 
 // InspectImage reads the bundle in an image. Source is what messages call it. Nothing of

@@ -139,7 +139,7 @@ func TestOpen(t *testing.T) {
 		one:                                   one + "@sha256:",
 		"../../examples/projectpolicy/bundle": "../../examples/projectpolicy/bundle",
 	} {
-		b, err := Open(t.Context(), reference)
+		b, err := Open(t.Context(), reference, Registry{})
 		if err != nil {
 			t.Errorf("%s: %v", reference, err)
 			continue
@@ -156,13 +156,13 @@ func TestOpen(t *testing.T) {
 		"./nowhere":        "no such file or directory",
 		"Not A Reference":  "neither a folder nor the name of an image",
 	} {
-		if b, err := Open(t.Context(), reference); err == nil || !strings.Contains(err.Error(), want) {
+		if b, err := Open(t.Context(), reference, Registry{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v and %v, want %q", reference, b, err, want)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(cancelled, repository+":v1"); err == nil {
+	if _, err := Open(cancelled, repository+":v1", Registry{}); err == nil {
 		t.Error("pulled after the context ended")
 	}
 }
@@ -172,12 +172,18 @@ func serve(t *testing.T, image v1.Image, repository, tag string) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
-	repository = strings.TrimPrefix(server.URL, "http://") + "/" + repository
-	reference, err := name.ParseReference(repository + ":" + tag)
+	return push(t, server, image, repository, tag)
+}
+
+// push is the repository of an image in the registry that a server is.
+func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag string) string {
+	t.Helper()
+	repository = server.Listener.Addr().String() + "/" + repository
+	reference, err := name.ParseReference(repository+":"+tag, name.Insecure)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := remote.Write(reference, image); err != nil {
+	if err := remote.Write(reference, image, remote.WithTransport(server.Client().Transport)); err != nil {
 		t.Fatal(err)
 	}
 	return repository

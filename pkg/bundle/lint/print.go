@@ -95,7 +95,8 @@ func addResult(run *sarif.Run, r Report, f Finding) {
 	if f.Line > 0 {
 		place.WithRegion(sarif.NewSimpleRegion(f.Line, f.Line))
 	}
-	result := run.CreateResultForRule(f.Code).WithLevel(string(f.Level)).WithMessage(sarif.NewTextMessage(text))
+	result := run.CreateResultForRule(f.Code).WithLevel(string(f.Level)).WithMessage(sarif.NewTextMessage(text)).
+		WithProperties(sarif.NewPropertyBag().Add("basis", f.Basis))
 	result.AddLocation(sarif.NewLocationWithPhysicalLocation(place))
 	if f.Waived != "" {
 		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithJustification(f.Waived))

@@ -54,6 +54,9 @@ func TestSARIFIsValid(t *testing.T) {
 	if *first.RuleID != "unknown-deployment" || *place.ArtifactLocation.URI != "shop/manifests/csv.yaml" || *place.Region.StartLine != 12 {
 		t.Errorf("the first result is %s at %s:%d", *first.RuleID, *place.ArtifactLocation.URI, *place.Region.StartLine)
 	}
+	if last.Properties.Properties["basis"] != string(Policy) {
+		t.Errorf("the last result rests on %v", last.Properties.Properties["basis"])
+	}
 	if len(last.Suppressions) != 1 || !strings.Contains(*last.Suppressions[0].Justification, "small cluster") {
 		t.Errorf("the waived result is suppressed by %v", last.Suppressions)
 	}

@@ -1,0 +1,61 @@
+package bundle
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+)
+
+// A registry with a certificate of its own, and one without any, are taken when it is said so.
+func TestRegistries(t *testing.T) {
+	secure := httptest.NewUnstartedServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	plain := httptest.NewUnstartedServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	must(t, plain.Listener.Close())
+	var err error
+	plain.Listener, err = net.Listen("tcp", "127.0.0.2:0") // 127.0.0.1 is asked without TLS by itself
+	must(t, err)
+	plain.Start()
+	t.Cleanup(plain.Close)
+
+	image := imageOf(t, bundleFiles)
+	withTLS, without := push(t, secure, image, "shop", "v1"), push(t, plain, image, "shop", "v1")
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	for name, c := range map[string]struct {
+		repository string
+		registry   Registry
+		want       string // the error; empty for none
+	}{
+		"a CA that nobody knows":   {withTLS, Registry{}, "certificate signed by unknown authority"},
+		"a CA that is given":       {withTLS, Registry{CA: ca}, ""},
+		"a CA that is none":        {withTLS, Registry{CA: []byte("ca")}, "there is no certificate in the CA bundle"},
+		"no TLS, unexpectedly":     {without, Registry{}, "server gave HTTP response to HTTPS client"},
+		"no TLS, as it is said":    {without, Registry{PlainHTTP: true}, ""},
+		"no TLS asked of one with": {withTLS, Registry{CA: ca, PlainHTTP: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := Open(t.Context(), c.repository+":v1", c.registry)
+			if err == nil {
+				err = b.Err()
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
