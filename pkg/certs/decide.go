@@ -15,6 +15,7 @@ import (
 type machine struct {
 	Facts
 	state
+	issued  *held          // what the issuer issued last; nil for nothing of use
 	usurper *corev1.Secret // what has the place of the Secret, and can only be deleted
 	policy  Policy
 	now     time.Time
@@ -30,7 +31,7 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Issuer == "" {
 		f.Issuer = managerv1alpha1.ProviderManager
 	}
-	m := &machine{Facts: f, policy: p, now: now}
+	m := &machine{Facts: f, issued: issuedBy(f, now), policy: p, now: now}
 	if problem := cmp.Or(f.Occupied, f.foreign()); problem != "" {
 		return m.keepHandsOff(problem)
 	}

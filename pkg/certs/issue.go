@@ -1,13 +1,23 @@
 package certs
 
+import "time"
+
 // fresh is what the issuer issued, when it is of use and not what the Secret holds
 // already.
 func (m *machine) fresh() *held {
-	if m.Issued == nil {
+	if m.issued == nil || m.issued.unfit(m.Names, m.now) != "" || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
 		return nil
 	}
-	issued, err := assemble(*m.Issued, m.now)
-	if err != nil || issued.unfit(m.Names, m.now) != "" || issued.sameAs(m.current) || issued.sameAs(m.next) {
+	return m.issued
+}
+
+// issuedBy is what the issuer issued, when it is whole and of a piece.
+func issuedBy(f Facts, now time.Time) *held {
+	if f.Issued == nil {
+		return nil
+	}
+	issued, err := assemble(*f.Issued, now)
+	if err != nil {
 		return nil
 	}
 	return issued
@@ -16,11 +26,7 @@ func (m *machine) fresh() *held {
 // misattributed tells whether the current generation is the one that the issuer issued, and
 // the Secret says that somebody else did.
 func (m *machine) misattributed() bool {
-	if m.issuer == m.Issuer || m.Issued == nil {
-		return false
-	}
-	issued, err := assemble(*m.Issued, m.now)
-	return err == nil && issued.sameAs(m.current)
+	return m.issuer != m.Issuer && m.issued.sameAs(m.current)
 }
 
 // reissued tells whether what is next was overtaken before any pod could serve it.

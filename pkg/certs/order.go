@@ -52,11 +52,7 @@ func (m *machine) dueOrdered() bool {
 // reissues tells whether another issuer is to be asked for what is ordered. It was asked
 // already when what it issued last is gone, or is not what pods are given.
 func (m *machine) reissues() bool {
-	if m.mints() || !m.orderedByName() || m.Issued == nil {
-		return false
-	}
-	issued, err := assemble(*m.Issued, m.now)
-	return err == nil && issued.sameAs(m.current)
+	return !m.mints() && m.orderedByName() && m.issued.sameAs(m.current)
 }
 
 // awaitsIssuer tells whether all is done about a compromised CA but what another issuer

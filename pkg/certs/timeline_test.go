@@ -62,16 +62,22 @@ func (w *world) rotate() {
 			w.forget()
 			delete(strikes, step)
 		}
-		w.elapse(100*time.Millisecond + w.upTo(2*time.Second))
-		if !w.looksAt.IsZero() && !w.now.Before(w.looksAt) {
-			w.pass(true)
-		}
+		w.step()
 		if len(strikes) == 0 && w.over(from) {
 			w.rest()
 			return
 		}
 	}
 	w.Fatalf("the rotation has not come to its end: %s holds %s\n%s", w.provider, describe(w.secret.last()), strings.Join(w.story, "\n"))
+}
+
+// step lets a moment pass.
+func (w *world) step() {
+	w.Helper()
+	w.elapse(100*time.Millisecond + w.upTo(2*time.Second))
+	if !w.looksAt.IsZero() && !w.now.Before(w.looksAt) {
+		w.pass(true)
+	}
 }
 
 // sleep lasts until the certificate is due. It returns the one that there was.

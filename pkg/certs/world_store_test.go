@@ -100,8 +100,11 @@ func (w *world) register() {
 	w.changed()
 }
 
-// changed has managers look, when the change has happened and when all caches show it.
+// changed has managers look, when the change has happened and when all caches show it, and
+// API servers call.
 func (w *world) changed() {
+	w.Helper()
 	w.look(w.upTo(w.lag))
 	w.look(w.lag)
+	w.call()
 }
