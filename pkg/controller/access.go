@@ -137,7 +137,7 @@ func roleKey(kind, namespace, name string) string {
 func onlyRules(o any) (any, error) {
 	switch o := o.(type) {
 	case *rbacv1.Role:
-		o.ObjectMeta = identityOf(o.ObjectMeta)
+		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
 	case *rbacv1.ClusterRole:
 		o.ObjectMeta = identityOf(o.ObjectMeta)
 	}
@@ -148,11 +148,18 @@ func onlyRules(o any) (any, error) {
 func onlySubjects(o any) (any, error) {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
-		o.ObjectMeta = identityOf(o.ObjectMeta)
+		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
 	case *rbacv1.ClusterRoleBinding:
 		o.ObjectMeta = identityOf(o.ObjectMeta)
 	}
 	return o, nil
+}
+
+// identityAndOwnersOf also keeps with whom a namespaced object would go.
+func identityAndOwnersOf(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	identity := identityOf(meta)
+	identity.OwnerReferences = meta.OwnerReferences
+	return identity
 }
 
 func identityOf(meta metav1.ObjectMeta) metav1.ObjectMeta {

@@ -194,14 +194,18 @@ func (s *snapshot) template(deployment string) (caHash, restartedFor string) {
 }
 
 // owned makes the ClusterServiceVersion own the Secret that is to be written, or, when
-// none is, the one that there is: an owner that is gone would take it with it.
+// none is, the one that there is: an owner that is gone would take it with it. On its way out
+// it owns nothing anew: what was orphaned stays so.
 func owned(write, there *corev1.Secret, s *snapshot) *corev1.Secret {
+	keepsOwners := s.leaving && there != nil
 	if write != nil {
-		install.Own(write, s.csv)
+		if !keepsOwners {
+			install.Own(write, s.csv)
+		}
 		issuers.Disown(write)
 		return write
 	}
-	if there == nil || s.mayClaim(there) != "" || !install.Managed(there) {
+	if there == nil || keepsOwners || s.mayClaim(there) != "" || !install.Managed(there) {
 		return nil
 	}
 	if adopted := there.DeepCopy(); install.Own(adopted, s.csv) {

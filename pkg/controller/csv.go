@@ -60,6 +60,9 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if err := c.lift(ctx, k, s); err != nil {
 		return time.Time{}, err
 	}
+	if err := c.keep(ctx, s); err != nil {
+		return time.Time{}, err
+	}
 	plan, err := c.carryOut(ctx, k, s)
 	if err != nil {
 		return time.Time{}, err

@@ -62,6 +62,9 @@ func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if inUse, err = c.endConversionsLive(ctx, csv); err != nil || inUse != "" {
 		return inUse, err
 	}
+	if err := c.dismantle(ctx, csv, true); err != nil {
+		return "", err
+	}
 	if err := c.unlift(ctx, csv); err != nil {
 		return "", err
 	}

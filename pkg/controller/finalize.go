@@ -53,16 +53,31 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	if csv.DeletionTimestamp == nil {
 		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
+	return time.Time{}, c.letGo(ctx, csv, heir, relatives)
+}
+
+// letGo removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
+// and then the finalizer.
+func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) error {
+	if c.keeps(csv, relatives) {
+		orphaned, err := c.orphaned(ctx, csv)
+		if err != nil {
+			return err
+		}
+		if err := c.dismantle(ctx, csv, orphaned); err != nil {
+			return err
+		}
+	}
 	if err := c.bequeathPermissions(ctx, csv, heir); err != nil {
-		return time.Time{}, err
+		return err
 	}
 	if err := c.revoke(ctx, csv); err != nil {
-		return time.Time{}, err
+		return err
 	}
 	if err := c.forget(ctx, csv); err != nil {
-		return time.Time{}, err
+		return err
 	}
-	return time.Time{}, c.release(ctx, csv)
+	return c.release(ctx, csv)
 }
 
 // forget removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
@@ -110,7 +125,7 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 	crds := c.convertible(csv, []string{ownerID(csv.Namespace, csv.Name)})
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		if relative.DeletionTimestamp == nil {
-			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool { return converts(relative, name) })
+			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool { return install.Converts(relative, name) })
 		}
 	}
 	services := map[string]bool{}
@@ -133,31 +148,6 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 		}
 		return end.InUse, nil
 	}
-}
-
-// holdUp is the pass over a ClusterServiceVersion that cannot go yet. It may take long, so
-// the certificates of what objects need are replaced as ever.
-func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
-	again := c.now().Add(countPause)
-	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
-	if current == nil {
-		return again, nil
-	}
-	status := *current.Status.DeepCopy()
-	if relatives.Alone() && !c.terminating(csv.Namespace) { // else the rest of the family looks after it, or nobody can
-		s, err := c.observe(csv, relatives)
-		if err != nil {
-			return time.Time{}, err
-		}
-		s.leaving = true
-		plan, err := c.carryOut(ctx, k, s)
-		if err != nil {
-			return time.Time{}, err
-		}
-		status, again = plan.Status, sooner(again, plan.NextLook)
-	}
-	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
-	return again, c.updateRollout(ctx, k, csv, current, status)
 }
 
 func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {

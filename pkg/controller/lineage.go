@@ -164,12 +164,6 @@ func relabel[T rollout.Object](ctx context.Context, client resource[T], heir *op
 	return err
 }
 
-func converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) bool {
-	return slices.ContainsFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
-		return slices.Contains(d.ConversionCRDs, crd)
-	})
-}
-
 // versionChanged looks at the other versions of an operator, to which it matters what
 // becomes of one: in its spec, its phase, or when it comes or goes.
 func (c *Controller) versionChanged(before, after rollout.Object) {

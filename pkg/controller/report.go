@@ -33,21 +33,29 @@ func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, stat
 	if !install.Declares(s.csv) && s.rollout == nil {
 		return nil
 	}
-	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace)
 	current := s.rollout
 	if current == nil {
-		created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: install.OwnedMeta(s.csv, s.csv.Name)},
-			metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
-		if apierrors.IsAlreadyExists(err) {
-			created, err = client.Get(ctx, k.name, metav1.GetOptions{})
-		}
-		if err != nil {
+		var err error
+		if current, err = c.newRollout(ctx, k, s.csv); err != nil {
 			return err
 		}
-		c.writes.add(k, pendingWrite{object: created, at: c.now()})
-		current = created
 	}
 	return c.updateRollout(ctx, k, s.csv, current, status)
+}
+
+// newRollout makes a WebhookRollout, unless there is one that the caches do not show yet.
+func (c *Controller) newRollout(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
+	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace)
+	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: install.OwnedMeta(csv, csv.Name)},
+		metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		created, err = client.Get(ctx, k.name, metav1.GetOptions{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.writes.add(k, pendingWrite{object: created, at: c.now()})
+	return created, nil
 }
 
 // updateRollout writes a status that differs, and tells what changed.

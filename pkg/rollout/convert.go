@@ -134,15 +134,6 @@ func (p *planner) unconvertStale() {
 	p.inUse = ended.InUse
 }
 
-func (p *planner) converts(crd string) bool {
-	for _, d := range p.CSV.Spec.WebhookDefinitions {
-		if slices.Contains(d.ConversionCRDs, crd) {
-			return true
-		}
-	}
-	return false
-}
-
 func (o Observed) serviceNames() map[string]bool {
 	names := map[string]bool{}
 	for name := range o.Services {

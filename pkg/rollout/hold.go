@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// hold looks at a ClusterServiceVersion that may not be installed as it is. What is
-// live stays live; the rest is blocked by what the ClusterServiceVersion fails for.
+// hold looks at a ClusterServiceVersion that may not be installed as it is.
 func (p *planner) hold() {
 	why := p.Verdict.Mistakes()
 	first(&why, p.Verdict.Conflict)
@@ -28,6 +27,11 @@ func (p *planner) hold() {
 	if p.Verdict.Recheck > 0 {
 		p.lookAgain(p.now.Add(p.Verdict.Recheck))
 	}
+	p.holdFor(why)
+}
+
+// holdFor says that what is live stays live, and why the rest is blocked.
+func (p *planner) holdFor(why string) {
 	for _, name := range p.deploymentNames() {
 		view := deploymentView{name: name, progress: progressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
 		if p.Observed.Deployments[name] == nil {

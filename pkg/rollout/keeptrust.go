@@ -50,10 +50,16 @@ func (p *planner) convertedAlready(w install.Webhook) []install.Conversion {
 }
 
 // leave is a ClusterServiceVersion on its way out that cannot go yet: it says what it said,
-// but for its certificates.
+// but for its certificates. Where nothing is left that said it, it is said anew.
 func (p *planner) leave() {
 	p.keepTrust()
 	p.plan.Status = *p.Previous.DeepCopy()
+	if len(p.plan.Status.Deployments) == 0 {
+		p.holdFor("objects need the conversion")
+		for _, d := range p.deployments {
+			p.plan.Status.Deployments = append(p.plan.Status.Deployments, p.reportDeployment(d))
+		}
+	}
 	for i, d := range p.plan.Status.Deployments {
 		if certificate, ok := p.Certificates[d.Name]; ok {
 			p.plan.Status.Deployments[i].Certificate = &certificate

@@ -209,7 +209,7 @@ func (p *planner) startsAnew(live *appsv1.Deployment) bool {
 func (p *planner) endedConversions() End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range p.Observed.CRDs {
-		if !p.converts(crd.Name) {
+		if !install.Converts(p.CSV, crd.Name) {
 			stale = append(stale, crd)
 		}
 	}

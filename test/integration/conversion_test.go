@@ -9,8 +9,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,7 +18,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // The conversion is written when the webhook may be registered, never before and
@@ -61,39 +58,6 @@ func TestConversion(t *testing.T) {
 	e.uninstall("operator.v1")
 	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("without objects the conversion stays %s after uninstallation", got)
-	}
-}
-
-// A definition whose objects would lose fields keeps its webhook, and the finalizer
-// says what to do.
-func TestConversionInUse(t *testing.T) {
-	e := newParallelEnv(t)
-	crd := e.newCRD("widgets", "v1", "v2")
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
-	e.manage()
-	object := e.newObject(crd)
-	e.create(converting("operator.v1", crd.Name))
-	e.succeeds("operator.v1")
-
-	csvs := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
-	e.must(csvs.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
-	e.eventually("the uninstallation is held up", func() (bool, any) {
-		inUse := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse)
-		return inUse != nil && strings.Contains(inUse.Message, crd.Name+" has objects, serves v1, v2 and has stored v2: set served: false in it for v1"), inUse
-	})
-	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter {
-		t.Error("the conversion is gone although there are objects")
-	}
-
-	e.must(e.objects(crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
-	e.touch("operator.v1")
-	e.eventually("the ClusterServiceVersion is gone", func() (bool, any) {
-		_, err := csvs.Get(e.ctx, "operator.v1", metav1.GetOptions{})
-		return apierrors.IsNotFound(err), err
-	})
-	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-		t.Errorf("the conversion is %s when all objects are gone", got)
 	}
 }
 

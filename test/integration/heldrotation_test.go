@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -97,29 +95,16 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 // While objects need the conversion of an operator that is to go, its certificate is
 // replaced as ever.
 func TestRotationWhileAConversionIsInUse(t *testing.T) {
-	e := newParallelEnv(t)
-	crd := e.newCRD("sprockets", "v1", "v2")
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
-	e.manage()
-	object := e.newObject(crd)
-	e.create(converting("operator.v1", crd.Name))
-	e.succeeds("operator.v1")
-	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
-	e.eventually("the uninstallation is held up", func() (bool, any) {
-		return meta.IsStatusConditionTrue(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse), nil
-	})
-	before := e.servingCA()
-	e.order("once")
-	e.eventually("the conversion trusts nothing but another CA, and the status says so", func() (bool, any) {
-		ca, c := e.servingCA(), e.rotation()
-		return !bytes.Equal(ca, before) && bytes.Equal(e.conversion(crd.Name).Webhook.ClientConfig.CABundle, ca) &&
+	h := newHeld(t)
+	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.isHeld()
+	before := h.servingCA()
+	h.order("once")
+	h.eventually("the conversion trusts nothing but another CA, and the status says so", func() (bool, any) {
+		ca, c := h.servingCA(), h.rotation()
+		return !bytes.Equal(ca, before) && bytes.Equal(h.conversion(h.crd.Name).Webhook.ClientConfig.CABundle, ca) &&
 			c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
 	})
-	if !meta.IsStatusConditionTrue(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse) {
-		t.Error("the status does not say any more what holds the uninstallation up")
-	}
-	e.must(e.objects(crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
-	e.touch("operator.v1")
-	e.eventually("the ClusterServiceVersion is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	h.isHeld()
+	h.release()
 }

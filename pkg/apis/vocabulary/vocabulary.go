@@ -7,6 +7,9 @@ package vocabulary
 // and the name that managedFields shows for its other writes.
 const FieldManager = "olm-webhook-manager"
 
+// FieldManagerKeep is the name under which it makes definitions owners of what converts them.
+const FieldManagerKeep = "olm-webhook-manager-keep"
+
 // Labels that OLM v0 sets and its users select by.
 const (
 	// LabelManaged is "true" on every derived object.

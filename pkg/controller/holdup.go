@@ -1,0 +1,61 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// holdUp is the pass over a ClusterServiceVersion that cannot go yet. It may take long, so
+// the certificates of what objects need are replaced as ever.
+func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
+	again := c.now().Add(countPause)
+	terminating := c.terminating(csv.Namespace)
+	if terminating {
+		inUse = rollout.WithoutBackend(inUse)
+	}
+	if err := c.reportHeld(ctx, k, csv, inUse); err != nil {
+		return time.Time{}, err
+	}
+	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
+	if current == nil && terminating {
+		return again, nil // nothing can be created there any more
+	}
+	if current == nil {
+		var err error
+		if current, err = c.newRollout(ctx, k, csv); err != nil {
+			return time.Time{}, err
+		}
+	}
+	status := *current.Status.DeepCopy()
+	if relatives.Alone() && !terminating { // else the rest of the family looks after it, or nobody can
+		s, err := c.observe(csv, relatives)
+		if err != nil {
+			return time.Time{}, err
+		}
+		s.leaving = true
+		if err := c.keep(ctx, s); err != nil {
+			return time.Time{}, err
+		}
+		plan, err := c.carryOut(ctx, k, s)
+		if err != nil {
+			return time.Time{}, err
+		}
+		status, again = plan.Status, sooner(again, plan.NextLook)
+	}
+	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
+	return again, c.updateRollout(ctx, k, csv, current, status)
+}
+
+// reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
+// being deleted, it may be all that is left.
+func (c *Controller) reportHeld(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse string) error {
+	held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
+	return c.reportCSV(ctx, k, held, rollout.HeldPhases(csv.Status, inUse), managerv1alpha1.WebhookRolloutStatus{})
+}

@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// kept is something of which a definition may be the keeper.
+type kept struct {
+	kind     string
+	resource schema.GroupVersionResource
+	// of are those that belong to a ClusterServiceVersion.
+	of func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object
+}
+
+// keepable are the kinds of what converts, and of what its pods need. Those that run go first.
+var keepable = []kept{
+	{"Deployment", appsv1.SchemeGroupVersion.WithResource("deployments"), ownedIn(func(c *caches) store[*appsv1.Deployment] { return c.deployments })},
+	{"Service", corev1.SchemeGroupVersion.WithResource("services"), ownedIn(func(c *caches) store[*corev1.Service] { return c.services })},
+	{"Secret", corev1.SchemeGroupVersion.WithResource("secrets"), ownedIn(func(c *caches) store[*corev1.Secret] { return c.secrets })},
+	{"RoleBinding", rbacv1.SchemeGroupVersion.WithResource("rolebindings"), ownedIn(func(c *caches) store[*rbacv1.RoleBinding] { return c.roleBindings })},
+	{"Role", rbacv1.SchemeGroupVersion.WithResource("roles"), ownedIn(func(c *caches) store[*rbacv1.Role] { return c.roles })},
+	{"ServiceAccount", corev1.SchemeGroupVersion.WithResource("serviceaccounts"), ownedIn(func(c *caches) store[*corev1.ServiceAccount] { return c.accounts })},
+	{operatorConditionKind, operatorConditions, func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
+		if condition, err := c.operatorCondition(csv); err == nil && condition != nil {
+			return []metav1.Object{condition}
+		}
+		return nil // looked at again when it is known
+	}},
+}
+
+func ownedIn[T rollout.Object](in func(*caches) store[T]) func(*Controller, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
+	return func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) (all []metav1.Object) {
+		for _, o := range in(&c.caches).ofOwner(ownerID(csv.Namespace, csv.Name)) {
+			if o.GetNamespace() == csv.Namespace {
+				all = append(all, o)
+			}
+		}
+		return all
+	}
+}
+
+// keep gives what converts its keepers before anything is converted, and takes them from what
+// does not convert any more. While versions stand side by side, the one that acts does it.
+func (c *Controller) keep(ctx context.Context, s *snapshot) error {
+	if len(s.upgrade.From) > 0 && !s.upgrade.Began {
+		return nil
+	}
+	c.nameServices(s)
+	wanted := install.Keep(s.csv, s.services, s.observed.CRDs)
+	bindings := c.caches.roleBindings.ofOwner(ownerID(s.csv.Namespace, s.csv.Name))
+	for _, k := range keepable {
+		for _, o := range k.of(c, s.csv) {
+			owners, differ := wanted.Owners(k.kind, o, bindings)
+			if !differ {
+				continue
+			}
+			if err := c.setOwners(ctx, k, o, owners); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dismantle ends the keeping when a ClusterServiceVersion goes, or is orphaned. What is kept is asked
+// of the API server: a cache that does not show it yet would leave it behind.
+func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
+	for _, k := range keepable {
+		list, err := c.Metadata.Resource(k.resource).Namespace(csv.Namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			continue // the cluster has no such kind
+		}
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := c.fulfil(ctx, k, &list.Items[i], install.FateOf(&list.Items[i], csv, orphaned)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate install.Fate) error {
+	switch fate {
+	case install.Freed:
+		return c.setOwners(ctx, k, o, install.WithoutKeepers(o))
+	case install.Removed:
+		err := c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// setOwners writes the owner references of an object, if it is still what was looked at. It
+// does so under a name of its own: to the writer of the rest they are somebody else's.
+func (c *Controller) setOwners(ctx context.Context, k kept, o metav1.Object, owners []metav1.OwnerReference) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "ownerReferences": owners,
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManagerKeep})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// keeps tells whether anything may be kept for a ClusterServiceVersion that no version of the
+// operator is to take over.
+func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
+	if c.successor(relatives) == nil && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return newer.DeletionTimestamp == nil && install.ConvertsLike(newer, csv)
+	}) {
+		return false
+	}
+	for _, k := range keepable {
+		if slices.ContainsFunc(k.of(c, csv), install.HasKeeper) {
+			return true
+		}
+	}
+	return install.HasConversions(csv)
+}
+
+// orphaned tells whether what a ClusterServiceVersion owned is to stay. Once the garbage collector has
+// seen to that, the finalizer that says so is gone, and the manager's own record, which nothing keeps,
+// has lost its owner; deleted in the foreground, it would be gone itself.
+func (c *Controller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
+	switch {
+	case slices.Contains(csv.Finalizers, metav1.FinalizerOrphanDependents):
+		return true, nil
+	case slices.Contains(csv.Finalizers, metav1.FinalizerDeleteDependents):
+		return false, nil
+	}
+	record, err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && !install.OwnedBy(record, csv), err
+}

@@ -1,0 +1,177 @@
+package install
+
+import (
+	"cmp"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+)
+
+// Kept tells what must outlive the deletion of a ClusterServiceVersion in the foreground, which
+// takes all that has no other owner: what a definition is converted by has that definition
+// for a second owner, its keeper.
+type Kept struct {
+	csv     *operatorsv1alpha1.ClusterServiceVersion
+	derived map[string][]metav1.OwnerReference // by kind and name
+	account map[string][]metav1.OwnerReference // by name of the ServiceAccount
+}
+
+// Keep names the keepers of what converts, as far as the definitions exist. Services are the
+// names of the Services, by Deployment.
+func Keep(csv *operatorsv1alpha1.ClusterServiceVersion, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) Kept {
+	kept := Kept{csv: csv, derived: map[string][]metav1.OwnerReference{}, account: map[string][]metav1.OwnerReference{}}
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		keepers := keepersOf(csv, spec.Name, crds)
+		if len(keepers) == 0 {
+			continue
+		}
+		service, pod := services[spec.Name], spec.Spec.Template.Spec
+		secret := names.Secret(service)
+		for _, object := range []string{"Deployment " + spec.Name, "Service " + service, "Secret " + secret, "Role " + secret, "RoleBinding " + secret} {
+			kept.derived[object] = keepers
+		}
+		account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+		kept.account[account] = append(kept.account[account], keepers...)
+		kept.derived["OperatorCondition "+csv.Name] = append(kept.derived["OperatorCondition "+csv.Name], keepers...)
+	}
+	return kept
+}
+
+func keepersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
+	var keepers []metav1.OwnerReference
+	for _, d := range csv.Spec.WebhookDefinitions {
+		if d.DeploymentName != deployment {
+			continue
+		}
+		for _, name := range d.ConversionCRDs {
+			if crd := crds[name]; crd != nil && crd.DeletionTimestamp == nil {
+				keepers = append(keepers, keeper(crd))
+			}
+		}
+	}
+	return keepers
+}
+
+func keeper(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: definitionKind,
+		Name: crd.Name, UID: crd.UID, Controller: new(false), BlockOwnerDeletion: new(false),
+	}
+}
+
+const definitionKind = "CustomResourceDefinition"
+
+func isKeeper(owner metav1.OwnerReference) bool { return owner.Kind == definitionKind }
+
+// Owners are the owner references that an object is to have, if they are not those that it
+// has. It decides about what bears the ClusterServiceVersion's labels, and about what somebody else
+// made that pods need, and that would go with the ClusterServiceVersion.
+func (k Kept) Owners(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) (owners []metav1.OwnerReference, differ bool) {
+	var keepers []metav1.OwnerReference
+	switch {
+	case Labelled(o, k.csv):
+		keepers = k.derived[kind+" "+o.GetName()]
+	case !belongsTo(o, k.csv.UID):
+		return nil, false
+	}
+	if len(keepers) == 0 {
+		keepers = k.needed(kind, o, bindings)
+	}
+	has := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(owner metav1.OwnerReference) bool { return !isKeeper(owner) })
+	return append(WithoutKeepers(o), keepers...), !equality.Semantic.DeepEqual(has, keepers)
+}
+
+// needed are the keepers of what the pods of a conversion get by their ServiceAccount.
+func (k Kept) needed(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) []metav1.OwnerReference {
+	if kind == rbacv1.ServiceAccountKind {
+		return k.account[o.GetName()]
+	}
+	for _, b := range bindings {
+		gives := kind == "RoleBinding" && b.Name == o.GetName() || kind == "Role" && b.RoleRef.Kind == kind && b.RoleRef.Name == o.GetName()
+		for _, subject := range b.Subjects {
+			if gives && subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == o.GetNamespace() && len(k.account[subject.Name]) > 0 {
+				return k.account[subject.Name]
+			}
+		}
+	}
+	return nil
+}
+
+// WithoutKeepers are the owners of an object but for the definitions that keep it.
+func WithoutKeepers(o metav1.Object) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), isKeeper)
+}
+
+// HasKeeper tells whether a definition keeps an object.
+func HasKeeper(o metav1.Object) bool { return slices.ContainsFunc(o.GetOwnerReferences(), isKeeper) }
+
+// HasConversions tells whether a ClusterServiceVersion declares any conversion.
+func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return len(conversionCRDs(csv)) > 0 }
+
+// ConvertsLike tells whether a ClusterServiceVersion declares any conversion that another does.
+func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(conversionCRDs(other), func(crd string) bool { return Converts(csv, crd) })
+}
+
+// Converts tells whether a ClusterServiceVersion declares a conversion of a definition.
+func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) bool {
+	return slices.Contains(conversionCRDs(csv), crd)
+}
+
+func conversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var all []string
+	for _, d := range csv.Spec.WebhookDefinitions {
+		all = append(all, d.ConversionCRDs...)
+	}
+	return all
+}
+
+// Fate is what becomes of an object when the conversion ends for which it was kept.
+type Fate string
+
+// The fates.
+const (
+	// Left is an object that is not kept, or not for this ClusterServiceVersion.
+	Left Fate = ""
+	// Freed is one that stays without its keepers: it was to be orphaned, or somebody else owns it, too.
+	Freed Fate = "freed"
+	// Removed is one that would have gone already.
+	Removed Fate = "removed"
+)
+
+// FateOf is what becomes of an object when a ClusterServiceVersion goes, or, when it is orphaned,
+// loses it.
+func FateOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Fate {
+	keptForIt := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+		return isKeeper(owner) && (Labelled(o, csv) || belongsTo(o, csv.UID) || Converts(csv, owner.Name))
+	})
+	if !keptForIt {
+		return Left
+	}
+	fate := Removed
+	for _, owner := range o.GetOwnerReferences() {
+		switch {
+		case isKeeper(owner), owner.UID == csv.UID:
+		case owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind:
+			return Left
+		default:
+			fate = Freed
+		}
+	}
+	if orphaned {
+		return Freed
+	}
+	return fate
+}
+
+func belongsTo(o metav1.Object, uid types.UID) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
+}

@@ -1,0 +1,201 @@
+package integration
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// held is an operator whose conversion an object needs, when it is to go.
+type held struct {
+	*env
+	crd    *apiextensionsv1.CustomResourceDefinition
+	object string
+}
+
+// newHeld installs it as a catalog does: with an account of its own.
+func newHeld(t *testing.T) held {
+	t.Helper()
+	e := newParallelEnv(t)
+	h := held{env: e, crd: e.newCRD("widgets", "v1", "v2")}
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	h.object = e.newObject(h.crd)
+	c := converting("operator.v1", h.crd.Name)
+	c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.ServiceAccountName = "server"
+	e.ownedAccount("server", e.create(c))
+	e.succeeds("operator.v1")
+	return h
+}
+
+// ownedAccount makes an account that may read, all of which goes with its operator.
+func (e *env) ownedAccount(name string, csv *operatorsv1alpha1.ClusterServiceVersion) {
+	e.Helper()
+	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: csv.UID,
+	}}}
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: owned})
+	rbac := e.kube.RbacV1()
+	_, err := rbac.Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: owned, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = rbac.RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: owned, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: e.namespace}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// isHeld waits until the ClusterServiceVersion and its record say what holds it, and in what state the
+// conversion is.
+func (h held) isHeld() {
+	h.Helper()
+	const wayOut = " has objects, serves v1, v2 and has stored v2: set served: false in it for v1"
+	h.eventually("the uninstallation is held up", func() (bool, any) {
+		status, csv, webhook := h.rollout("operator.v1"), h.get("operator.v1").Status, h.webhookStatus("operator.v1", "v.example.com")
+		inUse := meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionConversionInUse)
+		return inUse != nil && strings.Contains(inUse.Message, h.crd.Name+wayOut) && webhook.State == managerv1alpha1.WebhookRegistered &&
+			csv.Phase == operatorsv1alpha1.CSVPhaseDeleting && strings.Contains(csv.Message, h.crd.Name+wayOut), []any{status, csv.Message}
+	})
+	if h.conversion(h.crd.Name).Strategy != apiextensionsv1.WebhookConverter {
+		h.Error("the conversion is gone although there are objects")
+	}
+}
+
+// release deletes what needs the conversion, and waits until the operator has gone.
+func (h held) release() {
+	h.Helper()
+	h.must(h.objects(h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
+	h.touch("operator.v1")
+	h.eventually("the ClusterServiceVersion is gone", func() (bool, any) { return h.isGone("operator.v1"), nil })
+	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		h.Errorf("the conversion is %s when all objects are gone", got)
+	}
+}
+
+// A definition whose objects would lose fields keeps its webhook, and all that its pods need,
+// however the deletion cascades. Afterwards nothing is left, but what was to be orphaned.
+func TestConversionInUse(t *testing.T) {
+	needed := []string{
+		"Deployment server", "OperatorCondition operator.v1", "Role server", "Role server-service-cert", "RoleBinding server", "RoleBinding server-service-cert",
+		"Secret server-service-cert", "Service server-service", "ServiceAccount server",
+	}
+	others := []string{"Role operator.v1", "RoleBinding operator.v1"} // of another account
+	orphans := slices.Sorted(slices.Values(append(needed, others...)))
+	for name, test := range map[string]struct {
+		policy metav1.DeletionPropagation
+		left   []string
+	}{
+		"in the background": {metav1.DeletePropagationBackground, others}, // which go afterwards
+		"in the foreground": {metav1.DeletePropagationForeground, nil},
+		"orphaning":         {metav1.DeletePropagationOrphan, orphans},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHeld(t)
+			h.eventually("the definition keeps what converts", func() (bool, any) {
+				kept := kindsAndNames(h.keptBy(h.crd))
+				return slices.Equal(kept, needed), kept
+			})
+			client := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace)
+			h.must(client.Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
+			h.cascade("operator.v1", test.policy)
+			h.isHeld()
+			if kept := kindsAndNames(h.keptBy(h.crd)); !slices.Equal(kept, needed) {
+				t.Errorf("there are left to convert %v, want %v", kept, needed)
+			}
+			h.release()
+			if left := kindsAndNames(h.namespaced()); !slices.Equal(left, test.left) {
+				t.Errorf("there are left %v, want %v", left, test.left)
+			}
+			if kept := h.keptBy(h.crd); len(kept) > 0 {
+				t.Errorf("the definition still keeps %v", kindsAndNames(kept))
+			}
+		})
+	}
+}
+
+// cascade plays the garbage collector for a ClusterServiceVersion that is being deleted.
+func (e *env) cascade(csv string, policy metav1.DeletionPropagation) {
+	e.Helper()
+	if policy == metav1.DeletePropagationBackground {
+		return // it waits for the finalizers
+	}
+	for _, o := range e.namespaced() {
+		others := slices.DeleteFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.Name == csv })
+		if len(others) == 0 && policy == metav1.DeletePropagationForeground {
+			e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+			continue
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": others}})
+		e.must(err)
+		_, err = e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+		e.must(err)
+	}
+	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f != vocabulary.FinalizerCSV })
+	})
+}
+
+// namespaced is what there is in the Namespace that may go with an operator.
+func (e *env) namespaced() []unstructured.Unstructured {
+	e.Helper()
+	var all []unstructured.Unstructured
+	for _, kind := range append([]schema.GroupVersionResource{{Version: "v1", Resource: "serviceaccounts"}}, derived[:len(derived)-2]...) {
+		list, err := e.any.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
+		e.must(err)
+		all = append(all, list.Items...)
+	}
+	return all
+}
+
+// keptBy is what of it a definition is an owner of.
+func (e *env) keptBy(crd *apiextensionsv1.CustomResourceDefinition) []unstructured.Unstructured {
+	e.Helper()
+	return slices.DeleteFunc(e.namespaced(), func(o unstructured.Unstructured) bool {
+		return !slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == crd.UID })
+	})
+}
+
+func kindsAndNames(objects []unstructured.Unstructured) []string {
+	var all []string
+	for _, o := range objects {
+		all = append(all, o.GetKind()+" "+o.GetName())
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it
+// says so, and how it can be let go.
+func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
+	h := newHeld(t)
+	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))
+	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{})) // as the Namespace controller does
+	h.must(h.olm.ManagerV1alpha1().WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.eventually("the ClusterServiceVersion says what it waits for", func() (bool, any) {
+		message := h.get("operator.v1").Status.Message
+		return strings.Contains(message, "Its Namespace is being deleted") && strings.Contains(message, vocabulary.AnnotationForceConversion+"=true"), message
+	})
+	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, vocabulary.AnnotationForceConversion, "true")
+	})
+	h.eventually("the ClusterServiceVersion is gone", func() (bool, any) { return h.isGone("operator.v1"), nil })
+	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		t.Errorf("the conversion is %s", got)
+	}
+}
