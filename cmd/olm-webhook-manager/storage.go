@@ -24,7 +24,9 @@ func migrateCommand() *cobra.Command {
 		Use:   "migrate CRD",
 		Short: "Rewrite all objects of a CustomResourceDefinition in one version",
 		Long: "Makes a version the storage version, waits until every API server stores in it, rewrites all objects, and only then takes the other versions out of\n" +
-			"status.storedVersions. It may be interrupted and run again. It needs what its user may do: to patch the definition, and to list and update its objects.",
+			"status.storedVersions. It may be interrupted and run again. Where the cluster has a migrator of its own (storagemigration.k8s.io/v1beta1) that one does it; what it\n" +
+			"does not do is done in pages, which list the objects that something refuses. It needs what its user may do: to update the definition and its status, and to list\n" +
+			"and update its objects; and it must reach every API server at its own address, as the Service kubernetes has them, to see in which version that one stores.",
 		Example: "  olm-webhook-manager storage migrate caches.example.com --to v1",
 		Args:    cobra.ExactArgs(1),
 
@@ -47,12 +49,9 @@ func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to st
 	if err != nil {
 		return err
 	}
-	n, err := storage.Migrate(ctx, objects, to, func(done, all int) {
-		fmt.Fprintf(out, "\rrewritten %d of %d", done, all)
-		if done == all {
-			fmt.Fprintln(out)
-		}
-	})
+	progress := &progressLine{out: out}
+	n, err := storage.Migrate(ctx, objects, to, progress.tell)
+	progress.end()
 	if err != nil {
 		return err
 	}
@@ -62,4 +61,29 @@ func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to st
 	}
 	fmt.Fprintf(out, "%s: all objects are stored in %s; %d were rewritten\n", crd, storage.Stored(now), n)
 	return nil
+}
+
+// progressLine is the last line of a terminal, which changes until it is final.
+type progressLine struct {
+	out  io.Writer
+	open int // how long the line is that is not ended yet
+}
+
+func (p *progressLine) tell(line string, final bool) {
+	if p.open > 0 {
+		fmt.Fprint(p.out, "\r")
+	}
+	fmt.Fprintf(p.out, "%-*s", p.open, line)
+	p.open = len(line)
+	if final {
+		p.end()
+	}
+}
+
+// end leaves the line as it is. What is printed next has one of its own.
+func (p *progressLine) end() {
+	if p.open > 0 {
+		fmt.Fprintln(p.out)
+	}
+	p.open = 0
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,6 +134,27 @@ func (c *storageCluster) Forget(ctx context.Context, crd *apiextensionsv1.Custom
 	}
 	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager}, "status")
 	return err
+}
+
+// Order leaves the choice of a name to the API server: whoever runs the command again needs another.
+func (c *storageCluster) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
+	order := &storagemigrationv1beta1.StorageVersionMigration{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-"},
+		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}},
+	}
+	created, err := c.kube.StoragemigrationV1beta1().StorageVersionMigrations().Create(ctx, order, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return "", err
+	}
+	return created.Name, nil
+}
+
+func (c *storageCluster) Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error) {
+	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations().Get(ctx, name, metav1.GetOptions{})
+}
+
+func (c *storageCluster) Withdraw(ctx context.Context, name string) error {
+	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations().Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {

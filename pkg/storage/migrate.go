@@ -32,10 +32,11 @@ type Cluster interface {
 	// Forget makes a version the only one that objects of the definition that was read are
 	// said to be stored in, if it is that still.
 	Forget(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error
+	Migrator
 }
 
-// Progress is told how many objects were rewritten so far, of how many.
-type Progress func(done, all int)
+// Progress is told how far a migration is. A line that is not final gives way to the next.
+type Progress func(line string, final bool)
 
 // Refusal is an object that could not be rewritten.
 type Refusal struct {
@@ -104,7 +105,10 @@ func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 	if err := known(ctx, c, crd, to); err != nil {
 		return 0, err
 	}
-	n, err := rewriteAll(ctx, c, crd, to, progress)
+	n, done, err := migrated(ctx, c, crd, to, progress)
+	if err == nil && !done {
+		n, err = rewriteAll(ctx, c, crd, to, progress)
+	}
 	if err != nil {
 		return n, err
 	}
@@ -140,7 +144,7 @@ func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDe
 		return agreed == agreement, nil
 	})
 	if err != nil {
-		return fmt.Errorf("not every API server stores the objects of %s in %s: %s", crd.Name, to, doubt)
+		return fmt.Errorf("not every API server stores the objects of %s in %s: %s: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod", crd.Name, to, doubt)
 	}
 	return nil
 }
@@ -180,8 +184,9 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		if left := page.GetRemainingItemCount(); left != nil {
 			all += int(*left)
 		}
-		progress(done, all)
-		if after = page.GetContinue(); after == "" {
+		after = page.GetContinue()
+		progress(fmt.Sprintf("rewritten %d of %d objects", done, all), after == "")
+		if after == "" {
 			break
 		}
 	}

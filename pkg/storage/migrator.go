@@ -1,0 +1,113 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Migrator rewrites all objects of a definition inside of the cluster: the
+// StorageVersionMigration API. Order fails where it is not served.
+type Migrator interface {
+	// Order asks for a migration, and returns its name.
+	Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error)
+	// Ordered is how far it is.
+	Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error)
+	// Withdraw forgets it.
+	Withdraw(ctx context.Context, name string) error
+}
+
+// migrated has the cluster's own migrator rewrite the objects, and tells how many. It is not done
+// where there is none, or it fails or stalls: of what is refused it names one object at best.
+func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (count int, done bool, err error) {
+	page, err := c.Page(ctx, crd, to, "")
+	if err != nil {
+		return 0, false, err
+	}
+	count = len(page.Items)
+	if left := page.GetRemainingItemCount(); left != nil {
+		count += int(*left)
+	}
+	name, err := c.Order(ctx, crd)
+	if apierrors.IsNotFound(err) {
+		return 0, false, nil
+	}
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	} else if failure, err = await(ctx, c, crd, to, name, page.Items, count, progress); err != nil {
+		return 0, false, err
+	}
+	if failure != "" {
+		progress("the cluster's own migrator does not do it, so objects are rewritten one by one: "+failure, true)
+		return 0, false, nil
+	}
+	progress(fmt.Sprintf("the cluster has rewritten %d objects", count), true)
+	return count, true, nil
+}
+
+// await returns when an order is carried out, or says why it is not. One that nobody is at work on is
+// withdrawn.
+//
+// The migrator waits until its cache is as new as the order, which it learns of the next write of
+// an object, or within a minute or two: so it is given one.
+func await(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, progress Progress) (failure string, err error) {
+	started, nudged := time.Now(), len(objects) == 0
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (over bool, err error) {
+		order, err := c.Ordered(ctx, name)
+		if err != nil {
+			failure = err.Error()
+			return true, nil
+		}
+		if order.Status.ResourceVersion != "" && !nudged {
+			nudged = true
+			_ = c.Write(ctx, crd, to, &objects[0]) // the migrator tells what is wrong with it
+		}
+		waited := time.Since(started)
+		progress(fmt.Sprintf("the cluster rewrites %d objects: %s", count, waited.Round(time.Second)), false)
+		if over, failure = judge(order, waited, count); over && !isTrue(order, storagemigrationv1beta1.MigrationRunning) {
+			return true, c.Withdraw(ctx, name)
+		}
+		return over, nil
+	})
+	return failure, err
+}
+
+// How long the migrator may take: until somebody takes an order up; for its cache to get ready;
+// and for each object, since it writes one after the other.
+const (
+	takenUpWithin = 10 * time.Second
+	readyWithin   = 2 * time.Minute
+	eachWithin    = 50 * time.Millisecond
+)
+
+// judge tells whether an order is over, and what is wrong with how it ended. It runs until the
+// migrator has written the definition, too.
+func judge(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure string) {
+	limit := readyWithin + time.Duration(count)*eachWithin
+	failed := meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationFailed))
+	running := isTrue(order, storagemigrationv1beta1.MigrationRunning)
+	switch {
+	case failed != nil && !running:
+		return true, failed.Message
+	case isTrue(order, storagemigrationv1beta1.MigrationSucceeded) && !running:
+		return true, ""
+	case !running && waited > takenUpWithin:
+		return true, fmt.Sprintf("after %s nobody has taken up StorageVersionMigration %s", takenUpWithin, order.Name)
+	case waited > limit:
+		return true, fmt.Sprintf("StorageVersionMigration %s is not done after %s", order.Name, limit)
+	default:
+		return false, ""
+	}
+}
+
+func isTrue(order *storagemigrationv1beta1.StorageVersionMigration, condition storagemigrationv1beta1.MigrationConditionType) bool {
+	return meta.IsStatusConditionTrue(order.Status.Conditions, string(condition))
+}
