@@ -96,6 +96,13 @@ func use(paths string) (*Cluster, error) {
 	return &Cluster{Kubeconfig: paths, config: config}, nil
 }
 
+// TempDir is a new folder for what a package's tests share. It is gone after Stop.
+func (c *Cluster) TempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "kube-tests-")
+	c.atStop = append(c.atStop, func() error { return os.RemoveAll(dir) })
+	return dir, err
+}
+
 // Stop ends the API server and removes its files. A cluster that is not the package's
 // own stays as it is.
 func (c *Cluster) Stop() error {

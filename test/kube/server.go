@@ -15,6 +15,7 @@ import (
 // server is etcd and kube-apiserver, ready to be used.
 type server struct {
 	files
+	bin             string // where the programs are
 	etcd, apiServer *process
 }
 
@@ -25,7 +26,7 @@ func startServer(ctx context.Context, bin string, flags []string) (_ *server, er
 	if err != nil {
 		return nil, err
 	}
-	s := &server{files: files(dir)}
+	s := &server{files: files(dir), bin: bin}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.stop())

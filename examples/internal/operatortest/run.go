@@ -18,11 +18,8 @@ import (
 // that it returns is called. It registers itself.
 func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "operator")
+	program := built(t, cluster)
 	ctx := context.WithoutCancel(t.Context()) // what other cleanups do may still need it
-	if output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
 	port := freePort(t)
 	var log syncBuffer
 	cmd := exec.CommandContext(ctx, program, append([]string{
@@ -50,6 +47,31 @@ func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
 		}
 	})
 	return stop
+}
+
+var building struct {
+	sync.Once
+	program string
+	err     error
+}
+
+// built is the example's program, which all tests of its package share.
+func built(t *testing.T, cluster *kube.Cluster) string {
+	t.Helper()
+	building.Do(func() {
+		var dir string
+		if dir, building.err = cluster.TempDir(); building.err != nil {
+			return
+		}
+		building.program = filepath.Join(dir, "operator")
+		if output, err := exec.Command("go", "build", "-o", building.program, "../..").CombinedOutput(); err != nil {
+			building.err = fmt.Errorf("%w\n%s", err, output)
+		}
+	})
+	if building.err != nil {
+		t.Fatal(building.err)
+	}
+	return building.program
 }
 
 func freePort(t *testing.T) int {

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"time"
 
@@ -12,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
 const crdName = "caches.crdconversion.example.com"
@@ -63,52 +60,6 @@ func (e *env) served(versions ...schema.GroupVersion) {
 		}
 		return true, nil
 	})
-}
-
-// patchCRD changes the definition as an administrator does.
-func (e *env) patchCRD(patch map[string]any, subresources ...string) {
-	e.Helper()
-	body, err := json.Marshal(patch)
-	e.must(err)
-	_, err = e.crds.ApiextensionsV1().CustomResourceDefinitions().Patch(e.Context(), crdName, "application/merge-patch+json", body, metav1.PatchOptions{}, subresources...)
-	e.must(err)
-}
-
-// storeIn has all Caches stored in a version, and the API server know that no other is.
-func (e *env) storeIn(version schema.GroupVersion) {
-	e.Helper()
-	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
-	e.must(err)
-	for i := range crd.Spec.Versions {
-		crd.Spec.Versions[i].Storage = crd.Spec.Versions[i].Name == version.Version
-	}
-	before := e.storageVersionHash(version)
-	e.patchCRD(map[string]any{"spec": map[string]any{"versions": crd.Spec.Versions}})
-	e.eventually(func() (bool, any) {
-		now := e.storageVersionHash(version)
-		return now != before, now
-	})
-	all, err := e.In(version).List(e.Context(), metav1.ListOptions{})
-	e.must(err)
-	for _, object := range all.Items {
-		_, err := e.In(version).Update(e.Context(), &object, metav1.UpdateOptions{})
-		e.must(err)
-	}
-	e.patchCRD(map[string]any{"status": map[string]any{"storedVersions": []string{version.Version}}}, "status")
-}
-
-// storageVersionHash is by what the API server shows in which version it stores.
-func (e *env) storageVersionHash(version schema.GroupVersion) string {
-	e.Helper()
-	resources, err := e.crds.Discovery().ServerResourcesForGroupVersion(version.String())
-	e.must(err)
-	for _, resource := range resources.APIResources {
-		if resource.Name == convert.Resource {
-			return resource.StorageVersionHash
-		}
-	}
-	e.Fatalf("%s is not among the resources of %s", convert.Resource, version)
-	return ""
 }
 
 // eventually waits until a condition holds, and fails with what it saw last.

@@ -2,8 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,9 +35,9 @@ func TestDowngrade(t *testing.T) {
 		t.Fatalf("stored are %v before the migration, want all in v2", stored)
 	}
 
-	program := e.manager()
+	user := e.inPages()
 	e.refuse(map[string]any{"metadata": map[string]any{"labels": map[string]any{"protected": "true"}}})
-	if output := e.migrate(program, false); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/cache-0007: ") {
+	if output := e.migrate(false, user); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/cache-0007: ") {
 		t.Errorf("the command does not say which object is refused:\n%s", output)
 	}
 	if versions := e.storedVersions(); !slices.Contains(versions, "v2") {
@@ -49,7 +47,7 @@ func TestDowngrade(t *testing.T) {
 		t.Errorf("stored are %v while one is refused", stored)
 	}
 	e.allow()
-	if output := e.migrate(program, true); !strings.Contains(output, "all objects are stored in v1") {
+	if output := e.migrate(true, user); !strings.Contains(output, "all objects are stored in v1") {
 		t.Errorf("the command says:\n%s", output)
 	}
 	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != many || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
@@ -110,26 +108,6 @@ func (e *env) storedVersions() []string {
 	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
 	e.must(err)
 	return crd.Status.StoredVersions
-}
-
-// manager builds the manager's program.
-func (e *env) manager() string {
-	e.Helper()
-	program := filepath.Join(e.TempDir(), "olm-webhook-manager")
-	if output, err := exec.Command("go", "build", "-o", program, "../../../../cmd/olm-webhook-manager").CombinedOutput(); err != nil {
-		e.Fatalf("%v\n%s", err, output)
-	}
-	return program
-}
-
-// migrate runs the command, which is to succeed or not, and returns what it says.
-func (e *env) migrate(program string, succeeds bool) string {
-	e.Helper()
-	output, err := exec.CommandContext(e.Context(), program, "storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
-	if (err == nil) != succeeds {
-		e.Fatalf("%v\n%s", err, output)
-	}
-	return string(output)
 }
 
 var policies = []schema.GroupVersionResource{

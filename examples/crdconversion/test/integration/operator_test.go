@@ -2,6 +2,7 @@
 package integration
 
 import (
+	"os"
 	"testing"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -14,7 +15,12 @@ import (
 
 var cluster *kube.Cluster
 
-func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+// The API of the cluster's own storage migrator is off unless somebody wants it.
+func TestMain(m *testing.M) {
+	os.Exit(kube.Run(m, &cluster, migratorGate, "--runtime-config=storagemigration.k8s.io/v1beta1=true"))
+}
+
+const migratorGate = "--feature-gates=StorageVersionMigrator=true"
 
 // env is the API server, as a test sees it.
 type env struct {

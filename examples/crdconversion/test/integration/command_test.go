@@ -1,0 +1,64 @@
+package integration
+
+import (
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// program is the manager's, built once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := cluster.TempDir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "olm-webhook-manager")
+	_, err = exec.Command("go", "build", "-o", path, "../../../../cmd/olm-webhook-manager").CombinedOutput()
+	return path, err
+})
+
+// migrate runs the command, which is to succeed or not, and returns what it says.
+func (e *env) migrate(succeeds bool, flags ...string) string {
+	e.Helper()
+	path, err := program()
+	e.must(err)
+	arguments := append([]string{"storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig}, flags...)
+	output, err := exec.CommandContext(e.Context(), path, arguments...).CombinedOutput()
+	if (err == nil) != succeeds {
+		e.Fatalf("%v\n%s", err, output)
+	}
+	return string(output)
+}
+
+// startMigrator runs the cluster's own migrator, and the garbage collector whose caches it uses.
+func (e *env) startMigrator() (stop func()) {
+	e.Helper()
+	end, err := cluster.StartControllers([]string{"garbage-collector-controller", "storage-version-migrator-controller"}, migratorGate)
+	e.must(err)
+	return func() { e.Helper(); e.must(end()) }
+}
+
+// inPages is a user who may do what the documentation asks for, and not ask the migrator.
+func (e *env) inPages() (flag string) {
+	e.Helper()
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	e.must(err)
+	const name = "storage-administrator"
+	_, err = client.RbacV1().ClusterRoles().Create(e.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdName}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions/status"}, ResourceNames: []string{crdName}, Verbs: []string{"patch"}},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"crdconversion.example.com"}, Resources: []string{"caches"}, Verbs: []string{"list", "update"}},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = client.RbacV1().ClusterRoleBindings().Create(e.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	return "--as=" + name
+}
