@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,7 +9,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -51,54 +49,6 @@ func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
 		}
 	}
 	return nil
-}
-
-// mayClaimAPIService says why an APIService cannot be made the ClusterServiceVersion's:
-// requests to it are somebody else's. One whose owner is gone is nobody's.
-func (s *snapshot) mayClaimAPIService(live *apiregistrationv1.APIService) string {
-	called := live.Spec.Service
-	switch owner := s.owner(live); {
-	case s.hasInHand(live):
-		return ""
-	case called == nil:
-		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", rollout.KeyOf(live))
-	case owner != "":
-		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", rollout.KeyOf(live), owner)
-	case live.Labels[vocabulary.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind, s.calls(called):
-		return ""
-	default:
-		return fmt.Sprintf("%s exists, and no ClusterServiceVersion owns it: API servers send its requests to Service %s/%s; delete it first", rollout.KeyOf(live), called.Namespace, called.Name)
-	}
-}
-
-// hasInHand tells whether an object bears the labels of the ClusterServiceVersion, or of
-// one that it replaces.
-func (s *snapshot) hasInHand(o rollout.Object) bool {
-	if install.Labelled(o, s.csv) {
-		return true
-	}
-	for _, older := range s.upgrade.From {
-		if install.Labelled(o, older) {
-			return true
-		}
-	}
-	return false
-}
-
-// owner is the ClusterServiceVersion whose labels an object bears, as namespace/name; empty when
-// it is gone.
-func (s *snapshot) owner(o rollout.Object) string {
-	labels := o.GetLabels()
-	id := labels[vocabulary.LabelOwnerNamespace] + "/" + labels[vocabulary.LabelOwner]
-	if labels[vocabulary.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !s.exists(id) {
-		return ""
-	}
-	return id
-}
-
-// calls tells whether a Service is one of the ClusterServiceVersion's.
-func (s *snapshot) calls(service *apiregistrationv1.ServiceReference) bool {
-	return service.Namespace == s.csv.Namespace && s.observed.Services[service.Name] != nil
 }
 
 // apiServiceChanged also matters to those who own it.

@@ -43,7 +43,7 @@ func (s *snapshot) nameDelegations() map[string]install.Delegation {
 // learnBinding leaves a binding that somebody else made alone. Its name is his, and the
 // Deployment gets one of another name, unless that is somebody's too.
 func (s *snapshot) learnBinding(o rollout.Object) {
-	if s.hasInHand(o) || install.DelegatesTo(o, s.csv.Namespace) && s.owner(o) == "" {
+	if s.claim().OfDelegation(o) {
 		s.observed.Adopt(o, "")
 		return
 	}

@@ -144,19 +144,11 @@ func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 	return install.HasConversions(csv)
 }
 
-// orphaned tells whether what a ClusterServiceVersion owned is to stay. Once the garbage collector has
-// seen to that, the finalizer that says so is gone, and the manager's own record, which nothing keeps,
-// has lost its owner; deleted in the foreground, it would be gone itself.
+// orphaned tells whether what a ClusterServiceVersion owned is to stay, as the API server knows it now.
 func (c *Controller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
-	switch {
-	case slices.Contains(csv.Finalizers, metav1.FinalizerOrphanDependents):
-		return true, nil
-	case slices.Contains(csv.Finalizers, metav1.FinalizerDeleteDependents):
-		return false, nil
-	}
 	record, err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		record, err = nil, nil
 	}
-	return err == nil && !install.OwnedBy(record, csv), err
+	return err == nil && install.Orphans(csv, record), err
 }

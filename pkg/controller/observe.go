@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -209,31 +206,15 @@ func (s *snapshot) learnService(o *corev1.Service) {
 }
 
 // mayClaim says why an object that bears the name of one of the
-// ClusterServiceVersion's cannot be made it; empty when it can. Objects without an
-// owner are taken over, as OLM v0 does, but for Services: authors ship their own.
-func (s *snapshot) mayClaim(o rollout.Object) string {
-	if api, ok := o.(*apiregistrationv1.APIService); ok {
-		return s.mayClaimAPIService(api)
-	}
-	owners := o.GetOwnerReferences()
-	for _, owner := range owners {
-		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && (owner.Name == s.csv.Name || s.replaces(owner.Name)) {
-			return ""
-		}
-	}
-	for _, owner := range owners {
-		if owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
-			return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", rollout.KeyOf(o), owner.Name)
-		}
-	}
-	if _, service := o.(*corev1.Service); service && !install.Managed(o) {
-		return fmt.Sprintf("%s is not the manager's", rollout.KeyOf(o))
-	}
-	return ""
-}
+// ClusterServiceVersion's cannot be made it; empty when it can.
+func (s *snapshot) mayClaim(o rollout.Object) string { return s.claim().Refusal(o) }
 
-func (s *snapshot) replaces(csv string) bool {
-	return slices.ContainsFunc(s.upgrade.From, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == csv })
+func (s *snapshot) claim() rollout.Claim {
+	return rollout.Claim{
+		Versions: append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...),
+		Exists:   s.exists,
+		Calls:    func(service string) bool { return s.observed.Services[service] != nil },
+	}
 }
 
 func byName[T rollout.Object](objects []T) map[string]T {

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
@@ -170,6 +171,20 @@ func FateOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orpha
 		return Freed
 	}
 	return fate
+}
+
+// Orphans tells whether a ClusterServiceVersion is deleted so that what it owned stays. Once the garbage collector
+// has seen to that, the finalizer that says so is gone, and the manager's own record of it, which nothing
+// keeps, has lost its owner; deleted in the foreground, the record would be gone, or made anew.
+func Orphans(csv *operatorsv1alpha1.ClusterServiceVersion, record *managerv1alpha1.WebhookRollout) bool {
+	switch {
+	case slices.Contains(csv.Finalizers, metav1.FinalizerOrphanDependents):
+		return true
+	case slices.Contains(csv.Finalizers, metav1.FinalizerDeleteDependents), record == nil:
+		return false
+	default:
+		return !belongsTo(record, csv.UID)
+	}
 }
 
 func belongsTo(o metav1.Object, uid types.UID) bool {

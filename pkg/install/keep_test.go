@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // converter is a ClusterServiceVersion whose Deployment "server" converts things and works
@@ -120,6 +122,35 @@ func TestFateOf(t *testing.T) {
 			}
 			if got := FateOf(o, csv, true); got != test.orphaned {
 				t.Errorf("orphaned, is %q, want %q", got, test.orphaned)
+			}
+		})
+	}
+}
+
+func TestOrphans(t *testing.T) {
+	csv := converter()
+	record := func(owners ...metav1.OwnerReference) *managerv1alpha1.WebhookRollout {
+		return &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owners}}
+	}
+	owned, lost := record(owner("ClusterServiceVersion", "shop")), record()
+	tests := map[string]struct {
+		finalizer string
+		record    *managerv1alpha1.WebhookRollout
+		want      bool
+	}{
+		"in the background":                   {"", owned, false},
+		"in the foreground":                   {metav1.FinalizerDeleteDependents, owned, false},
+		"in the foreground, later":            {"", nil, false},
+		"in the foreground, made anew":        {"", owned, false},
+		"orphaning":                           {metav1.FinalizerOrphanDependents, owned, true},
+		"orphaning, later":                    {"", lost, true},
+		"orphaning, and nothing was recorded": {metav1.FinalizerOrphanDependents, nil, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			csv.Finalizers = []string{"operators.coreos.com/csv-cleanup", test.finalizer}
+			if got := Orphans(csv, test.record); got != test.want {
+				t.Errorf("orphans is %v", got)
 			}
 		})
 	}

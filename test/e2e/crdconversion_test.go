@@ -22,8 +22,8 @@ import (
 )
 
 // ADR034: Caches are read and written in both versions without loss. They are read right
-// through an upgrade of the webhook and a rotation of its certificate, and when the operator
-// is killed; and they survive the way back.
+// through an upgrade of the webhook and a rotation of its certificate, when the operator is killed,
+// and when it is deleted in the foreground; and they survive the way back.
 func TestCRDConversion(t *testing.T) {
 	t.Parallel()
 	const files, crd = "examples/crdconversion", "caches.crdconversion.example.com"
@@ -73,6 +73,7 @@ func TestCRDConversion(t *testing.T) {
 	e.tellsOfTheGap("crdconversion.v2.1.0")
 	client.RoundTrips(t, 10)
 	e.goesBack(client, files, crd)
+	e.goesInTheForeground(client, files, crd)
 }
 
 // tellsOfTheGap waits until a WebhookRollout says for how long its definition went without

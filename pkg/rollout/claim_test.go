@@ -1,0 +1,77 @@
+package rollout
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+func TestClaimRefusal(t *testing.T) {
+	version := func(namespace, name string) *operatorsv1alpha1.ClusterServiceVersion {
+		return &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	}
+	v2, v1 := version("shop", "shop.v2"), version("shop", "shop.v1")
+	claim := Claim{
+		Versions: []*operatorsv1alpha1.ClusterServiceVersion{v2, v1},
+		Exists:   func(owner string) bool { return owner == "bar/bar.v1" },
+		Calls:    func(service string) bool { return service == "shop-service" },
+	}
+	deployment := func(owners ...string) Object {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "d"}}
+		for _, owner := range owners {
+			kind, name, _ := strings.Cut(owner, " ")
+			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{Kind: kind, Name: name})
+		}
+		return d
+	}
+	service := func(managed string) Object {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{vocabulary.LabelManaged: managed}}}
+	}
+	api := func(owner *operatorsv1alpha1.ClusterServiceVersion, namespace, service string) Object {
+		a := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com"}}
+		if owner != nil {
+			a.Labels = install.OwnerLabels(owner)
+		}
+		if service != "" {
+			a.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: namespace, Name: service}
+		}
+		return a
+	}
+	tests := map[string]struct {
+		object  Object
+		refusal string
+	}{
+		"its own":                                {deployment("ClusterServiceVersion shop.v2"), ""},
+		"of a version that it replaces":          {deployment("ClusterServiceVersion shop.v1"), ""},
+		"shared":                                 {deployment("ClusterServiceVersion other.v1", "ClusterServiceVersion shop.v1"), ""},
+		"somebody else's":                        {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
+		"nobody's":                               {deployment(), ""},
+		"kept by a definition alone":             {deployment("CustomResourceDefinition shops"), ""},
+		"a Service of the author's":              {service(""), "Service shop/s is not the manager's"},
+		"a Service whose owner is gone":          {service("true"), ""},
+		"an APIService of its own":               {api(v2, "shop", "any"), ""},
+		"one of a version that it replaces":      {api(v1, "shop", "any"), ""},
+		"one that the API server serves":         {api(nil, "", ""), "is what the API server serves itself"},
+		"one of another ClusterServiceVersion":   {api(version("bar", "bar.v1"), "bar", "s"), "belongs to ClusterServiceVersion bar/bar.v1"},
+		"one whose owner is gone":                {api(version("bar", "bar.v0"), "bar", "s"), ""},
+		"one that calls its Service":             {api(nil, "shop", "shop-service"), ""},
+		"one that calls a Service of that name":  {api(nil, "bar", "shop-service"), "requests to Service bar/shop-service"},
+		"one that calls somebody else's Service": {api(nil, "shop", "another"), "requests to Service shop/another"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := claim.Refusal(test.object); (got == "") != (test.refusal == "") || !strings.Contains(got, test.refusal) {
+				t.Errorf("refusal %q, want %q", got, test.refusal)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// goesInTheForeground upgrades once more, so that all Caches are stored in another version than they
+// are written in, and deletes the operator in the foreground. What converts them stays, and can even be
+// rolled out, until they are migrated; then nothing is left.
+func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
+	e.Helper()
+	const csv, converter = "crdconversion.v2.0.0", "crdconversion-webhook"
+	e.applyBundle(files+"/bundle-v2", csv)
+	e.isReplaced("crdconversion.v1.0.0")
+	e.ownAccount(csv, converter) // as catalogs do
+
+	load := e.startLoadOf(20*time.Millisecond, e.readsBoth(client, "sessions", "pages"))
+	load.goesOn(converted)
+	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
+	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
+		c := e.get(csv)
+		return slices.Equal(c.Finalizers, []string{vocabulary.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
+			strings.Contains(c.Status.Message, "storage migrate "+crd+" --to v2"), c.Status.Message
+	})
+	load.goesOn(converted)
+	e.restart(converter)
+	load.goesOn(converted)
+	e.manager("storage", "migrate", crd, "--to", "v2")
+	load.goesOn(converted)
+	load.end(never)
+	if found := client.All(e.T, convert.V2); len(found) != 1002 {
+		e.Errorf("there are %d Caches, want 1002", len(found))
+	}
+
+	e.kubectl("patch", "crd", crd, "--type=json", "-p", `[{"op":"test","path":"/spec/versions/0/name","value":"v1"},{"op":"replace","path":"/spec/versions/0/served","value":false}]`)
+	e.eventually(csv+" is gone, and with it all that was its own", func() (bool, any) {
+		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		_, account := kubeClient.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, converter, metav1.GetOptions{})
+		left := e.labelled()
+		return apierrors.IsNotFound(err) && apierrors.IsNotFound(account) && len(left) == 0, left
+	})
+}
+
+// ownAccount lets a ServiceAccount go with a ClusterServiceVersion, and waits until the definition
+// keeps it.
+func (e *env) ownAccount(csv, account string) {
+	e.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []metav1.OwnerReference{{
+		APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv, UID: e.get(csv).UID,
+	}}}})
+	e.must(err)
+	client := kubeClient.CoreV1().ServiceAccounts(e.namespace)
+	_, err = client.Patch(e.ctx, account, types.MergePatchType, patch, metav1.PatchOptions{})
+	e.must(err)
+	e.eventually("it is kept", func() (bool, any) {
+		a, err := client.Get(e.ctx, account, metav1.GetOptions{})
+		e.must(err)
+		return len(a.OwnerReferences) == 2, a.OwnerReferences
+	})
+}
