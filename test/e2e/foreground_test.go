@@ -23,7 +23,9 @@ import (
 func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.Helper()
 	const csv, converter = "crdconversion.v2.0.0", "crdconversion-webhook"
-	e.applyBundle(files+"/bundle-v2", csv)
+	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
+	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v2/manifests/crdconversion.clusterserviceversion.yaml")
+	e.succeeds(csv)
 	e.isReplaced("crdconversion.v1.0.0")
 	e.ownAccount(csv, converter) // as catalogs do
 
