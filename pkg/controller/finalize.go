@@ -125,7 +125,9 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 	crds := c.convertible(csv, []string{ownerID(csv.Namespace, csv.Name)})
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		if relative.DeletionTimestamp == nil {
-			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool { return install.Converts(relative, name) })
+			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
+				return install.Converts(relative, name) >= 0
+			})
 		}
 	}
 	services := map[string]bool{}

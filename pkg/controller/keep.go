@@ -62,8 +62,8 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 	if len(s.upgrade.From) > 0 && !s.upgrade.Began {
 		return nil
 	}
-	c.nameServices(s)
-	wanted := install.Keep(s.csv, s.services, s.observed.CRDs)
+	c.nameServices(s, s.csv)
+	wanted := install.Keep(s.csv, s.observed.Deployments, s.services, s.observed.CRDs)
 	bindings := c.caches.roleBindings.ofOwner(ownerID(s.csv.Namespace, s.csv.Name))
 	for _, k := range keepable {
 		for _, o := range k.of(c, s.csv) {

@@ -2,8 +2,10 @@ package install
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,40 +27,51 @@ type Kept struct {
 	account map[string][]metav1.OwnerReference // by name of the ServiceAccount
 }
 
-// Keep names the keepers of what converts, as far as the definitions exist. Services are the
-// names of the Services, by Deployment.
-func Keep(csv *operatorsv1alpha1.ClusterServiceVersion, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) Kept {
+// Keep names the keepers of what converts, or is to: the definitions, as far as they exist, of live
+// Deployments. Services are the names of their Services.
+func Keep(csv *operatorsv1alpha1.ClusterServiceVersion, deployments map[string]*appsv1.Deployment, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) Kept {
 	kept := Kept{csv: csv, derived: map[string][]metav1.OwnerReference{}, account: map[string][]metav1.OwnerReference{}}
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		keepers := keepersOf(csv, spec.Name, crds)
+	for name, live := range deployments {
+		called := []string{names.Service(name), AlternateServiceName(csv, name), cmp.Or(services[name], names.Service(name))}
+		keepers := keepersOf(csv, name, called, crds)
 		if len(keepers) == 0 {
 			continue
 		}
-		service, pod := services[spec.Name], spec.Spec.Template.Spec
-		secret := names.Secret(service)
-		for _, object := range []string{"Deployment " + spec.Name, "Service " + service, "Secret " + secret, "Role " + secret, "RoleBinding " + secret} {
-			kept.derived[object] = keepers
+		kept.derived["Deployment "+name] = keepers
+		for _, service := range called {
+			secret := names.Secret(service)
+			for _, object := range []string{"Service " + service, "Secret " + secret, "Role " + secret, "RoleBinding " + secret} {
+				kept.derived[object] = keepers
+			}
 		}
+		pod := live.Spec.Template.Spec
 		account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
-		kept.account[account] = append(kept.account[account], keepers...)
-		kept.derived["OperatorCondition "+csv.Name] = append(kept.derived["OperatorCondition "+csv.Name], keepers...)
+		kept.account[account] = eachOnce(append(kept.account[account], keepers...))
+		kept.derived["OperatorCondition "+csv.Name] = eachOnce(append(kept.derived["OperatorCondition "+csv.Name], keepers...))
 	}
 	return kept
 }
 
-func keepersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
+// keepersOf are the definitions that a Deployment converts by any of some Services, or that it is to
+// convert.
+func keepersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, services []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
 	var keepers []metav1.OwnerReference
-	for _, d := range csv.Spec.WebhookDefinitions {
-		if d.DeploymentName != deployment {
-			continue
-		}
-		for _, name := range d.ConversionCRDs {
-			if crd := crds[name]; crd != nil && crd.DeletionTimestamp == nil {
-				keepers = append(keepers, keeper(crd))
-			}
+	for _, name := range slices.Sorted(maps.Keys(crds)) {
+		crd := crds[name]
+		i := Converts(csv, name)
+		declared := i >= 0 && csv.Spec.WebhookDefinitions[i].DeploymentName == deployment
+		namespace, service := ConvertedBy(crd)
+		if crd.DeletionTimestamp == nil && (declared || namespace == csv.Namespace && slices.Contains(services, service)) {
+			keepers = append(keepers, keeper(crd))
 		}
 	}
 	return keepers
+}
+
+// eachOnce puts owners in an order that does not depend on where they were met.
+func eachOnce(owners []metav1.OwnerReference) []metav1.OwnerReference {
+	slices.SortFunc(owners, func(a, b metav1.OwnerReference) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(owners, func(a, b metav1.OwnerReference) bool { return a.UID == b.UID })
 }
 
 func keeper(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference {
@@ -119,12 +132,7 @@ func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return 
 
 // ConvertsLike tells whether a ClusterServiceVersion declares any conversion that another does.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(conversionCRDs(other), func(crd string) bool { return Converts(csv, crd) })
-}
-
-// Converts tells whether a ClusterServiceVersion declares a conversion of a definition.
-func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) bool {
-	return slices.Contains(conversionCRDs(csv), crd)
+	return slices.ContainsFunc(conversionCRDs(other), func(crd string) bool { return Converts(csv, crd) >= 0 })
 }
 
 func conversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
@@ -152,7 +160,7 @@ const (
 // loses it.
 func FateOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Fate {
 	keptForIt := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		return isKeeper(owner) && (Labelled(o, csv) || belongsTo(o, csv.UID) || Converts(csv, owner.Name))
+		return isKeeper(owner) && (Labelled(o, csv) || belongsTo(o, csv.UID) || Converts(csv, owner.Name) >= 0)
 	})
 	if !keptForIt {
 		return Left

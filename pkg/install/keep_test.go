@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,15 @@ func owner(kind, name string) metav1.OwnerReference {
 	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("uid-of-" + name)}
 }
 
+// convertedBy is a definition whose objects a Service converts.
+func convertedBy(service string) *apiextensionsv1.CustomResourceDefinition {
+	return definition("levers.example.com", func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: "shop", Name: service}},
+		}}
+	})
+}
+
 func TestKeptOwners(t *testing.T) {
 	csv := converter()
 	ours, theirs, things := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), keeper(definition("things.example.com"))
@@ -39,6 +49,10 @@ func TestKeptOwners(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "elsewhere"}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "unbound"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "another", Name: "account"}},
 	}}
+	live := map[string]*appsv1.Deployment{"former": {}}
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		live[spec.Name] = &appsv1.Deployment{Spec: spec.Spec}
+	}
 	tests := map[string]struct {
 		kind, name string
 		labelled   bool
@@ -47,6 +61,7 @@ func TestKeptOwners(t *testing.T) {
 		"what converts":                   {"Deployment", "server", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Service":                     {"Service", "server-service", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Secret":                      {"Secret", "server-service-cert", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"what converts, declared no more": {"Deployment", "former", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, keeper(convertedBy("former-service"))}},
 		"kept already":                    {"Deployment", "server", true, []metav1.OwnerReference{things, ours}, nil},
 		"orphaned meanwhile":              {"Deployment", "server", true, []metav1.OwnerReference{things}, nil},
 		"handed over":                     {"Deployment", "server", true, []metav1.OwnerReference{theirs, ours}, []metav1.OwnerReference{theirs, ours, things}},
@@ -54,7 +69,7 @@ func TestKeptOwners(t *testing.T) {
 		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
 		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, owner(definitionKind, "former")}, []metav1.OwnerReference{ours, things}},
 		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
-		"another account":                 {"ServiceAccount", "default", false, []metav1.OwnerReference{ours}, nil},
+		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
 		"an account that nobody owns":     {"ServiceAccount", "account", false, nil, nil},
 		"an account of somebody else's":   {"ServiceAccount", "account", false, []metav1.OwnerReference{theirs}, nil},
 		"what the account is given":       {"RoleBinding", "binding", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
@@ -68,8 +83,8 @@ func TestKeptOwners(t *testing.T) {
 			if test.labelled {
 				o.Labels = OwnerLabels(csv)
 			}
-			kept := Keep(csv, map[string]string{"server": "server-service", "other": "other-service"},
-				map[string]*apiextensionsv1.CustomResourceDefinition{"things.example.com": definition("things.example.com")})
+			kept := Keep(csv, live, map[string]string{"server": "server-service", "other": "other-service"},
+				map[string]*apiextensionsv1.CustomResourceDefinition{"things.example.com": definition("things.example.com"), "levers.example.com": convertedBy("former-service")})
 			owners, differ := kept.Owners(test.kind, o, bindings)
 			if differ != (test.want != nil) {
 				t.Fatalf("differ is %v, owners %v", differ, owners)
@@ -86,7 +101,7 @@ func TestKeptOwners(t *testing.T) {
 func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 	crd := definition("things.example.com")
 	crd.DeletionTimestamp = &metav1.Time{}
-	if keepers := keepersOf(converter(), "server", map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}); len(keepers) > 0 {
+	if keepers := keepersOf(converter(), "server", nil, map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}); len(keepers) > 0 {
 		t.Errorf("kept by %v", keepers)
 	}
 }

@@ -209,7 +209,7 @@ func (p *planner) startsAnew(live *appsv1.Deployment) bool {
 func (p *planner) endedConversions() End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range p.Observed.CRDs {
-		if !install.Converts(p.CSV, crd.Name) {
+		if install.Converts(p.CSV, crd.Name) < 0 {
 			stale = append(stale, crd)
 		}
 	}
