@@ -128,7 +128,9 @@ func WithoutKeepers(o metav1.Object) []metav1.OwnerReference {
 func HasKeeper(o metav1.Object) bool { return slices.ContainsFunc(o.GetOwnerReferences(), isKeeper) }
 
 // HasConversions tells whether a ClusterServiceVersion declares any conversion.
-func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return len(conversionCRDs(csv)) > 0 }
+func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return len(conversionCRDs(csv)) > 0
+}
 
 // ConvertsLike tells whether a ClusterServiceVersion declares any conversion that another does.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
