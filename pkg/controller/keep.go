@@ -101,15 +101,17 @@ func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.Clust
 
 func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate install.Fate) error {
 	switch fate {
+	case install.Left:
+		return nil
 	case install.Freed:
 		return c.setOwners(ctx, k, o, install.WithoutKeepers(o))
-	case install.Removed:
+	default:
 		err := c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
-		if !apierrors.IsNotFound(err) {
-			return err
+		if apierrors.IsNotFound(err) {
+			return nil
 		}
+		return err
 	}
-	return nil
 }
 
 // setOwners writes the owner references of an object, if it is still what was looked at. It

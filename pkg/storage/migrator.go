@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,49 +36,44 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	if left := page.GetRemainingItemCount(); left != nil {
 		count += int(*left)
 	}
-	name, err := c.Order(ctx, crd)
-	if apierrors.IsNotFound(err) {
-		return 0, false, nil
+	if err = order(ctx, c, crd, to, page.Items, count, progress); err == nil {
+		progress(fmt.Sprintf("the cluster has rewritten %d objects", count), true)
+		return count, true, nil
 	}
-	failure := ""
-	if err != nil {
-		failure = err.Error()
-	} else if failure, err = await(ctx, c, crd, to, name, page.Items, count, progress); err != nil {
-		return 0, false, err
+	if !apierrors.IsNotFound(err) {
+		progress(fmt.Sprintf("the cluster's own migrator does not do it, so objects are rewritten one by one: %v", err), true)
 	}
-	if failure != "" {
-		progress("the cluster's own migrator does not do it, so objects are rewritten one by one: "+failure, true)
-		return 0, false, nil
-	}
-	progress(fmt.Sprintf("the cluster has rewritten %d objects", count), true)
-	return count, true, nil
+	return 0, false, ctx.Err()
 }
 
-// await returns when an order is carried out, or says why it is not. One that nobody is at work on is
-// withdrawn.
+// order returns when the migrator has done what it is asked to do, or says why it does not. What nobody is
+// at work on is withdrawn.
 //
 // The migrator waits until its cache is as new as the order, which it learns of the next write of
 // an object, or within a minute or two: so it is given one.
-func await(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, progress Progress) (failure string, err error) {
+func order(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, progress Progress) error {
+	name, err := c.Order(ctx, crd)
+	if err != nil {
+		return err
+	}
 	started, nudged := time.Now(), len(objects) == 0
-	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (over bool, err error) {
-		order, err := c.Ordered(ctx, name)
+	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		now, err := c.Ordered(ctx, name)
 		if err != nil {
-			failure = err.Error()
-			return true, nil
+			return false, err
 		}
-		if order.Status.ResourceVersion != "" && !nudged {
+		if now.Status.ResourceVersion != "" && !nudged {
 			nudged = true
 			_ = c.Write(ctx, crd, to, &objects[0]) // the migrator tells what is wrong with it
 		}
 		waited := time.Since(started)
 		progress(fmt.Sprintf("the cluster rewrites %d objects: %s", count, waited.Round(time.Second)), false)
-		if over, failure = judge(order, waited, count); over && !isTrue(order, storagemigrationv1beta1.MigrationRunning) {
-			return true, c.Withdraw(ctx, name)
+		over, failure := judge(now, waited, count)
+		if over && !isTrue(now, storagemigrationv1beta1.MigrationRunning) {
+			failure = errors.Join(failure, c.Withdraw(ctx, name))
 		}
-		return over, nil
+		return over, failure
 	})
-	return failure, err
 }
 
 // How long the migrator may take: until somebody takes an order up; for its cache to get ready;
@@ -90,21 +86,21 @@ const (
 
 // judge tells whether an order is over, and what is wrong with how it ended. It runs until the
 // migrator has written the definition, too.
-func judge(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure string) {
+func judge(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure error) {
 	limit := readyWithin + time.Duration(count)*eachWithin
 	failed := meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationFailed))
 	running := isTrue(order, storagemigrationv1beta1.MigrationRunning)
 	switch {
 	case failed != nil && !running:
-		return true, failed.Message
+		return true, errors.New(failed.Message)
 	case isTrue(order, storagemigrationv1beta1.MigrationSucceeded) && !running:
-		return true, ""
+		return true, nil
 	case !running && waited > takenUpWithin:
-		return true, fmt.Sprintf("after %s nobody has taken up StorageVersionMigration %s", takenUpWithin, order.Name)
+		return true, fmt.Errorf("after %s nobody has taken up StorageVersionMigration %s", takenUpWithin, order.Name)
 	case waited > limit:
-		return true, fmt.Sprintf("StorageVersionMigration %s is not done after %s", order.Name, limit)
+		return true, fmt.Errorf("StorageVersionMigration %s is not done after %s", order.Name, limit)
 	default:
-		return false, ""
+		return false, nil
 	}
 }
 

@@ -64,7 +64,7 @@ func built(t *testing.T, cluster *kube.Cluster) string {
 			return
 		}
 		building.program = filepath.Join(dir, "operator")
-		if output, err := exec.Command("go", "build", "-o", building.program, "../..").CombinedOutput(); err != nil {
+		if output, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-o", building.program, "../..").CombinedOutput(); err != nil {
 			building.err = fmt.Errorf("%w\n%s", err, output)
 		}
 	})
