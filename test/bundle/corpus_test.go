@@ -113,13 +113,14 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 // nothing could be in it.
 func (e *env) dryRun(t *testing.T, dir string) error {
 	t.Helper()
-	b, err := bundle.Read(dir)
+	manifests, err := render(dir)
 	if err != nil {
 		return err
 	}
-	manifests, err := bundle.Manifests(b, bundle.Options{})
-	if err != nil {
-		return err
+	again, err := render(dir)
+	must(t, err)
+	if diff := cmp.Diff(manifests, again); diff != "" {
+		t.Errorf("rendered twice it differs:\n%s", diff)
 	}
 	var all []error
 	for _, object := range manifests {
@@ -131,6 +132,14 @@ func (e *env) dryRun(t *testing.T, dir string) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+func render(dir string) ([]*unstructured.Unstructured, error) {
+	b, err := bundle.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return bundle.Manifests(b, bundle.Options{})
 }
 
 func (e *env) apply(t *testing.T, object *unstructured.Unstructured) error {

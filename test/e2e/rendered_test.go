@@ -16,13 +16,20 @@ import (
 // the same each time. It is not parallel to others: the examples' own tests define the same
 // resources.
 func TestRenderedBundles(t *testing.T) {
-	for example, bundles := range map[string][]string{
-		"projectpolicy": {"bundle"}, "poddefaults": {"bundle"},
-		"crdconversion": {"bundle-v1", "bundle-v2"}, "volumelabels": {"bundle-one-process", "bundle-two-processes"},
-	} {
+	found, err := filepath.Glob("../../examples/*/bundle*/metadata")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no bundles: %v", err)
+	}
+	bundles := map[string][]string{}
+	for _, metadata := range found {
+		folder := filepath.Dir(metadata)
+		example := filepath.Base(filepath.Dir(folder))
+		bundles[example] = append(bundles[example], filepath.Base(folder))
+	}
+	for example, folders := range bundles {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			for _, folder := range bundles {
+			for _, folder := range folders {
 				t.Run(folder, func(t *testing.T) {
 					term := &terminal{env: &env{T: t, ctx: context.WithoutCancel(t.Context()), namespace: "rendered-" + example, began: metav1.Now()}}
 					term.rendersAndApplies("examples/" + example + "/" + folder)
