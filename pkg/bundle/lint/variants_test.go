@@ -270,6 +270,7 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 			}
 			broken[c.name]++
 			t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
 				c.do(f)
 				found := codes(Run(inspect(t, f)).without(whole))
 				for _, want := range c.want {
