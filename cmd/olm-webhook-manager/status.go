@@ -86,7 +86,7 @@ func (o statusOptions) print(to io.Writer, s status.Status) error {
 func (o statusOptions) follow(ctx context.Context, c *cluster.Cluster, to io.Writer) error {
 	var last status.Status
 	first := true
-	return c.Follow(ctx, o.namespace, func(ctx context.Context) error {
+	return c.Follow(ctx, o.namespace, cluster.Heartbeat, func(ctx context.Context) error {
 		s, err := o.look(ctx, c)
 		if err != nil || (!first && s.Same(last)) {
 			return err

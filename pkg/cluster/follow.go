@@ -10,16 +10,16 @@ import (
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 )
 
-// heartbeat is how often a look is taken although nothing changed: what goes on for too
+// Heartbeat is how often a look is taken although nothing changed: what goes on for too
 // long becomes news by that alone.
-const heartbeat = 10 * time.Second
+const Heartbeat = 10 * time.Second
 
 // calm is how long changes are gathered before one look is taken at all of them.
 const calm = 200 * time.Millisecond
 
-// Follow calls look at once, and again whenever something about webhooks changes, until
-// the context ends or look fails.
-func (c *Cluster) Follow(ctx context.Context, namespace string, look func(context.Context) error) error {
+// Follow calls look at once, and again whenever something about webhooks changes, and after
+// a time in which nothing did, until the context ends or look fails.
+func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Duration, look func(context.Context) error) error {
 	changed := make(chan struct{}, 1)
 	note := func() {
 		select {
@@ -49,7 +49,7 @@ func (c *Cluster) Follow(ctx context.Context, namespace string, look func(contex
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-		case <-time.After(heartbeat):
+		case <-time.After(atLeast):
 		}
 		if err := look(ctx); err != nil {
 			return err

@@ -38,7 +38,7 @@ var ErrInterrupted = errors.New("interrupted: nothing is taken back, and the man
 // await tells each change until the operator is installed, or what is in the way.
 func (v *vigil) await(ctx context.Context) error {
 	v.began = time.Now()
-	err := v.Follow(ctx, v.Namespace(), v.look)
+	err := v.Follow(ctx, v.Namespace(), min(v.Patience, Heartbeat), v.look)
 	switch {
 	case errors.Is(err, errDone):
 		return nil

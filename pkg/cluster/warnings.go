@@ -45,7 +45,11 @@ func (c *Cluster) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 	return warnings, nil
 }
 
-// lastWarnings are the last of each pod of a namespace.
+// news is how long a warning says something of how a pod is now: kubelets repeat themselves
+// after two minutes at most.
+const news = 3 * time.Minute
+
+// lastWarnings are the last of each pod of a namespace, if they are not old.
 func (c *Cluster) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
 	list, err := c.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
 	if apierrors.IsForbidden(err) {
@@ -56,7 +60,7 @@ func (c *Cluster) lastWarnings(ctx context.Context, namespace string) (map[types
 	}
 	last := map[types.UID]corev1.Event{}
 	for _, e := range list.Items {
-		if of := e.InvolvedObject.UID; happened(e).After(happened(last[of])) {
+		if of := e.InvolvedObject.UID; time.Since(happened(e)) < news && happened(e).After(happened(last[of])) {
 			last[of] = e
 		}
 	}

@@ -84,13 +84,14 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 	return lines
 }
 
-// unsaid is what a ClusterServiceVersion says, unless it repeats a Deployment.
+// unsaid is what a ClusterServiceVersion says, unless it repeats what a Deployment says, or
+// said a moment ago.
 func unsaid(message string, r *managerv1alpha1.WebhookRollout) string {
 	if r == nil {
 		return message
 	}
 	for _, d := range r.Status.Deployments {
-		if d.Message != "" && strings.Contains(message, d.Message) {
+		if d.Message != "" && strings.Contains(message, d.Message) || strings.Contains(message, "waiting for deployment "+d.Name+" to become ready") {
 			return ""
 		}
 	}

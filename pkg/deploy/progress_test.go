@@ -18,16 +18,20 @@ func TestProgressIsNotRepeated(t *testing.T) {
 	csv.Status.Phase, csv.Status.Message = operatorsv1alpha1.CSVPhaseInstalling, "waiting for manager: no image"
 	rollout := &managerv1alpha1.WebhookRollout{}
 	rollout.Status.Deployments = []managerv1alpha1.DeploymentStatus{{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Message: "no image"}}
+	earlier := csv.DeepCopy()
+	earlier.Status.Message = "installing: waiting for deployment manager to become ready: it has just begun"
 	for name, test := range map[string]struct {
+		csv     *operatorsv1alpha1.ClusterServiceVersion
 		rollout *managerv1alpha1.WebhookRollout
 		want    []string
 	}{
-		"after a Deployment":      {rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
-		"with nothing before it":  {&managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
-		"before it was looked at": {nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"after a Deployment":      {csv, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"said a moment ago":       {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"with nothing before it":  {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"before it was looked at": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, ProgressOf(Look{CSV: csv, Rollout: test.rollout}).Lines); diff != "" {
+			if diff := cmp.Diff(test.want, ProgressOf(Look{CSV: test.csv, Rollout: test.rollout}).Lines); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})
