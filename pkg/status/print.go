@@ -13,8 +13,9 @@ import (
 
 // Print writes tables: one line for each webhook; with wide, what else there is to know.
 func (s Status) Print(to io.Writer, wide bool, now time.Time) error {
-	if s.Away != "" {
-		fmt.Fprintf(to, "%s\n\n", s.Away)
+	if s.Away != nil {
+		fmt.Fprintf(to, "No manager is at work: nobody has held Lease %s for %s. Nothing is renewed or repaired, and what is said of certificates may be out of date.\n\n",
+			s.Away.Lease, duration.HumanDuration(now.Sub(s.Away.Since.Time)))
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	header := []string{"NAMESPACE", "CSV", "WEBHOOK", "TYPE", "STATE", "SINCE", "CERTIFICATE"}

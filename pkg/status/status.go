@@ -31,11 +31,19 @@ type Facts struct {
 
 // Status is the answer to "which webhooks are live, and if not, why".
 type Status struct {
-	// Away says that no manager is at work, if that is so: what it said last may be out of date.
-	Away     string    `json:"away,omitempty"`
+	// Away is set when no manager is at work: what it said last may be out of date.
+	Away     *Away     `json:"managerAway,omitempty"`
 	Webhooks []Webhook `json:"webhooks"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
 	Others []Other `json:"others,omitempty"`
+}
+
+// Away tells that nobody holds the Lease of a manager.
+type Away struct {
+	// Lease is its namespace and name.
+	Lease string `json:"lease"`
+	// Since is when somebody last held it.
+	Since metav1.Time `json:"since"`
 }
 
 // Webhook is one that a ClusterServiceVersion declares.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -20,8 +20,8 @@ import (
 // leeway is how far another clock may be behind before a Lease counts as expired.
 const leeway = 5 * time.Second
 
-// away says that no manager holds a Lease, if there are any.
-func away(leases []coordinationv1.Lease, now time.Time) string {
+// away tells whether no manager holds a Lease, if there are any.
+func away(leases []coordinationv1.Lease, now time.Time) *Away {
 	var last *coordinationv1.Lease
 	for i, l := range leases {
 		if l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil {
@@ -29,17 +29,16 @@ func away(leases []coordinationv1.Lease, now time.Time) string {
 		}
 		held := l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != ""
 		if held && now.Before(l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second+leeway)) {
-			return ""
+			return nil
 		}
 		if last == nil || last.Spec.RenewTime.Before(l.Spec.RenewTime) {
 			last = &leases[i]
 		}
 	}
 	if last == nil {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("No manager is at work: nobody has held Lease %s/%s for %s. Nothing is renewed or repaired, and what is said of certificates may be out of date.",
-		last.Namespace, last.Name, duration.HumanDuration(now.Sub(last.Spec.RenewTime.Time)))
+	return &Away{Lease: last.Namespace + "/" + last.Name, Since: metav1.NewTime(last.Spec.RenewTime.Time)}
 }
 
 // kinds are those of the objects that register webhooks.

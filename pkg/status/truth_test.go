@@ -2,6 +2,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,24 +110,27 @@ func TestManagerIsAway(t *testing.T) {
 			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: now.Add(-ago)},
 		}}
 	}
-	const away = "No manager is at work: nobody has held Lease system/olm-webhook-manager for "
-	const so = ". Nothing is renewed or repaired, and what is said of certificates may be out of date."
+	const header = "NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM\n"
+	away := func(ago string) string {
+		return "No manager is at work: nobody has held Lease system/olm-webhook-manager for " + ago + ". Nothing is renewed or repaired, and what is said of certificates may be out of date.\n\n" + header
+	}
 	for name, test := range map[string]struct {
 		leases []coordinationv1.Lease
 		want   string
 	}{
-		"there is no Lease":               {nil, ""},
-		"it was renewed":                  {[]coordinationv1.Lease{lease("system", "a", 10*time.Second)}, ""},
-		"it expires just now":             {[]coordinationv1.Lease{lease("system", "a", 18*time.Second)}, ""},
-		"it expired":                      {[]coordinationv1.Lease{lease("system", "a", 5*time.Minute)}, away + "5m" + so},
-		"it was given up":                 {[]coordinationv1.Lease{lease("system", "", time.Second)}, away + "1s" + so},
-		"one manager is away, one is not": {[]coordinationv1.Lease{lease("system", "a", time.Hour), lease("other", "b", time.Second)}, ""},
-		"both are":                        {[]coordinationv1.Lease{lease("old", "a", time.Hour), lease("system", "b", 5*time.Minute)}, away + "5m" + so},
-		"nobody ever held it":             {[]coordinationv1.Lease{{}}, ""},
+		"there is no Lease":               {nil, header},
+		"it was renewed":                  {[]coordinationv1.Lease{lease("system", "a", 10*time.Second)}, header},
+		"it expires just now":             {[]coordinationv1.Lease{lease("system", "a", 18*time.Second)}, header},
+		"it expired":                      {[]coordinationv1.Lease{lease("system", "a", 5*time.Minute)}, away("5m")},
+		"it was given up":                 {[]coordinationv1.Lease{lease("system", "", time.Second)}, away("1s")},
+		"one manager is away, one is not": {[]coordinationv1.Lease{lease("system", "a", time.Hour), lease("other", "b", time.Second)}, header},
+		"both are":                        {[]coordinationv1.Lease{lease("old", "a", time.Hour), lease("system", "b", 5*time.Minute)}, away("5m")},
+		"nobody ever held it":             {[]coordinationv1.Lease{{}}, header},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (Of(Facts{Leases: test.leases}, "", now)).Away; got != test.want {
-				t.Errorf("said: %q, want %q", got, test.want)
+			var printed strings.Builder
+			if err := Of(Facts{Leases: test.leases}, "", now).Print(&printed, false, now); err != nil || printed.String() != test.want {
+				t.Errorf("printed: %q, %v; want %q", printed.String(), err, test.want)
 			}
 		})
 	}
