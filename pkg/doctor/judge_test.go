@@ -18,6 +18,7 @@ var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 type cluster struct {
 	validating []admissionregistrationv1.ValidatingWebhookConfiguration
 	crds       []apiextensionsv1.CustomResourceDefinition
+	apis       []Webhook
 	Facts
 }
 
@@ -65,7 +66,7 @@ func (c *cluster) down(s types.NamespacedName) {
 
 // judge answers for all pods that were not asked otherwise: they serve for a month.
 func (c *cluster) judge() []Finding {
-	c.Webhooks = Webhooks(c.validating, nil, c.crds)
+	c.Webhooks = append(Webhooks(c.validating, nil, c.crds), c.apis...)
 	for _, w := range c.Webhooks {
 		if _, told := c.Answers[w.String()]; !told {
 			c.Answers[w.String()] = []Answer{{NotAfter: now.AddDate(0, 1, 0)}}
@@ -134,6 +135,17 @@ func TestJudge(t *testing.T) {
 		"a conversion that objects need": {func(c *cluster) { c.crds = converted(shop, "v1", "v2"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
 		"a conversion of one version":    {func(c *cluster) { c.crds = converted(shop, "v1"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
 
+		"an APIService that is served": {func(c *cluster) { c.apis = aggregated(shop, false) }, nil},
+		"an APIService that is not":    {func(c *cluster) { c.apis = aggregated(shop, false); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
+		"an APIService that cannot be asked": {func(c *cluster) {
+			c.apis = aggregated(shop, false)
+			c.Answers["APIService v1.shop.io"] = nil
+		}, []found{{Unknown, NotAsked, 1}}},
+		"an APIService that trusts anybody, and is not asked": {func(c *cluster) {
+			c.apis = aggregated(shop, true)
+			c.Answers["APIService v1.shop.io"] = nil
+		}, nil},
+
 		"it is called for its own pods": {func(c *cluster) { c.hook("v", shop, fail, "pods") }, []found{{Warning, PossibleDeadlock, 1}}},
 		"for its own pods, and down": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.down(shop) },
 			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
@@ -193,6 +205,21 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A broken APIService fails more than its own requests.
+func TestConsequenceOfAnAPIService(t *testing.T) {
+	c := newCluster()
+	c.apis = aggregated(shop, false)
+	c.down(shop)
+	const want = "no endpoint of Service shop/hook is ready: requests for v1.shop.io fail, and so does whoever has to know all kinds, as for the deletion of a namespace"
+	if found := c.judge(); len(found) != 1 || found[0].Message != want {
+		t.Errorf("findings: %+v, want %q", found, want)
+	}
+}
+
+func aggregated(by types.NamespacedName, unverified bool) []Webhook {
+	return []Webhook{{Kind: APIService, Object: "v1.shop.io", Service: by, Port: 443, Fails: true, Unverified: unverified}}
 }
 
 func converted(by types.NamespacedName, versions ...string) []apiextensionsv1.CustomResourceDefinition {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -42,7 +43,9 @@ func newEnv(t *testing.T) *env {
 	e := &env{}
 	e.kube, err = kubernetes.NewForConfig(cluster.Config())
 	must(t, err)
-	e.dynamic, err = dynamic.NewForConfig(cluster.Config())
+	config := cluster.Config()
+	config.WarningHandler = rest.NoWarnings{} // unknown fields are what some tests are about
+	e.dynamic, err = dynamic.NewForConfig(config)
 	must(t, err)
 	e.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(e.kube.Discovery()))
 	return e

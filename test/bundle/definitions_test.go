@@ -1,0 +1,185 @@
+package bundle
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// schemas are those of versions, for spec, each of which refuses in another way.
+var schemas = map[string]string{
+	"anything":     `{type: object, x-kubernetes-preserve-unknown-fields: true}`,
+	"minimum":      `{type: object, properties: {size: {type: integer, minimum: 1}}}`,
+	"integer":      `{type: object, properties: {size: {type: integer}, name: {type: integer}}}`,
+	"required":     `{type: object, required: [owner], properties: {owner: {type: string}}}`,
+	"defaulted":    `{type: object, required: [owner], properties: {owner: {type: string, default: nobody}}}`,
+	"onenulls":     `{type: object, properties: {name: {type: string}}}`,
+	"enumerated":   `{type: object, properties: {name: {type: string, enum: [a, b]}}}`,
+	"set":          `{type: object, properties: {tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`,
+	"map":          `{type: object, properties: {ports: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port], items: {type: object, required: [port], properties: {port: {type: integer}}}}}}`,
+	"embedded":     `{type: object, properties: {template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}}`,
+	"rule":         `{type: object, properties: {size: {type: integer}}, x-kubernetes-validations: [{rule: "!has(self.size) || self.size < 5", message: too large}]}`,
+	"library":      `{type: object, properties: {name: {type: string}}, x-kubernetes-validations: [{rule: "!has(self.name) || isURL(self.name) || self.name.find('[a-z]') != ''"}]}`,
+	"transition":   `{type: object, properties: {size: {type: integer}}, x-kubernetes-validations: [{rule: "self.size == oldSelf.size"}]}`,
+	"defaultruled": `{type: object, properties: {size: {type: integer, default: 7}}, x-kubernetes-validations: [{rule: "self.size < 5"}]}`,
+}
+
+// specs are those of objects that may be stored.
+var specs = map[string]string{
+	"empty": `{}`, "small": `{size: 0}`, "fit": `{size: 3, name: a}`, "large": `{size: 7, name: c}`, "nameless": `{name: null}`, "digits": `{name: "7"}`,
+	"twice": `{tags: [a, a]}`, "once": `{tags: [a, b]}`, "ports": `{ports: [{port: 1}, {port: 1}]}`, "bare": `{template: {spec: {}}}`, "template": `{template: {apiVersion: v1, kind: Pod, metadata: {name: x}}}`,
+}
+
+// What an upgrade is refused for is what the API server refuses, and nothing else: every
+// object under every schema.
+func TestObjectsFitTheNextSchema(t *testing.T) {
+	e := newEnv(t)
+	crd := e.defineVersions(t, "fits", schemas)
+	for name, spec := range specs {
+		object := unstructured.Unstructured{Object: map[string]any{"apiVersion": crd.Spec.Group + "/anything", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": name}}}
+		text, err := yaml.YAMLToJSON([]byte(spec))
+		must(t, err)
+		var content map[string]any // with numbers as the API server's answers have them
+		must(t, utiljson.Unmarshal(text, &content))
+		object.Object["spec"] = content
+		for version := range schemas {
+			fitting, err := deploy.NewFitting(crd, deploy.Reading{Version: "anything", Fits: []string{version}})
+			must(t, err)
+			foretold := fitting.Refuse(t.Context(), []unstructured.Unstructured{object})
+			resource := e.dynamic.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
+			as := object.DeepCopy()
+			as.SetAPIVersion(crd.Spec.Group + "/" + version)
+			_, err = resource.Create(t.Context(), as, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if err != nil && !apierrors.IsInvalid(err) {
+				t.Errorf("%s as %s: %v", spec, version, err)
+			}
+			if (err != nil) != (len(foretold) > 0) {
+				t.Errorf("%s as %s: the API server says %v, foretold was %q", spec, version, err, foretold)
+			}
+		}
+	}
+}
+
+// An upgrade looks at the objects in a version that is served, wherever they are stored, and
+// names no more of them than somebody reads.
+func TestDefinitionsAreChecked(t *testing.T) {
+	e := newEnv(t)
+	crd := e.defineVersions(t, "checks", map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Versions[0].Served = false // the one that is stored
+	})
+	const count = 12
+	for i := range count {
+		must(t, e.create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": crd.Spec.Group + "/v2", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": fmt.Sprintf("large-%d", i)}, "spec": map[string]any{"size": int64(7)},
+		}}, false))
+	}
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	for name, test := range map[string]struct {
+		schema string
+		told   int
+		says   []string
+	}{
+		"a rule that all break": {schemas["rule"], 11, []string{"Check large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
+		"nothing new":           {schemas["anything"], 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := crd.DeepCopy()
+			next.Spec.Versions[1].Schema = schemaOf(t, test.schema)
+			said := ""
+			if err := c.CheckDefinitions(t.Context(), bundleWith(t, next)); err != nil {
+				said = err.Error()
+			}
+			if lines := strings.Count(said+"\n", "\n"); test.told > 0 && lines != test.told || test.told == 0 && said != "" {
+				t.Errorf("%d lines, want %d:\n%s", lines, test.told, said)
+			}
+			for _, part := range test.says {
+				if !strings.Contains(said, part) {
+					t.Errorf("it does not say %q:\n%s", part, said)
+				}
+			}
+		})
+	}
+}
+
+// defineVersions creates a definition with a version for each schema, in the order of their names,
+// and waits until the last of them is served.
+func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]string, changes ...func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	const group = "bundle.example.com"
+	singular := strings.TrimSuffix(plural, "s")
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: group, Scope: apiextensionsv1.ClusterScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{
+			Plural: plural, Singular: singular, Kind: strings.ToUpper(singular[:1]) + singular[1:], ListKind: singular + "List",
+		}},
+	}
+	for name, text := range schemas {
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: true, Schema: schemaOf(t, text)})
+	}
+	slices.SortFunc(crd.Spec.Versions, func(a, b apiextensionsv1.CustomResourceDefinitionVersion) int { return strings.Compare(a.Name, b.Name) })
+	crd.Spec.Versions[0].Storage = true
+	for _, change := range changes {
+		change(crd)
+	}
+	client, err := apiextensions.NewForConfig(cluster.Config())
+	must(t, err)
+	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
+	_, err = definitions.Create(t.Context(), crd, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, definitions.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}))
+	})
+	last := schema.GroupVersionResource{Group: group, Version: crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, Resource: plural}
+	e.eventually(t, "the definition is served", func() bool {
+		_, err := e.dynamic.Resource(last).List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	return crd
+}
+
+// schemaOf is the schema of a kind whose spec has this one.
+func schemaOf(t *testing.T, spec string) *apiextensionsv1.CustomResourceValidation {
+	t.Helper()
+	var s apiextensionsv1.JSONSchemaProps
+	must(t, yaml.UnmarshalStrict([]byte(spec), &s))
+	return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": s}}}
+}
+
+// bundleWith is a bundle that brings a definition.
+func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bundle.Bundle {
+	t.Helper()
+	folder := t.TempDir()
+	text, err := yaml.Marshal(crd)
+	must(t, err)
+	for file, content := range map[string]string{
+		"manifests/crd.yaml":        string(text),
+		"manifests/csv.yaml":        "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: checks.v2}\nspec: {version: 2.0.0}\n",
+		"metadata/annotations.yaml": "annotations: {operators.operatorframework.io.bundle.package.v1: checks}\n",
+	} {
+		file = filepath.Join(folder, file)
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, []byte(content), 0o600))
+	}
+	b, err := bundle.Open(t.Context(), folder)
+	must(t, err)
+	return b
+}

@@ -1,0 +1,208 @@
+package integration
+
+import (
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// Whatever is wrong with webhooks that nobody manages, doctor finds it on a real API server,
+// and writes nothing.
+func TestDoctor(t *testing.T) {
+	e := newParallelEnv(t)
+	ca, other := e.authority("ca"), e.authority("other")
+	ended := time.Now().Add(-time.Minute)
+	e.webhookServer("sound", ca, e.leafOf(ca, "sound", time.Now().AddDate(0, 1, 0)))
+	e.webhookServer("ended", ca, e.leafOf(ca, "ended", ended))
+	e.webhookServer("foreign", ca, e.leafOf(other, "foreign", time.Now().AddDate(0, 1, 0)))
+	e.webhookServer("away", ca, nil)
+	e.aggregate("away", ca)
+	a, b := e.beside(), e.beside()
+	if a.namespace > b.namespace {
+		a, b = b, a
+	}
+	e.needEachOther(a, b)
+
+	place, userAgent := e.auditEnd(), e.namespace+"/doctor"
+	want := []string{
+		"Error Deadlock: " + a.namespace + ", " + b.namespace,
+		"Error ForeignCertificate: foreign",
+		"Error NoReadyEndpoints: " + a.namespace,
+		"Error NoReadyEndpoints: " + b.namespace,
+		"Error NoReadyEndpoints: away",
+		"Error NoReadyEndpoints: APIService v1",
+		"Error UnfitCertificate: ended",
+	}
+	slices.Sort(want)
+	if diff := gocmp.Diff(want, e.diagnose(userAgent)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if _, err := a.kube.CoreV1().Pods(a.namespace).Create(e.ctx, hookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil || !strings.Contains(err.Error(), notAnswered) {
+		t.Errorf("a pod that is said to be refused: %v", err)
+	}
+	if asked := e.requests(place, userAgent); len(asked) == 0 || len(kube.Writes(asked, userAgent)) > 0 {
+		t.Errorf("it made %d requests, and wrote %+v", len(asked), kube.Writes(asked, userAgent))
+	}
+}
+
+// diagnose is what doctor finds in this test's Namespaces, each as level, code and the
+// webhooks that it is about.
+func (e *env) diagnose(userAgent string) []string {
+	e.Helper()
+	config := cluster.Config()
+	config.UserAgent = userAgent
+	c, err := clusterpkg.New(config)
+	e.must(err)
+	facts, err := c.Examine(e.ctx, true)
+	e.must(err)
+	var found []string
+	for _, f := range doctor.Judge(facts, time.Now()) {
+		var about []string
+		for _, w := range f.Webhooks {
+			_, name, _ := strings.Cut(strings.TrimPrefix(w, "APIService "), ": webhook ")
+			if name, own := strings.CutSuffix(cmp.Or(name, w), "."+e.namespace+".example.com"); own {
+				about = append(about, name)
+			}
+		}
+		if len(about) > 0 {
+			found = append(found, string(f.Level)+" "+f.Code+": "+strings.Join(about, ", "))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// requests are those of a client since a place in the audit log.
+func (e *env) requests(place int64, userAgent string) []auditv1.Event {
+	e.Helper()
+	var own []auditv1.Event
+	mark := e.mark()
+	e.eventually("the audit log is written", func() (bool, any) {
+		all, err := cluster.Audit.Since(place)
+		e.must(err)
+		own = slices.DeleteFunc(slices.Clone(all), func(event auditv1.Event) bool { return event.UserAgent != userAgent })
+		return slices.ContainsFunc(all, func(event auditv1.Event) bool { return event.UserAgent == mark }), len(all)
+	})
+	return own
+}
+
+// leafOf is a serving certificate for a Service, until an instant.
+func (e *env) leafOf(ca authority, service string, end time.Time) *tls.Certificate {
+	e.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	e.must(err)
+	pair, err := tls.X509KeyPair(ca.signUntil(e, key.Public(), []string{service + "." + e.namespace + ".svc"}, end), keyPEM(e, key))
+	e.must(err)
+	return &pair
+}
+
+// webhookServer is a webhook of nobody's, with one pod that presents a certificate; with
+// none where there is no certificate.
+func (e *env) webhookServer(name string, ca authority, certificate *tls.Certificate) {
+	e.Helper()
+	e.hookService(name)
+	if certificate != nil {
+		listener := e.listen()
+		e.serve(listener, *certificate)
+		e.hookEndpoint(name, listener)
+	}
+	e.hook(name+"."+e.namespace, e.namespace, name, ca.pem(), e.namespace, "configmaps")
+}
+
+// needEachOther registers a webhook of each Namespace, the pods of which are lost, that
+// intercepts the pods of the other.
+func (e *env) needEachOther(a, b *env) {
+	e.Helper()
+	for _, one := range []*env{a, b} {
+		one.hookService("hook")
+		_, err := e.kube.CoreV1().Pods(one.namespace).Create(e.ctx, hookPod(), metav1.CreateOptions{})
+		e.must(err)
+	}
+	e.hook(a.namespace+"."+e.namespace, a.namespace, "hook", nil, b.namespace, "pods")
+	e.hook(b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
+}
+
+func hookPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "hook-", Labels: map[string]string{"app": "hook"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "hook", Image: "example.com/hook:1"}}},
+	}
+}
+
+func (e *env) hookService(name string) {
+	e.Helper()
+	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Name: "https", Port: 443}}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+func (e *env) hookEndpoint(service string, l net.Listener) {
+	e.Helper()
+	address := l.Addr().(*net.TCPAddr)
+	_, err := e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.IP.String()}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: service}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(address.Port))}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// hook registers a webhook at a Service for a resource of one Namespace, until the test ends.
+func (e *env) hook(name, namespace, service string, caBundle []byte, covered, resource string) {
+	e.Helper()
+	none, configurations := admissionregistrationv1.SideEffectClassNone, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := configurations.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: name + ".example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: caBundle},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: covered}},
+			Rules:             []admissionregistrationv1.RuleWithOperations{rule([]string{""}, resource)},
+		}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { e.must(configurations.Delete(context.Background(), name, metav1.DeleteOptions{})) })
+}
+
+// aggregate registers an APIService at a Service, until the test ends.
+func (e *env) aggregate(service string, ca authority) {
+	e.Helper()
+	client, err := aggregator.NewForConfig(cluster.Config())
+	e.must(err)
+	group := e.namespace + ".example.com"
+	_, err = client.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: "v1." + group},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca.pem(),
+			Service: &apiregistrationv1.ServiceReference{Namespace: e.namespace, Name: service},
+		},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(client.ApiregistrationV1().APIServices().Delete(context.Background(), "v1."+group, metav1.DeleteOptions{}))
+	})
+}
