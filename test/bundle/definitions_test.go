@@ -179,7 +179,7 @@ func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bu
 		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		must(t, os.WriteFile(file, []byte(content), 0o600))
 	}
-	b, err := bundle.Open(t.Context(), folder)
+	b, err := bundle.Open(t.Context(), folder, bundle.Registry{})
 	must(t, err)
 	return b
 }
