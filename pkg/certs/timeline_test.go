@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-var seeds = flag.Uint64("seeds", 32, "how many clusters live through ten rotations")
+var seeds = flag.Uint64("seeds", 24, "how many clusters live through ten rotations")
 
 // campaign is how many seeds it takes for everything to happen that can (make campaign).
 const campaign = 1000
@@ -53,7 +53,7 @@ func (w *world) rotate() {
 	from := w.sleep()
 	strikes := map[int]fault{}
 	for range 1 + w.random.below(2) {
-		strikes[w.random.below(60)] = faults[w.random.below(len(faults))]
+		strikes[w.random.below(1+w.random.below(60))] = faults[w.random.below(len(faults))]
 	}
 	for step := range 5000 {
 		if f, ok := strikes[step]; ok {

@@ -100,6 +100,10 @@ var registrationFaults = []fault{
 	{"a caBundle is replaced", func(w *world) { w.editBundle(mint(w.T, *DefaultPolicy().request(0, names, w.now)).CA) }},
 	{"a registration is changed", func(w *world) { w.change(w.random.below(len(w.registrations)), func(*registration) {}) }},
 	{"another webhook is registered", func(w *world) { w.register() }},
+	{"another webhook is registered, and caches do not show it", func(w *world) {
+		w.stall()
+		w.register()
+	}},
 	{"a webhook is unregistered", func(w *world) { w.change(len(w.registrations)-1, func(r *registration) { r.gone = true }) }},
 	{"registrations cannot be written", func(w *world) {
 		w.stuck = true
@@ -133,11 +137,7 @@ func (w *world) editBundle(bundle []byte) {
 }
 
 var managerFaults = []fault{
-	{"caches stall", func(w *world) {
-		was := w.lag
-		w.lag = w.upTo(5 * time.Minute)
-		w.in(w.upTo(10*time.Minute), func() { w.lag = was; w.changed() })
-	}},
+	{"caches stall", (*world).stall},
 	{"the clock is set back", func(w *world) { w.setClock(-w.upTo(day)) }},
 	{"the clock is set ahead", func(w *world) { w.setClock(w.upTo(DefaultPolicy().ClockSkew)) }},
 	{"the clock is set ahead in the settle time", func(w *world) { w.onceTrusted(120, func() { w.setClock(DefaultPolicy().ClockSkew) }) }},
@@ -150,6 +150,13 @@ var managerFaults = []fault{
 	{"the issuer renews", func(w *world) { w.issue(false) }},
 	{"the issuer has another CA", func(w *world) { w.issue(true) }},
 	{"another provider is chosen", (*world).chooseAnother},
+}
+
+// stall has caches be late for a while.
+func (w *world) stall() {
+	was := w.lag
+	w.lag = w.upTo(5 * time.Minute)
+	w.in(w.upTo(10*time.Minute), func() { w.lag = min(was, 10*time.Second); w.changed() })
 }
 
 // onceTrusted does something when the Secret says that registrations trust the next

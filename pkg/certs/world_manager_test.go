@@ -89,9 +89,9 @@ func (w *world) pass(faulty bool) {
 	w.follow(d)
 }
 
-// look has a manager make a pass after a while. Its queue knows one for each second.
+// look has a manager make a pass after a while. Its queue knows one for each half of a second.
 func (w *world) look(after time.Duration) {
-	at := w.now.Add(after + time.Second).Truncate(time.Second)
+	at := w.now.Add(after + 500*time.Millisecond).Truncate(500 * time.Millisecond)
 	if !w.looks[at] {
 		w.looks[at] = true
 		w.in(at.Sub(w.now), func() {

@@ -75,7 +75,7 @@ func (w *world) kubelet(p *pod) {
 	if !p.looksAt.After(w.now) {
 		if s := w.mounted(); s != nil && s.certificate != p.files.certificate {
 			w.tell("%s is brought %s", p.name, s.names)
-			p.files, p.loadsAt = s, w.now.Add(w.upTo(10*time.Second))
+			p.files, p.loadsAt = s, w.now.Add(w.upTo(w.loads))
 		}
 		p.looksAt = w.now.Add(60*time.Second + w.upTo(30*time.Second))
 	}
@@ -93,7 +93,6 @@ func (w *world) follow(d Decision) {
 	}
 	if d.Restart && d.Serving != nil && w.restartedFor != strconv.FormatInt(d.Serving.Number, 10) {
 		w.restartedFor = strconv.FormatInt(d.Serving.Number, 10)
-		w.restarts++
 		for i, p := range w.pods {
 			w.in(time.Duration(i+1)*3*time.Second, func() { w.start(p, func() {}) })
 		}

@@ -33,9 +33,9 @@ type world struct {
 	looksAt      time.Time     // when their timer goes off
 	looks        map[time.Time]bool
 	restartedFor string
-	restarts     int
-	refused      bool // whether the API server refuses to write the Secret
-	stuck        bool // whether it refuses to write registrations
+
+	refused bool // whether the API server refuses to write the Secret
+	stuck   bool // whether it refuses to write registrations
 
 	issuers map[managerv1alpha1.CertificateProvider]*issuer
 
@@ -43,6 +43,7 @@ type world struct {
 	pods    []*pod
 	born    int // how many there ever were
 	reloads bool
+	loads   time.Duration // how long they take for it, at most
 
 	// Calls.
 	late        []time.Duration // how late each API server learns of registrations
@@ -63,7 +64,8 @@ type event struct {
 // newWorld has a webhook in service under a certificate of some provider's.
 func newWorld(t *testing.T, seed uint64, provider managerv1alpha1.CertificateProvider) *world {
 	w := &world{
-		T: t, random: dice{seed}, now: start, provider: provider, lag: 10 * time.Second, reloads: seed%3 != 0,
+		T: t, random: dice{seed}, now: start, provider: provider, reloads: seed%3 != 0,
+		lag: []time.Duration{200 * time.Millisecond, 10 * time.Second}[seed%2], loads: []time.Duration{500 * time.Millisecond, 10 * time.Second}[seed/2%2],
 		looks: map[time.Time]bool{}, issuers: map[managerv1alpha1.CertificateProvider]*issuer{},
 		answers: map[handshake]time.Time{}, strangers: map[string]bool{}, forgotten: map[string]bool{}, exempted: map[string]int{},
 	}
@@ -76,7 +78,7 @@ func newWorld(t *testing.T, seed uint64, provider managerv1alpha1.CertificatePro
 	for range 2 {
 		w.register()
 	}
-	w.late = []time.Duration{0, w.upTo(4 * time.Second)}
+	w.late = []time.Duration{0, DefaultPolicy().Settle - 100*time.Millisecond}
 	w.elapse(time.Minute)
 	return w
 }
