@@ -53,7 +53,7 @@ func TestRegistrationGates(t *testing.T) {
 		},
 		"the Deployment is not available": {
 			change: func(c *cluster) { c.becomeUnavailable("manager") },
-			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
 		},
 		"the Deployment is available and an old replica still runs": {
 			change: func(c *cluster) { live(c).Status.Replicas = 2 },
@@ -165,7 +165,7 @@ func TestRegistrationGates(t *testing.T) {
 				c.Policy.Gate = GateAvailable
 				c.becomeUnavailable("manager")
 			},
-			want: webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+			want: webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

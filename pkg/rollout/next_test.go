@@ -42,7 +42,7 @@ func TestInstallationStepByStep(t *testing.T) {
 				delete(c.Secrets, "first")
 				c.becomeUnavailable("first")
 			},
-			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment first to become ready: deployment "first" not available: Deployment does not have minimum availability`},
+			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment first to become ready: deployment "first" not available: Deployment does not have minimum availability.`},
 		},
 		{
 			when:    "they do",

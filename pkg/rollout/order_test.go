@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func runUnready(c *cluster) {
 
 func TestOrderAndItsRelaxing(t *testing.T) {
 	const postponed = "second Pending EarlierDeployment: starts after deployment first and its webhooks"
-	unready := `deployment "first" not available: Deployment does not have minimum availability`
+	unready := `deployment "first" not available: Deployment does not have minimum availability.`
 	for name, test := range map[string]struct {
 		change      func(*cluster)
 		after       time.Duration
@@ -56,7 +57,7 @@ func TestOrderAndItsRelaxing(t *testing.T) {
 		"containers run without getting ready, at their bound": {
 			change: runUnready, after: 20 * time.Second,
 			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " +
-				unready + ": pod first-0: container manager runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n shop describe pod first-0",
+				strings.TrimSuffix(unready, ".") + ": pod first-0: container manager runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n shop describe pod first-0",
 		},
 		"containers that began late have the whole of their bound": {
 			change: func(c *cluster) {
@@ -189,7 +190,7 @@ func TestPostponedDeploymentIsRepaired(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"v.first.example.com Unreachable NoReadyEndpoints: service first-service has no ready endpoint: " +
-			"deployment \"first\" not available: Deployment does not have minimum availability",
+			"deployment \"first\" not available: Deployment does not have minimum availability.",
 		"v.second.example.com Registered Serving: ",
 	}, webhooksOf(plan)); diff != "" {
 		t.Errorf("webhooks (-want +got):\n%s", diff)

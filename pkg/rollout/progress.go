@@ -52,9 +52,9 @@ func progressOf(d *appsv1.Deployment, pods []*corev1.Pod) progress {
 	p.reason = "WaitingForReplicas"
 	p.message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
 	if failure := condition(d, appsv1.DeploymentReplicaFailure); failure != nil && failure.Status == corev1.ConditionTrue {
-		p.reason, p.message = "ReplicaFailure", fmt.Sprintf("%s: its pods cannot be created: %s", p.message, failure.Message)
+		p.reason, p.message = "ReplicaFailure", fmt.Sprintf("%s: its pods cannot be created: %s", strings.TrimSuffix(p.message, "."), failure.Message)
 	} else if diagnosis := diagnose(pods); diagnosis.reason != "" {
-		p.reason, p.message = diagnosis.reason, fmt.Sprintf("%s: %s", p.message, diagnosis.message)
+		p.reason, p.message = diagnosis.reason, fmt.Sprintf("%s: %s", strings.TrimSuffix(p.message, "."), diagnosis.message)
 	}
 	return p
 }
@@ -75,7 +75,7 @@ func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.Deployment
 	case status.ObservedGeneration < d.Generation:
 		return "the Deployment controller has not seen it yet"
 	case availability != nil && availability.Status != corev1.ConditionTrue:
-		return strings.TrimSuffix(availability.Message, ".")
+		return availability.Message
 	case status.UpdatedReplicas < wanted:
 		return fmt.Sprintf("%d of %d replicas are updated", status.UpdatedReplicas, wanted)
 	case status.Replicas > status.UpdatedReplicas:

@@ -74,7 +74,7 @@ func TestRepairs(t *testing.T) {
 				c.becomeUnavailable("manager")
 				c.serve("manager", "10.244.0.5")
 			},
-			nil, webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+			nil, webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
 		},
 		"a registration of another type has its name": {
 			func(c *cluster) {
@@ -179,14 +179,14 @@ func TestRepairs(t *testing.T) {
 		"the pods are gone": {
 			func(c *cluster) { c.becomeUnavailable("manager") },
 			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: " +
-				"deployment \"manager\" not available: Deployment does not have minimum availability",
+				"deployment \"manager\" not available: Deployment does not have minimum availability.",
 		},
 		"availability is enough, and is gone": {
 			func(c *cluster) {
 				c.Policy.Gate = GateAvailable
 				c.becomeUnavailable("manager")
 			},
-			nil, webhook + ` Unreachable DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability`,
+			nil, webhook + ` Unreachable DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
 		},
 		"availability is enough, and stays": {
 			func(c *cluster) {

@@ -30,7 +30,7 @@ func TestStatus(t *testing.T) {
 	if !firstSince.Before(c.now) {
 		t.Errorf("the first is registered since %s, which is now", firstSince)
 	}
-	unavailable := `deployment "second" not available: Deployment does not have minimum availability`
+	unavailable := `deployment "second" not available: Deployment does not have minimum availability.`
 	first, second := c.Certificates["first"], c.Certificates["second"]
 	want := managerv1alpha1.WebhookRolloutStatus{
 		ObservedGeneration: 7, Ready: "1/2", CertificatesExpire: &expires, Provider: "manager",

@@ -60,7 +60,7 @@ func TestInstallTimeoutIsLookedFor(t *testing.T) {
 	}
 	c.now = plan.NextLook
 	plan = c.pass()
-	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability`}
+	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability.`}
 	if diff := cmp.Diff(want, phasesOf(plan)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
