@@ -2,9 +2,12 @@ package corpus
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/yaml"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -70,8 +74,8 @@ func (e *env) manage(t *testing.T) {
 }
 
 // install does what an installer does, and then plays the Deployment controller until
-// the ClusterServiceVersion succeeds.
-func (e *env) install(t *testing.T, namespace string, b bundle) {
+// the ClusterServiceVersion succeeds. It returns what that said of itself on the way.
+func (e *env) install(t *testing.T, namespace string, b bundle) (said []operatorsv1alpha1.ClusterServiceVersionStatus) {
 	t.Helper()
 	ctx := t.Context()
 	_, err := e.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
@@ -94,39 +98,80 @@ func (e *env) install(t *testing.T, namespace string, b bundle) {
 	must(t, err)
 	var status operatorsv1alpha1.ClusterServiceVersionStatus
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		if err := e.makeAvailable(ctx, namespace); err != nil {
+		if err := e.playDeployments(ctx, namespace, status.Message); err != nil {
 			return false, err
 		}
 		c, err := e.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).Get(ctx, b.csv.Name, metav1.GetOptions{})
 		if err == nil {
 			status = c.Status
+			said = append(said, status)
 		}
 		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded, err
 	}); err != nil {
 		t.Fatalf("%s is %s/%s: %s", b.csv.Name, status.Phase, status.Reason, csvstatus.Explained(status))
 	}
+	for _, c := range status.Conditions {
+		said = append(said, operatorsv1alpha1.ClusterServiceVersionStatus{Phase: c.Phase, Reason: c.Reason, Message: c.Message})
+	}
+	return said
 }
 
-// makeAvailable says of every Deployment of a namespace that its pods answer.
-func (e *env) makeAvailable(ctx context.Context, namespace string) error {
+// playDeployments says of every Deployment of a namespace that its pods do not answer, as OLM
+// v0 saw it, and that they do once the ClusterServiceVersion has said so.
+func (e *env) playDeployments(ctx context.Context, namespace, said string) error {
 	list, err := e.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	for _, d := range list.Items {
-		if d.Status.ObservedGeneration == d.Generation {
+		answers := d.Status.ObservedGeneration > 0
+		named := strings.Contains(said, fmt.Sprintf("deployment %q not available: %s", d.Name, unavailable))
+		if d.Status.ObservedGeneration == d.Generation && (d.Status.AvailableReplicas > 0 || !named) {
 			continue
 		}
 		n := *d.Spec.Replicas
 		d.Status = appsv1.DeploymentStatus{
-			ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
-			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "MinimumReplicasAvailable"}},
+			ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n,
+			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, Reason: "MinimumReplicasUnavailable", Message: unavailable}},
+		}
+		if answers {
+			d.Status.ReadyReplicas, d.Status.AvailableReplicas = n, n
+			d.Status.Conditions[0].Status, d.Status.Conditions[0].Reason = corev1.ConditionTrue, "MinimumReplicasAvailable"
 		}
 		if _, err := e.Kube.AppsV1().Deployments(namespace).UpdateStatus(ctx, &d, metav1.UpdateOptions{}); err != nil && !apierrors.IsConflict(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+const unavailable = "Deployment does not have minimum availability."
+
+// wentThrough compares the phase in which pods that never start left OLM v0 with what the
+// ClusterServiceVersion said on its way.
+func wentThrough(t *testing.T, said []operatorsv1alpha1.ClusterServiceVersionStatus, file string) {
+	t.Helper()
+	var last struct {
+		Phase        operatorsv1alpha1.ClusterServiceVersionPhase
+		Reason       operatorsv1alpha1.ConditionReason
+		Message      string
+		NotSatisfied []any
+	}
+	text, err := os.ReadFile(file)
+	must(t, err)
+	must(t, yaml.Unmarshal(text, &last))
+	var found bool
+	for _, s := range said {
+		found = found || s.Phase == last.Phase && s.Reason == last.Reason && s.Message == last.Message
+		for _, r := range s.RequirementStatus {
+			if s.Phase == operatorsv1alpha1.CSVPhaseSucceeded && len(last.NotSatisfied) == 0 && r.Status != operatorsv1alpha1.RequirementStatusReasonPresent {
+				t.Errorf("OLM v0 found every requirement satisfied, and this manager %+v", r)
+			}
+		}
+	}
+	if !found {
+		t.Errorf("OLM v0 got to %s/%s: %s; this manager never said that", last.Phase, last.Reason, last.Message)
+	}
 }
 
 // uninstall clears the way for the next bundle, which may define the same resources.

@@ -1,0 +1,193 @@
+package corpus
+
+import (
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// improvement is a difference that there has to be: what it makes of an object of OLM v0's is
+// what the manager makes. docs/compatibility.md lists each by its name. It tells whether the
+// object is one that differs so.
+type improvement struct {
+	name string
+	make func(want, got *unstructured.Unstructured, b bundle) bool
+}
+
+var improvements = []improvement{
+	{"owner labels of Services and Secrets", func(want, _ *unstructured.Unstructured, b bundle) bool {
+		if want.GetKind() != "Service" && want.GetKind() != "Secret" {
+			return false
+		}
+		want.SetLabels(with(want.GetLabels(), map[string]string{
+			"olm.owner": b.csv.Name, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": want.GetNamespace(),
+		}))
+		return true
+	}},
+	{"state of a rotation in the Secret", func(want, got *unstructured.Unstructured, _ bundle) bool {
+		const leaf = "olm-webhook-manager.io/certificate-leaf"
+		if want.GetKind() != "Secret" {
+			return false
+		}
+		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{
+			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-issuer": "manager", leaf: got.GetAnnotations()[leaf],
+		}))
+		return len(got.GetAnnotations()[leaf]) == 64
+	}},
+	{"ca.crt in the Secret", func(want, _ *unstructured.Unstructured, _ bundle) bool {
+		return want.GetKind() == "Secret" && unstructured.SetNestedField(want.Object, "", "data", "ca.crt") == nil
+	}},
+	{"ca.crt beside tls.crt and tls.key", func(want, _ *unstructured.Unstructured, _ bundle) bool {
+		mounted := false
+		for _, v := range volumes(want) {
+			if name := v["name"]; name == "apiservice-cert" || name == "webhook-cert" {
+				items, _, _ := unstructured.NestedSlice(v, "secret", "items")
+				mounted = unstructured.SetNestedSlice(v, append(items, map[string]any{"key": "ca.crt", "path": "ca.crt"}), "secret", "items") == nil
+			}
+		}
+		return mounted
+	}},
+	{"volumes that nothing mounts any more", func(want, got *unstructured.Unstructured, _ bundle) bool {
+		kept := slices.DeleteFunc(slices.Clone(volumes(want)), func(v map[string]any) bool {
+			return !mounts(want, v["name"]) && !hasVolume(got, v["name"])
+		})
+		if len(kept) == len(volumes(want)) {
+			return false
+		}
+		setVolumes(want, kept)
+		return true
+	}},
+	{"certificates in both places of every container", func(want, got *unstructured.Unstructured, _ bundle) bool {
+		added := false
+		for i, container := range itemsOf(podOf(want)["containers"]) {
+			mounted := itemsOf(itemsOf(podOf(got)["containers"])[i]["volumeMounts"])
+			lacking := slices.DeleteFunc(slices.Clone(mounted), func(m map[string]any) bool {
+				certificate := m["name"] == "apiservice-cert" || m["name"] == "webhook-cert"
+				return certificate && !mountsIn(container, m["name"])
+			})
+			if len(lacking) < len(mounted) && reflect.DeepEqual(lacking, itemsOf(container["volumeMounts"])) {
+				container["volumeMounts"], added = listOf(mounted), true
+			}
+		}
+		return added
+	}},
+	{"times that YAML reads as such", func(want, got *unstructured.Unstructured, b bundle) bool {
+		const written = "createdAt"
+		field := []string{"spec", "template", "metadata", "annotations", written}
+		recorded, _, _ := unstructured.NestedString(want.Object, field...)
+		at, err := time.Parse("2006-01-02 15:04:05Z07:00", recorded)
+		if err != nil || at.Format(time.RFC3339) != strings.Replace(b.csv.Annotations[written], "+00:00", "Z", 1) {
+			return false
+		}
+		return unstructured.SetNestedField(want.Object, b.csv.Annotations[written], field...) == nil
+	}},
+	{"label of managed pods", func(want, _ *unstructured.Unstructured, b bundle) bool {
+		return want.GetKind() == "Deployment" &&
+			unstructured.SetNestedField(want.Object, b.csv.Name, "spec", "template", "metadata", "labels", "olm-webhook-manager.io/csv") == nil
+	}},
+	{"replicas as they were declared", func(want, _ *unstructured.Unstructured, b bundle) bool {
+		if want.GetKind() != "Deployment" {
+			return false
+		}
+		replicas, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "replicas")
+		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{"olm-webhook-manager.io/replicas": text(replicas)}))
+		return true
+	}},
+	{"generation of the trust", func(want, _ *unstructured.Unstructured, _ bundle) bool {
+		if !strings.HasSuffix(want.GetKind(), "WebhookConfiguration") {
+			return false
+		}
+		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{"olm-webhook-manager.io/certificate-generation": "1"}))
+		return true
+	}},
+	{"matchConditions of those that could stop themselves", func(want, got *unstructured.Unstructured, _ bundle) bool {
+		conditions, found, _ := unstructured.NestedFieldCopy(firstWebhook(got), "matchConditions")
+		if !found {
+			return false
+		}
+		for _, c := range conditions.([]any) {
+			if !strings.HasPrefix(c.(map[string]any)["name"].(string), "olm-webhook-manager.io/") {
+				return false
+			}
+		}
+		firstWebhook(want)["matchConditions"] = conditions
+		return true
+	}},
+	{"no ServiceAccount where none is named", func(want, got *unstructured.Unstructured, _ bundle) bool {
+		account, _, _ := unstructured.NestedString(want.Object, "spec", "template", "spec", "serviceAccountName")
+		if _, named, _ := unstructured.NestedString(got.Object, "spec", "template", "spec", "serviceAccountName"); named || account != "default" {
+			return false
+		}
+		unstructured.RemoveNestedField(want.Object, "spec", "template", "spec", "serviceAccountName")
+		unstructured.RemoveNestedField(want.Object, "spec", "template", "spec", "serviceAccount")
+		return true
+	}},
+}
+
+// beyond are the Deployments of a bundle that OLM v0 had not got to when its pods did not start.
+const beyond = "Deployments that OLM v0 had not got to"
+
+// improve makes of what OLM v0 left what the manager has to leave, and notes which
+// improvements it took.
+func (r results) improve(got results, b bundle, taken map[string]bool) {
+	for _, spec := range b.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if key := "Deployment " + spec.Name; r[key] == nil && got[key] != nil {
+			delete(got, key)
+			taken[beyond] = true
+		}
+	}
+	for key, object := range r {
+		want, made := &unstructured.Unstructured{Object: object}, &unstructured.Unstructured{Object: got[key]}
+		if got[key] == nil || want.GetKind() == "" {
+			continue // a conversion differs in nothing
+		}
+		for _, i := range improvements {
+			if i.make(want, made, b) {
+				taken[i.name] = true
+			}
+		}
+	}
+}
+
+// documented fails for an improvement that no bundle shows, and for one that
+// docs/compatibility.md does not name.
+func documented(t *testing.T, taken map[string]bool) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/compatibility.md")
+	must(t, err)
+	names := []string{beyond}
+	for _, i := range improvements {
+		names = append(names, i.name)
+	}
+	for _, name := range names {
+		if !taken[name] {
+			t.Errorf("no bundle differs in %q", name)
+		}
+		if !strings.Contains(string(page), "| "+name+" |") {
+			t.Errorf("docs/compatibility.md does not name %q", name)
+		}
+	}
+}
+
+func with(some, more map[string]string) map[string]string {
+	both := maps.Clone(some)
+	if both == nil {
+		both = map[string]string{}
+	}
+	maps.Copy(both, more)
+	return both
+}
+
+func firstWebhook(o *unstructured.Unstructured) map[string]any {
+	webhooks, _ := o.Object["webhooks"].([]any)
+	if len(webhooks) == 0 {
+		return nil
+	}
+	return webhooks[0].(map[string]any)
+}
