@@ -13,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -52,7 +53,10 @@ func TestSelfDeadlock(t *testing.T) {
 	standing := e.ownPod("server-6d4cf56db6")
 	standing.Name = "server-6d4cf56db6-x7k2p"
 	e.as(attempt{user: controllers + "replicaset-controller", passes: true, do: creating(standing)})
-	e.attempts(standing)
+	attempts := e.attempts(standing)
+	for name, a := range attempts {
+		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
+	}
 
 	// The manager can still mend what the webhook needs.
 	m.looksAfter(func() {
@@ -73,16 +77,39 @@ func TestSelfDeadlock(t *testing.T) {
 	e.as(attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
 		return client.RbacV1().Roles(e.namespace).Delete(ctx, "operator.v1", metav1.DeleteOptions{})
 	}})
+
+	// It is the conditions that let them pass: without, as OLM v0 has it, none gets through.
+	m.stop()
+	e.withoutConditions("v.example.com")
+	for name, a := range attempts {
+		if a.passes {
+			a.passes = false
+			e.Run("without conditions, "+name, func(t *testing.T) { e.sub(t).as(a) })
+		}
+	}
 }
 
-func (e *env) attempts(standing *corev1.Pod) {
+// withoutConditions takes the matchConditions of a webhook away, and returns when the API
+// server calls it where one of them held it back.
+func (e *env) withoutConditions(generateName string) {
+	e.Helper()
+	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration(generateName).Name, types.JSONPatchType,
+		[]byte(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`), metav1.PatchOptions{})
+	e.must(err)
+	e.eventually("the API server knows", func() (bool, any) {
+		return e.try(attempt{user: controllers + "replicaset-controller", do: creating(e.ownPod("server-6d4cf56db6"))}) != nil, nil
+	})
+}
+
+// attempts are what is done about the operator's pods, and what passes its dead webhook by.
+func (e *env) attempts(standing *corev1.Pod) map[string]attempt {
 	const tenant, kubelet = "tenant", "system:node:one"
 	nodes := []string{"system:nodes"}
 	ours, elsewhere := e.ownPod("server-6d4cf56db6"), e.ownPod("other-6d4cf56db6")
 	unowned := e.ownPod("server-6d4cf56db6")
 	unowned.OwnerReferences = nil
 	dry := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
-	for name, a := range map[string]attempt{
+	return map[string]attempt{
 		"its pod, by the replicaset controller":            {controllers + "replicaset-controller", nil, creating(ours), true},
 		"its pod, by a controller manager of one identity": {"system:kube-controller-manager", nil, creating(ours), true},
 		"its pod is placed":                                {"system:kube-scheduler", nil, binding(standing), true},
@@ -105,24 +132,28 @@ func (e *env) attempts(standing *corev1.Pod) {
 		"another EndpointSlice":                             {controllers + "endpointslice-controller", nil, slice(e.namespace, "other"), false},
 		"a lease of another account":                        {"system:serviceaccount:" + e.namespace + ":other", nil, lease(e.namespace), false},
 		"its pod, by a controller's name of this namespace": {"system:serviceaccount:" + e.namespace + ":replicaset-controller", nil, creating(ours), false},
-	} {
-		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
 	}
 }
 
-// as makes an attempt in somebody's name. He may do everything: only webhooks refuse.
+// as makes an attempt, and fails when it ends in another way than it is to.
 func (e *env) as(a attempt) {
 	e.Helper()
-	config := cluster.Config()
-	config.Impersonate = rest.ImpersonationConfig{UserName: a.user, Groups: append([]string{"system:masters", "system:authenticated"}, a.groups...)}
-	client, err := kubernetes.NewForConfig(config)
-	e.must(err)
-	switch err := a.do(e.ctx, client); {
+	switch err := e.try(a); {
 	case a.passes && err != nil:
 		e.Errorf("refused: %v", err)
 	case !a.passes && (err == nil || !strings.Contains(err.Error(), notAnswered)):
 		e.Errorf("the webhook was not called: %v", err)
 	}
+}
+
+// try makes an attempt in somebody's name. He may do everything: only webhooks refuse.
+func (e *env) try(a attempt) error {
+	e.Helper()
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: a.user, Groups: append([]string{"system:masters", "system:authenticated"}, a.groups...)}
+	client, err := kubernetes.NewForConfig(config)
+	e.must(err)
+	return a.do(e.ctx, client)
 }
 
 // interceptor is an operator with a webhook on all that its own pods come from.
