@@ -1,0 +1,240 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// A version that a bundle adds, and that its webhook converts to, is served once that webhook
+// is what converts; or before it, when the webhook's own pods may be what waits for it. In
+// the end the definition is the bundle's, and nothing is waited for any more.
+func TestVersionsThatAreAwaited(t *testing.T) {
+	for name, test := range map[string]struct {
+		waits bool
+		says  string
+	}{
+		"its webhook serves":       {false, "serves v2, which its webhook converts to"},
+		"its webhook waits for it": {true, "serves v2, for which Deployment server may be waiting: requests in it fail until its webhook serves"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("gears", "v1")
+			e.manage()
+			writes := e.watchServed(crd.Name, "v2")
+			b := e.bundleOf(adding(crd, "v2"), converting("operator.v1", crd.Name))
+			install := e.installing(b, patience)
+			e.eventually("its Deployment is there", func() (bool, any) { return e.deployment("server") != nil, install.said() })
+			if awaited := e.get("operator.v1").Annotations[vocabulary.AnnotationAwaitedVersions]; awaited != crd.Name+"/v2" || writes.served() {
+				t.Errorf("awaited are %q, v2 is served: %t", awaited, writes.served())
+			}
+			if test.waits {
+				e.notReady("server")
+				e.eventually("the manager sees it", func() (bool, any) {
+					deployments := e.rollout("operator.v1").Deployments
+					return len(deployments) == 1 && deployments[0].Reason == "PodNotReady", deployments
+				})
+				install.interrupt()
+				install = e.installing(b, time.Second)
+				e.eventually("the version is served", func() (bool, any) { return writes.served(), install.said() })
+			}
+			e.setAvailable("server", true)
+			install.ends()
+			install.says(test.says)
+			if first := writes.first(); first.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter || test.waits != (len(first.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0) || first.Spec.Versions[0].Storage {
+				t.Errorf("v2 came with %+v, stored in %+v", first.Spec.Conversion, first.Spec.Versions)
+			}
+			now, csv := e.crd(crd.Name), e.get("operator.v1")
+			if _, awaits := csv.Annotations[vocabulary.AnnotationAwaitedVersions]; awaits || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded || !now.Spec.Versions[0].Storage || len(now.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
+				t.Errorf("in the end it is %s, annotated %v; versions %+v, converted by %+v", csv.Status.Phase, csv.Annotations, now.Spec.Versions, now.Spec.Conversion)
+			}
+		})
+	}
+}
+
+// adding is a definition with a version more, in which it is to be stored.
+func adding(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinition {
+	next := &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: crd.Name}, Spec: *crd.Spec.DeepCopy(),
+	}
+	added := *next.Spec.Versions[0].DeepCopy()
+	next.Spec.Versions[0].Storage, added.Name = false, version
+	next.Spec.Versions = append([]apiextensionsv1.CustomResourceDefinitionVersion{added}, next.Spec.Versions...)
+	return next
+}
+
+// bundleOf writes a bundle with a definition, each version of which its operator owns.
+func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *bundlepkg.Bundle {
+	e.Helper()
+	csv.APIVersion, csv.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind
+	csv.Spec.CustomResourceDefinitions.Owned = nil
+	for _, v := range crd.Spec.Versions {
+		csv.Spec.CustomResourceDefinitions.Owned = append(csv.Spec.CustomResourceDefinitions.Owned, operatorsv1alpha1.CRDDescription{Name: crd.Name, Version: v.Name, Kind: crd.Spec.Names.Kind})
+	}
+	folder := e.TempDir()
+	for file, object := range map[string]any{
+		"manifests/crd.yaml": crd, "manifests/csv.yaml": csv,
+		"metadata/annotations.yaml": map[string]any{"annotations": map[string]string{"operators.operatorframework.io.bundle.package.v1": "operator"}},
+	} {
+		text, err := yaml.Marshal(object)
+		e.must(err)
+		file = filepath.Join(folder, file)
+		e.must(os.MkdirAll(filepath.Dir(file), 0o700))
+		e.must(os.WriteFile(file, text, 0o600))
+	}
+	b, err := bundlepkg.Open(e.ctx, folder, bundlepkg.Registry{})
+	e.must(err)
+	return b
+}
+
+// installation is bundle install, without a person before it.
+type installation struct {
+	*env
+	mutex  sync.Mutex
+	lines  []string
+	ended  chan error
+	cancel context.CancelFunc
+}
+
+func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration) *installation {
+	e.Helper()
+	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: []string{""}})
+	e.must(err)
+	c, err := clusterpkg.New(cluster.Config())
+	e.must(err)
+	i := &installation{env: e, ended: make(chan error, 1)}
+	ctx, cancel := context.WithCancel(e.ctx)
+	i.cancel = cancel
+	go func() {
+		_, err := c.Install(ctx, clusterpkg.Installation{Bundle: b, Manifests: manifests, Patience: patience, Say: i.say})
+		i.ended <- err
+	}()
+	return i
+}
+
+func (i *installation) say(format string, args ...any) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.lines = append(i.lines, fmt.Sprintf(format, args...))
+}
+
+func (i *installation) said() string {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	return strings.Join(i.lines, "\n")
+}
+
+func (i *installation) says(text string) {
+	i.Helper()
+	if !strings.Contains(i.said(), text) {
+		i.Errorf("it does not say %q:\n%s", text, i.said())
+	}
+}
+
+func (i *installation) ends() { i.endsWith(nil) }
+
+// interrupt is Ctrl-C.
+func (i *installation) interrupt() {
+	i.cancel()
+	i.endsWith(clusterpkg.ErrInterrupted)
+}
+
+func (i *installation) endsWith(want error) {
+	i.Helper()
+	select {
+	case err := <-i.ended:
+		if !errors.Is(err, want) {
+			i.Fatalf("it ends with %v, want %v\n%s", err, want, i.said())
+		}
+	case <-time.After(patience):
+		i.Fatalf("it does not end:\n%s", i.said())
+	}
+}
+
+// versionWatch keeps the states of a definition in which a version was served.
+type versionWatch struct {
+	mutex  sync.Mutex
+	states []*apiextensionsv1.CustomResourceDefinition
+}
+
+// watchServed sees every write of a definition.
+func (e *env) watchServed(crd, version string) *versionWatch {
+	e.Helper()
+	w, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
+	e.must(err)
+	e.Cleanup(w.Stop)
+	s := &versionWatch{}
+	go func() {
+		for event := range w.ResultChan() {
+			if d, ok := event.Object.(*apiextensionsv1.CustomResourceDefinition); ok && event.Type != watch.Deleted {
+				s.add(d, version)
+			}
+		}
+	}()
+	return s
+}
+
+func (s *versionWatch) add(d *apiextensionsv1.CustomResourceDefinition, version string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, v := range d.Spec.Versions {
+		if v.Name == version && v.Served {
+			s.states = append(s.states, d)
+		}
+	}
+}
+
+func (s *versionWatch) served() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.states) > 0
+}
+
+func (s *versionWatch) first() *apiextensionsv1.CustomResourceDefinition {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.states[0]
+}
+
+func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
+	e.Helper()
+	crd, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	return crd
+}
+
+// notReady plays a pod of a Deployment that runs and does not get ready, and the kubelet
+// that warns of it.
+func (e *env) notReady(deployment string) {
+	e.Helper()
+	e.setAvailable(deployment, false)
+	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, e.ownPod(deployment+"-6d4cf56db6"), metav1.CreateOptions{})
+	e.must(err)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: deployment, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
+	_, err = e.kube.CoreV1().Pods(e.namespace).UpdateStatus(e.ctx, pod, metav1.UpdateOptions{})
+	e.must(err)
+	_, err = e.kube.CoreV1().Events(e.namespace).Create(e.ctx, &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "unhealthy-"}, Type: corev1.EventTypeWarning, Reason: "Unhealthy", Message: "Readiness probe failed", LastTimestamp: metav1.Now(),
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod.Name, UID: pod.UID},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
