@@ -18,8 +18,8 @@ import (
 )
 
 // goesInTheForeground upgrades once more, so that all Caches are stored in another version than they
-// are written in, and deletes the operator in the foreground. What converts them stays, and can even be
-// rolled out, until they are migrated; then nothing is left.
+// are written in, and deletes the operator in the foreground. What converts them stays, pods that go
+// come back, until they are migrated; then nothing is left.
 func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.Helper()
 	const csv, converter = "crdconversion.v2.0.0", "crdconversion-webhook"
@@ -38,8 +38,8 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 			strings.Contains(c.Status.Message, "storage migrate "+crd+" --to v2"), c.Status.Message
 	})
 	load.goesOn(converted)
-	e.restart(converter)
-	load.goesOn(converted)
+	e.kubectl("delete", "pod", "-n", e.namespace, e.podsOf(converter)[0].Name)
+	e.rolledOut(converter) // its account is there
 	e.manager("storage", "migrate", crd, "--to", "v2")
 	load.goesOn(converted)
 	load.end(never)

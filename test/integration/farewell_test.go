@@ -55,6 +55,9 @@ func TestFarewell(t *testing.T) {
 	if e.conversion(crd.Name).Strategy != apiextensionsv1.NoneConverter {
 		t.Error("the conversion stays although there are no objects")
 	}
+	if kept := e.keptBy(crd); len(kept) > 0 {
+		t.Errorf("nobody would remove what the definition still keeps: %v", kindsAndNames(kept))
+	}
 	e.uninstall("operator.v1")
 	e.uninstall("other.v1")
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -178,6 +179,33 @@ func kindsAndNames(objects []unstructured.Unstructured) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Whoever deletes the old version before the new one has begun leaves what converts to the
+// definition, and the new version takes it over from there.
+func TestConversionOutlivesItsVersion(t *testing.T) {
+	h := newHeld(t)
+	next := converting("operator.v2", h.crd.Name)
+	next.Spec.Replaces = "operator.v1"
+	h.create(needs(next, "account"))
+	h.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	uid, ca := h.deployment("server").UID, h.servingCA()
+	h.uninstall("operator.v1")
+	h.collect()
+	h.convertedBy(h.crd.Name, "server-service")
+	if d := h.deployment("server"); d == nil || d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
+		t.Fatalf("what converts is gone with the old version: %v", d)
+	}
+	h.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	h.succeeds("operator.v2")
+	if d := h.deployment("server"); d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
+		t.Error("it was made anew")
+	}
+	h.must(h.objects(h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
+	h.uninstall("operator.v2")
+	if kept := h.keptBy(h.crd); len(kept) > 0 {
+		t.Errorf("the definition still keeps %v", kindsAndNames(kept))
+	}
 }
 
 // Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it

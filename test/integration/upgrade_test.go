@@ -280,7 +280,7 @@ func (e *env) certificate() *corev1.Secret {
 	return secret
 }
 
-// collect plays the garbage collector, once: what has no owner left goes, and owners
+// collect plays the garbage collector, once: what has no owner left goes, and ClusterServiceVersions
 // that are gone are forgotten.
 func (e *env) collect() {
 	e.Helper()
@@ -289,7 +289,7 @@ func (e *env) collect() {
 	for _, o := range e.owned(derived) {
 		owners := o.GetOwnerReferences()
 		solid := slices.DeleteFunc(slices.Clone(owners), func(owner metav1.OwnerReference) bool {
-			return !slices.ContainsFunc(list.Items, func(c operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID })
+			return owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && !slices.ContainsFunc(list.Items, func(c operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID })
 		})
 		switch {
 		case len(solid) == len(owners):
