@@ -83,7 +83,11 @@ func keeper(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference
 
 const definitionKind = "CustomResourceDefinition"
 
-func isKeeper(owner metav1.OwnerReference) bool { return owner.Kind == definitionKind }
+// isKeeper tells a definition that keeps an object from one that somebody else made its owner: what
+// is written out here, others leave out.
+func isKeeper(owner metav1.OwnerReference) bool {
+	return owner.Kind == definitionKind && owner.Controller != nil && owner.BlockOwnerDeletion != nil
+}
 
 // Owners are the owner references that an object is to have, if they are not those that it
 // has. It decides about what bears the ClusterServiceVersion's labels, and about what somebody else

@@ -67,7 +67,8 @@ func TestKeptOwners(t *testing.T) {
 		"handed over":                     {"Deployment", "server", true, []metav1.OwnerReference{theirs, ours}, []metav1.OwnerReference{theirs, ours, things}},
 		"another Deployment":              {"Deployment", "other", true, []metav1.OwnerReference{ours}, nil},
 		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
-		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, owner(definitionKind, "former")}, []metav1.OwnerReference{ours, things}},
+		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, keeper(definition("former"))}, []metav1.OwnerReference{ours, things}},
+		"owned by a definition besides":   {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
 		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
 		"an account that nobody owns":     {"ServiceAccount", "account", false, nil, nil},
@@ -109,7 +110,7 @@ func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 func TestFateOf(t *testing.T) {
 	csv := converter()
 	ours, theirs, stranger := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), owner("ConfigMap", "stranger")
-	things, levers := owner(definitionKind, "things.example.com"), owner(definitionKind, "levers.example.com")
+	things, levers := keeper(definition("things.example.com")), keeper(definition("levers.example.com"))
 	tests := map[string]struct {
 		labelled bool
 		has      []metav1.OwnerReference
@@ -121,6 +122,7 @@ func TestFateOf(t *testing.T) {
 		"kept, without":                     {true, []metav1.OwnerReference{things}, Removed, Freed},
 		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Removed, Freed},
 		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Left, Left},
+		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Freed, Freed},
 		"somebody else owns it, too":        {true, []metav1.OwnerReference{ours, things, stranger}, Freed, Freed},
 		"an account":                        {false, []metav1.OwnerReference{ours, things}, Removed, Freed},
 		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Removed, Freed},
