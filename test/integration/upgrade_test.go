@@ -286,7 +286,7 @@ func (e *env) collect() {
 	e.Helper()
 	list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
-	for _, o := range e.owned(derived) {
+	for _, o := range e.namespaced() {
 		owners := o.GetOwnerReferences()
 		solid := slices.DeleteFunc(slices.Clone(owners), func(owner metav1.OwnerReference) bool {
 			return owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && !slices.ContainsFunc(list.Items, func(c operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID })
