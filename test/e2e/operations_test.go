@@ -214,7 +214,11 @@ func (g *guide) breaksTheGlassWithoutTheManager() {
 	})
 	g.scale("shop", 0)
 	g.callsAre(failed)
-	g.contains(g.terminal.works("", "status", "-n", "shop"), "No manager is at work: nobody has held Lease olm-webhook-manager/olm-webhook-manager", "Unreachable", "no endpoint of Service shop/shop-service is ready")
+	g.eventually("status sees that nobody is ready", func() (bool, any) {
+		said := g.terminal.works("", "status", "-n", "shop")
+		return strings.Contains(said, "no endpoint of Service shop/shop-service is ready"), said
+	})
+	g.contains(g.terminal.works("", "status", "-n", "shop"), "No manager is at work: nobody has held Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
 	g.works("kubectl delete validatingwebhookconfiguration")
 	g.contains(g.terminal.works("", "status", "-n", "shop"), "Waiting", "does not register it any more")
 	g.callsAre(uncovered)
