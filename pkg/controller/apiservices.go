@@ -72,12 +72,3 @@ func (c *Controller) unregisterAPIs(ctx context.Context, owned metav1.ListOption
 	}
 	return nil
 }
-
-// withoutForeignManagedFields keeps who wrote what of the derived objects, which are
-// repaired.
-func withoutForeignManagedFields(o any) (any, error) {
-	if object, ok := o.(rollout.Object); ok && install.Managed(object) {
-		return o, nil
-	}
-	return withoutManagedFields(o)
-}

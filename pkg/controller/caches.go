@@ -27,6 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // caches hold what the decisions look at, and no more: derived objects by their
@@ -86,14 +87,14 @@ func newCaches(clients Clients) caches {
 		namespaces:          newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
 		accounts:            newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
 		pods:                newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
-		deployments:         newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), withoutStatusWriters),
-		services:            newStore[*corev1.Service](managed.Core().V1().Services().Informer(), nil),
+		deployments:         newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), lean),
+		services:            newStore[*corev1.Service](managed.Core().V1().Services().Informer(), lean),
 		slices:              newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
 		secrets:             newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
 		roles:               roles,
 		roleBindings:        roleBindings,
-		validating:          newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), nil),
-		mutating:            newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), nil),
+		validating:          newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), lean),
+		mutating:            newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), lean),
 		clusterRoles:        clusterRoles,
 		clusterRoleBindings: clusterRoleBindings,
 		crds:                newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
@@ -104,20 +105,28 @@ func newCaches(clients Clients) caches {
 		clusterRules:  clusterRoles,
 		grants:        roleBindings,
 		clusterGrants: clusterRoleBindings,
-		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), withoutForeignManagedFields),
+		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), unlessManaged(withoutManagedFields)),
 
 		factories: []factory{all, managed, pods, operators, extensions, apis},
 	}
 }
 
-// unlessManaged leaves derived objects whole, which the manager repairs.
+// unlessManaged leaves derived objects lean, which the manager repairs.
 func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
 	return func(o any) (any, error) {
 		if object, ok := o.(metav1.Object); ok && install.Managed(object) {
-			return o, nil
+			return lean(o)
 		}
 		return strip(o)
 	}
+}
+
+// lean keeps of a derived object what its repair depends on.
+func lean(o any) (any, error) {
+	if object, ok := o.(rollout.Object); ok {
+		rollout.Lean(object)
+	}
+	return o, nil
 }
 
 func selecting(labels string) informers.SharedInformerOption {
@@ -142,14 +151,6 @@ func (c caches) synced() []cache.InformerSynced {
 func withoutManagedFields(o any) (any, error) {
 	if object, err := meta.Accessor(o); err == nil {
 		object.SetManagedFields(nil)
-	}
-	return o, nil
-}
-
-// withoutStatusWriters drops who wrote a status, which nobody repairs.
-func withoutStatusWriters(o any) (any, error) {
-	if object, ok := o.(metav1.Object); ok {
-		object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(), func(w metav1.ManagedFieldsEntry) bool { return w.Subresource == "status" }))
 	}
 	return o, nil
 }

@@ -19,6 +19,7 @@ import (
 // manager owns as desired, and nothing else in the parts where it owns all.
 func replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
+	whole.SetManagedFields(nil) // the cache has some of them, the API server keeps all
 	ours, _ := written(live)
 	whole.SetLabels(merged(live.GetLabels(), desired.GetLabels()))
 	whole.SetAnnotations(merged(annotationsOfOthers(live, ours), desired.GetAnnotations()))

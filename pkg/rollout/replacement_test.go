@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,12 @@ func TestReplacesWhatItCreated(t *testing.T) {
 			step, needed := stepTo(test.desired, live, Observed{}, noon)
 			if step.Verb != test.want || needed != (test.want != "") {
 				t.Fatalf("step %s %v, want %s", step.Verb, step.Drift, test.want)
+			}
+			lean := live.DeepCopy()
+			Lean(lean)
+			asLean, _ := stepTo(test.desired, lean, Observed{}, noon)
+			if diff := cmp.Diff(step, asLean, cmpopts.IgnoreFields(Step{}, "Live")); diff != "" {
+				t.Errorf("where the cache is lean (-whole +lean):\n%s", diff)
 			}
 			if !needed {
 				return

@@ -80,7 +80,7 @@ func (p *planner) relocate(d install.Deployment, w install.Webhook, live Object,
 	if reason == "" {
 		return webhookView{}, false
 	}
-	view = p.reachability(backendOf(live, w.Description), install.Webhook{Description: w.Description, Port: portOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, progress{available: true})
+	view = p.reachability(backendOf(live, w.Description), install.Webhook{Description: w.Description, Port: portOf(live)}, live.GetName(), p.bornAt(live), progress{available: true})
 	view.Webhook = w
 	return moving(view, reason, fmt.Sprintf("service %s serves it until deployment %s does: %s", called.Name, d.Object.Name, message)), true
 }

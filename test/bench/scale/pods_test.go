@@ -1,12 +1,14 @@
 package scale
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -28,6 +30,7 @@ func BenchmarkPods(b *testing.B) {
 func measurePods(b *testing.B, size int) {
 	e := newEnv(b)
 	b.Cleanup(func() { e.eachNamespace(e.deleteNamespace) })
+	e.eachNamespace(e.readyForPods)
 	csvs := e.csvs(size, 1)
 	for _, csv := range csvs {
 		serve(csv)
@@ -63,6 +66,21 @@ func serve(csv *operatorsv1alpha1.ClusterServiceVersion) {
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: port, Scheme: corev1.URISchemeHTTPS}},
 		},
 	}}
+}
+
+// readyForPods waits until a new Namespace has what pods there need. The floor is measured
+// in the same Namespaces, later.
+func (e *env) readyForPods(namespace string) {
+	e.Helper()
+	e.eventually("pods can start in "+namespace, func() (bool, error) {
+		_, account := e.kube.CoreV1().ServiceAccounts(namespace).Get(e.ctx, "default", metav1.GetOptions{})
+		_, authority := e.kube.CoreV1().ConfigMaps(namespace).Get(e.ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		missing := cmp.Or(account, authority)
+		if apierrors.IsNotFound(missing) {
+			return false, nil
+		}
+		return missing == nil, missing
+	})
 }
 
 func (e *env) scaleManager(replicas int32) {

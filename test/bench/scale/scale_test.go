@@ -76,7 +76,11 @@ func (e *env) idles(m *manager, size int) {
 		return m.passes() >= m.passesBefore+size, nil
 	})
 	e.quiet(m)
-	e.ReportMetric(float64(len(kube.Writes(e.audited(since), managerAgent))), "idle-writes")
+	writes := len(kube.Writes(e.audited(since), managerAgent))
+	e.ReportMetric(float64(writes), "idle-writes")
+	if writes > 0 {
+		e.Errorf("%d writes where nothing has changed", writes)
+	}
 }
 
 // quiet waits until the manager has looked at nothing for a second.

@@ -1,0 +1,54 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Of what the manager created an object with, it may have to take these away again:
+// annotations, owners and ports. What others own, and what it applied, stays whole.
+func TestLean(t *testing.T) {
+	const (
+		fields = `{"f:metadata":{"f:annotations":{"f:a":{}},"f:labels":{"f:l":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},` +
+			`"f:spec":{"f:ports":{"k:{\"port\":443,\"protocol\":\"TCP\"}":{"f:port":{}}},"f:type":{}}}`
+		takenAway = `{"f:metadata":{"f:annotations":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},` +
+			`"f:spec":{"f:ports":{"k:{\"port\":443,\"protocol\":\"TCP\"}":{"f:port":{}}}}}`
+		annotations = `{"f:metadata":{"f:annotations":{"f:a":{}}}}`
+		labels      = `{"f:metadata":{"f:labels":{"f:l":{}}}}`
+	)
+	as := func(entry metav1.ManagedFieldsEntry, operation metav1.ManagedFieldsOperationType, subresource string) metav1.ManagedFieldsEntry {
+		entry.Operation, entry.Subresource = operation, subresource
+		return entry
+	}
+	without := wrote("olm-webhook-manager", labels)
+	without.FieldsV1 = nil
+	scale := as(wrote("hpa", `{"f:spec":{"f:replicas":{}}}`), metav1.ManagedFieldsOperationUpdate, "scale")
+	status := as(wrote("kube-controller-manager", `{"f:status":{}}`), metav1.ManagedFieldsOperationUpdate, "status")
+	applied := as(wrote("olm-webhook-manager", fields), metav1.ManagedFieldsOperationApply, "")
+
+	for name, test := range map[string]struct {
+		object Object
+		entry  metav1.ManagedFieldsEntry
+		want   []metav1.ManagedFieldsEntry
+	}{
+		"a Service that it created":         {&corev1.Service{}, wrote("olm-webhook-manager", fields), []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", takenAway)}},
+		"a Deployment that it created":      {&appsv1.Deployment{}, wrote("olm-webhook-manager", fields), []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", annotations)}},
+		"nothing that it could take away":   {&corev1.Service{}, wrote("olm-webhook-manager", labels), []metav1.ManagedFieldsEntry{without}},
+		"what it applied":                   {&corev1.Service{}, applied, []metav1.ManagedFieldsEntry{applied}},
+		"another client's":                  {&corev1.Service{}, wrote("kubectl", fields), []metav1.ManagedFieldsEntry{wrote("kubectl", fields)}},
+		"another client's of a subresource": {&appsv1.Deployment{}, scale, []metav1.ManagedFieldsEntry{scale}},
+		"a status":                          {&appsv1.Deployment{}, status, []metav1.ManagedFieldsEntry{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.object.SetManagedFields([]metav1.ManagedFieldsEntry{test.entry})
+			Lean(test.object)
+			if diff := cmp.Diff(test.want, test.object.GetManagedFields()); diff != "" {
+				t.Errorf("managed fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
