@@ -67,11 +67,6 @@ func (c *Controller) rivals(csv *operatorsv1alpha1.ClusterServiceVersion) []scop
 	return found
 }
 
-func (c *Controller) scopeOf(namespace string) (scope.Scope, *scope.Failure) {
-	groups := c.caches.groups.in(namespace)
-	return scope.ForNamespace(namespace, groups, c.namespacesFor(groups...))
-}
-
 // namespacesFor are the Namespaces that the targets of some groups depend on. There may be
 // many, and as many ClusterServiceVersions that ask.
 func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {

@@ -102,6 +102,7 @@ type Controller struct {
 	contests contests // repairs that another client undid
 	births   births   // of registrations
 	turns    turns    // of the versions of one operator
+	scopes   scopes   // of groups that select by labels
 	places   places   // for rotations that go on at once
 	served   *served  // what the API server says of itself
 }

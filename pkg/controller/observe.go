@@ -85,7 +85,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	if s.failure == nil {
 		s.failure = s.scope.Supported(csv)
-		s.observed.Uncovered = s.scope.Unlabelled(c.namespacesFor(s.scope.Group))
+		s.observed.Uncovered = c.uncovered(s.scope)
 	}
 	if s.failure == nil {
 		s.failure = s.scope.Conflict(c.claimant(csv), c.rivals(csv))

@@ -175,6 +175,7 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {
 		return
 	}
+	c.scopes.forget()
 	name := present(before, after)[0].GetName()
 	c.queue.Add(key{kind: namespacesKind})
 	c.lookAtCSVsOf(name)

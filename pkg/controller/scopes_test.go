@@ -1,0 +1,81 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// twoOf is a group that selects two of so many Namespaces.
+func twoOf(t *testing.T, namespaces int) *Controller {
+	t.Helper()
+	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "og", UID: "og", ResourceVersion: "1"}}
+	group.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}
+	var all []*corev1.Namespace
+	for i := range namespaces {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}
+		if i < 2 {
+			ns.Labels = map[string]string{"team": "red"}
+		}
+		all = append(all, ns)
+	}
+	return &Controller{queue: newQueue(), caches: caches{
+		groups: holding(t, &operatorsv1.OperatorGroup{}, group), namespaces: holding(t, &corev1.Namespace{}, all...),
+		csvs: subscribed(t, 1).caches.csvs,
+	}}
+}
+
+func (c *Controller) targets(t *testing.T) []string {
+	t.Helper()
+	s, failure := c.scopeOf("shop")
+	if failure != nil {
+		t.Fatal(failure.Message)
+	}
+	return s.Namespaces
+}
+
+// However many Namespaces there are, a ClusterServiceVersion learns its scope by the same
+// work.
+func TestTheScopeIsFoundWithoutLookingAtAll(t *testing.T) {
+	work := func(namespaces int) float64 {
+		c := twoOf(t, namespaces)
+		c.targets(t)
+		return testing.AllocsPerRun(100, func() {
+			s, _ := c.scopeOf("shop")
+			c.uncovered(s)
+		})
+	}
+	if few, many := work(10), work(1000); few != many {
+		t.Errorf("%v allocations among 10 Namespaces, %v among 1,000", few, many)
+	}
+}
+
+// What is remembered of a scope goes when a Namespace, or the group, changes.
+func TestTheScopeIsFoundAnew(t *testing.T) {
+	c := twoOf(t, 3)
+	c.targets(t)
+	was := c.caches.namespaces.get("", "2")
+	is := was.DeepCopy()
+	is.Labels = map[string]string{"team": "red"}
+	if err := c.caches.namespaces.informer.GetStore().Update(is); err != nil {
+		t.Fatal(err)
+	}
+	c.namespaceChanged(was, is)
+	if got := c.targets(t); !slices.Equal(got, []string{"0", "1", "2"}) {
+		t.Errorf("with another Namespace it covers %v", got)
+	}
+
+	group := c.caches.groups.get("shop", "og").DeepCopy()
+	group.ResourceVersion, group.Spec.Selector.MatchLabels["team"] = "2", "blue"
+	if err := c.caches.groups.informer.GetStore().Update(group); err != nil {
+		t.Fatal(err)
+	}
+	if _, failure := c.scopeOf("shop"); failure == nil {
+		t.Errorf("with another selector it covers the same")
+	}
+}
