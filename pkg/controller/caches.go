@@ -162,6 +162,7 @@ func withoutProse(o any) (any, error) {
 		csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
 			return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
 		})
+		delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // the whole of it once more
 		csv.Spec.Icon, csv.Spec.Description = nil, ""
 		csv.Spec.Keywords, csv.Spec.Maintainers, csv.Spec.Links, csv.Spec.RelatedImages = nil, nil, nil, nil
 		for _, described := range [][]operatorsv1alpha1.CRDDescription{csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required} {
