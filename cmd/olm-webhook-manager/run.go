@@ -101,6 +101,7 @@ func run(ctx context.Context, o runOptions) error {
 	defer stopServing()
 
 	log.WithField("version", currentVersion()).Info("starting")
+	go collectGarbage(ctx)
 	if err := c.Fill(ctx); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (c *Controller) note(s *snapshot, written rollout.Object) {
 	if rollout.IsRegistration(written) {
 		now := c.now()
 		s.observed.Born[written.GetUID()] = now
-		c.births.note(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, written, now)
+		c.births.note(written, now)
 	}
 }
 

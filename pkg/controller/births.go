@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -10,43 +9,40 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// births are when this process created registrations, by ClusterServiceVersion: the API
-// server tells it in whole seconds alone. To forget is harmless: a registration counts as up
-// to a second younger.
+// births are when this process created registrations: the API server tells it in whole
+// seconds alone. To forget is harmless: a registration counts as up to a second younger.
 type births struct {
 	mutex sync.Mutex
-	of    map[types.NamespacedName]map[types.UID]time.Time
+	at    map[types.UID]time.Time
+	order []types.UID // the eldest first
 }
 
 // birthKept is how long they matter.
 const birthKept = time.Minute
 
-func (b *births) note(csv types.NamespacedName, o rollout.Object, now time.Time) {
+func (b *births) note(o rollout.Object, now time.Time) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	if b.of == nil {
-		b.of = map[types.NamespacedName]map[types.UID]time.Time{}
+	if b.at == nil {
+		b.at = map[types.UID]time.Time{}
 	}
-	if b.of[csv] == nil {
-		b.of[csv] = map[types.UID]time.Time{}
+	for len(b.order) > 0 && now.Sub(b.at[b.order[0]]) > birthKept {
+		delete(b.at, b.order[0])
+		b.order = b.order[1:]
 	}
-	b.of[csv][o.GetUID()] = now
+	b.at[o.GetUID()] = now
+	b.order = append(b.order, o.GetUID())
 }
 
-// lately are those of a ClusterServiceVersion that matter; all others are forgotten.
-func (b *births) lately(csv types.NamespacedName, now time.Time) map[types.UID]time.Time {
+// of are those of some registrations, as far as they are remembered.
+func (b *births) of(registrations []types.UID) map[types.UID]time.Time {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	maps.DeleteFunc(b.of[csv], func(_ types.UID, at time.Time) bool { return now.Sub(at) > birthKept })
-	if len(b.of[csv]) == 0 {
-		delete(b.of, csv)
-		return map[types.UID]time.Time{}
+	born := map[types.UID]time.Time{}
+	for _, uid := range registrations {
+		if at, known := b.at[uid]; known {
+			born[uid] = at
+		}
 	}
-	return maps.Clone(b.of[csv])
-}
-
-func (b *births) forget(csv types.NamespacedName) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	delete(b.of, csv)
+	return born
 }

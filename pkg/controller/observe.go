@@ -77,11 +77,11 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
 			Made:         map[string]bool{},
-			Born:         c.births.lately(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 		},
 	}
 	s.status = s.said()
+	s.observed.Born = c.births.of(s.observed.Registered())
 	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	if s.failure == nil {
 		s.failure = s.scope.Supported(csv)

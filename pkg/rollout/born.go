@@ -1,10 +1,23 @@
 package rollout
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // IsRegistration tells the kinds of which API servers have to learn, so that it matters to
 // the instant when an object was created.
 func IsRegistration(o Object) bool { return len(exclusive(o)) > 0 }
+
+// Registered are the live registrations.
+func (o Observed) Registered() []types.UID {
+	var all []types.UID
+	for _, r := range o.registrations() {
+		all = append(all, r.object.GetUID())
+	}
+	return all
+}
 
 // bornAt is when a registration was created, or, where only the second is known in which it
 // was, the end of that.
