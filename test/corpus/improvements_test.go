@@ -90,7 +90,7 @@ var improvements = []improvement{
 		return want.GetKind() == "Deployment" &&
 			unstructured.SetNestedField(want.Object, b.csv.Name, "spec", "template", "metadata", "labels", "olm-webhook-manager.io/csv") == nil
 	}},
-	{"replicas as they were declared", func(want, _ *unstructured.Unstructured, b bundle) bool {
+	{"replicas as they were declared", func(want, _ *unstructured.Unstructured, _ bundle) bool {
 		if want.GetKind() != "Deployment" {
 			return false
 		}
