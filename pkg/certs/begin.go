@@ -25,8 +25,12 @@ func (m *machine) crowded() bool {
 // urgent tells whether the current generation cannot wait for its turn: it is of no
 // use already, or nine tenths of the time to replace it are over.
 func (m *machine) urgent() bool {
-	last := end(m.current.chain).Add(-m.policy.renewBefore(m.current.chain) / 10)
-	return m.current.unfit(m.Names, m.now) != "" || !m.now.Before(last)
+	return m.current.unfit(m.Names, m.now) != "" || !m.now.Before(m.urgentAt())
+}
+
+// urgentAt is when nine tenths of the time to replace the current generation are over.
+func (m *machine) urgentAt() time.Time {
+	return end(m.current.chain).Add(-m.policy.renewBefore(m.current.chain) / 10)
 }
 
 // begin stores the generation that is to follow an intact one. A stale cache does no

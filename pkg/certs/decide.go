@@ -94,6 +94,9 @@ func (m *machine) conclude() Decision {
 	m.d.DuePending = m.dueOrdered()
 	m.d.Reissue = m.reissues()
 	turns := m.turns(trusted)
+	if m.d.Message == "" {
+		m.d.Message = m.early()
+	}
 	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
 		m.d.Serving = m.serving(m.current)
 	}
@@ -189,6 +192,12 @@ func (m *machine) turns(trusted []*x509.Certificate) []time.Time {
 	var all []time.Time
 	if c := m.current; c != nil {
 		all = append(all, m.policy.renewAt(c.chain), c.chain[0].NotBefore, c.ca().NotBefore, end(c.chain))
+		if m.due() {
+			all = append(all, m.urgentAt()) // when it waits for its turn no longer
+		}
+	}
+	if m.issued != nil {
+		all = append(all, m.issued.chain[0].NotBefore, m.issued.ca().NotBefore)
 	}
 	if m.next != nil && !m.trusted.IsZero() {
 		all = append(all, m.trusted.Add(m.policy.Settle))

@@ -1,6 +1,10 @@
 package certs
 
-import "time"
+import (
+	"crypto/x509"
+	"fmt"
+	"time"
+)
 
 // fresh is what the issuer issued, when it is of use and not what the Secret holds
 // already.
@@ -9,6 +13,20 @@ func (m *machine) fresh() *held {
 		return nil
 	}
 	return m.issued
+}
+
+// early says that what the issuer issued has not begun by this clock, and so is not taken up
+// yet; empty when it has.
+func (m *machine) early() string {
+	if m.issued == nil || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
+		return ""
+	}
+	for _, c := range []*x509.Certificate{m.issued.chain[0], m.issued.ca()} {
+		if m.now.Before(c.NotBefore) {
+			return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, lapse(c, m.now))
+		}
+	}
+	return ""
 }
 
 // issuedBy is what the issuer issued, when it is whole and of a piece.

@@ -4,15 +4,22 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // Between a pass and its Next nothing may change, or a change would go unnoticed.
 func TestNextIsWhenTheAnswerChanges(t *testing.T) {
-	first, second := minted(t, 1, start), minted(t, 2, after(due))
+	first, second, ahead := minted(t, 1, start), minted(t, 2, after(due)), minted(t, 2, after(due+time.Hour))
 	for name, f := range map[string]Facts{
 		"in its prime":    {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}},
 		"API servers":     {Secret: holding(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registered: []Registration{trusting(second, first)}},
 		"pods have ended": {Secret: holding(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Evidence: &Evidence{Leaf: holding(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesUnknown}}}},
+		"issued by a clock ahead": {
+			Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)},
+			Issuer: managerv1alpha1.ProviderCertManager, Issued: &ahead,
+		},
+		"others go first": {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}, Rotating: new(10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Names = names
