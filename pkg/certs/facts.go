@@ -37,6 +37,8 @@ type Facts struct {
 	// RestartCosts says why a restart of the Deployment's pods makes calls fail; empty when
 	// it need not.
 	RestartCosts string
+	// Paused is set when the Deployment replaces no pods until somebody resumes it.
+	Paused bool
 
 	// Occupied says who else writes the Secret, in a sentence with a way out; empty for nobody.
 	Occupied string

@@ -123,6 +123,7 @@ func TestRestart(t *testing.T) {
 	for name, test := range map[string]struct {
 		serves   Serves
 		costs    string
+		paused   bool
 		waited   time.Duration
 		nothing  bool // nothing before is trusted
 		restarts bool
@@ -134,10 +135,11 @@ func TestRestart(t *testing.T) {
 		"who does not answer must":             {serves: ServesUnknown, waited: 27 * day, restarts: true},
 		"a restart costs calls":                {serves: ServesOther, costs: "of Recreate", waited: 26 * day, says: "makes calls fail because of Recreate: it is put off until 2026-05-27T12:00:00Z"},
 		"a restart costs calls, and is a must": {serves: ServesOther, costs: "of Recreate", waited: 27 * day, restarts: true},
+		"its Deployment is paused":             {serves: ServesOther, paused: true, waited: time.Second, says: "spec.paused of its Deployment keeps that from happening: resume it"},
 		"calls fail already":                   {serves: ServesOther, costs: "of Recreate", waited: 5 * time.Second, nothing: true, restarts: true, says: "calls to it fail until it does"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: test.costs, Registered: []Registration{trusting(second, first)},
+			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: test.costs, Paused: test.paused, Registered: []Registration{trusting(second, first)},
 				Evidence: &Evidence{Leaf: leaf, Backends: []Backend{{Pod: "a", Serves: test.serves, Message: "pod a"}}}}
 			if test.nothing {
 				f.Secret = promoted.edited("previous-ca.crt", nil).Secret

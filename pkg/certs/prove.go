@@ -73,6 +73,8 @@ func (m *machine) explain(seen Evidence, restart time.Time, certain bool) string
 	stale := seen.count(ServesOther) > 0
 	switch {
 	case !certain || !m.Running:
+	case stale && m.Paused:
+		text += "; what does not reload has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"
 	case stale && m.RestartCosts != "" && !m.previousEnds.IsZero():
 		text += fmt.Sprintf("; what does not reload has to be restarted, which makes calls fail because %s: it is put off until %s, restart it at a better moment", m.RestartCosts, instant(restart))
 	case stale:

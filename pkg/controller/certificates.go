@@ -94,6 +94,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 		Due:          certs.OrderedDue(s.csv.Status.CertsRotateAt, s.csv.ManagedFields, c.now()),
 		RestartedFor: restartedFor,
 		RestartCosts: rollout.RestartCosts(live),
+		Paused:       live != nil && live.Spec.Paused,
 		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "",
 	}
 	if facts.Untouched() {
