@@ -22,6 +22,8 @@ func TestPolicyFrom(t *testing.T) {
 		"no kind of key":     {map[string]string{AnnotationKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
 		"shorter than it is": {map[string]string{AnnotationValidity: "24h", AnnotationRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
 		"too short":          {map[string]string{AnnotationValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
+		"renewed too late":   {map[string]string{AnnotationRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, for a rotation may take 5m0s with a time to reload of 30s: choose at least that, or 0"}},
+		"just in time":       {map[string]string{AnnotationRenewBefore: "5m"}, func(p *Policy) { p.RenewBefore = 5 * time.Minute }, nil},
 		"of negative skew":   {map[string]string{AnnotationClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +45,27 @@ func TestPolicyFrom(t *testing.T) {
 	}
 	if err := DefaultPolicy().Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// However long pods may take to reload, the certificate before outlives it.
+func TestARotationFitsBeforeTheEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		validity, before, grace time.Duration
+		ok                      bool
+	}{
+		"a third of an hour":           {validity: time.Hour, grace: 9 * time.Minute, ok: true},
+		"… for pods that need all":     {validity: time.Hour, grace: 10 * time.Minute},
+		"an hour before":               {validity: 90 * day, before: time.Hour, grace: 29 * time.Minute, ok: true},
+		"… for pods that need all too": {validity: 90 * day, before: time.Hour, grace: 30 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := DefaultPolicy()
+			p.Validity, p.RenewBefore, p.Grace = test.validity, test.before, test.grace
+			if err := p.Validate(); (err == nil) != test.ok {
+				t.Errorf("the policy is wrong because of %v, want that to be %t", err, !test.ok)
+			}
+		})
 	}
 }
 

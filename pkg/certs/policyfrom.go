@@ -71,6 +71,7 @@ func ParseKeyType(text string) (KeyType, error) {
 const (
 	minValidity = time.Hour
 	maxValidity = 10 * 365 * 24 * time.Hour
+	minRenewal  = 5 * time.Minute
 	maxSkew     = time.Hour
 	maxSettle   = 10 * time.Minute
 	maxGrace    = 24 * time.Hour
@@ -92,8 +93,24 @@ func (p Policy) Validate() error {
 	case p.Parallel < 1:
 		return fmt.Errorf("%d rotations at once: choose at least 1", p.Parallel)
 	}
+	if needed := p.rotation(); p.renewal() < needed {
+		return fmt.Errorf("certificate-renew-before: %s before the end is too late, for a rotation may take %s with a time to reload of %s: choose at least that, or 0 for a third of the validity of %s, or a longer validity",
+			p.renewal(), needed, p.Grace, p.Validity)
+	}
 	_, err := ParseKeyType(string(p.Key))
 	return err
+}
+
+// rotation is how long one may take: API servers learn of the next CA, pods are given the
+// grace time to reload, and are replaced, which may take them as long again.
+func (p Policy) rotation() time.Duration { return max(minRenewal, p.Settle+2*p.Grace) }
+
+// renewal is how long before its end what is minted by this policy is replaced, at least.
+func (p Policy) renewal() time.Duration {
+	if p.RenewBefore == 0 {
+		return p.Validity / 3
+	}
+	return p.RenewBefore
 }
 
 // Warning says what a policy may break; empty for nothing.
