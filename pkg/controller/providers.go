@@ -72,6 +72,9 @@ func (i issuance) explain(s *snapshot, c certificate, d certs.Decision) certific
 		c.tell = append(c.tell, deletion(i.secret)...)
 	}
 	c.again = sooner(c.again, i.again)
+	if i.provider != managerv1alpha1.ProviderManager {
+		c.status.RotatesAt = instant(i.RenewAt)
+	}
 	if i.Problem != "" && (c.status.CAFingerprint == "" || c.status.Message == "") {
 		c.status.Message = i.Problem
 	}

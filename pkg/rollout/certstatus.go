@@ -7,7 +7,8 @@ import (
 )
 
 // ReportCertificates says in the words of a ClusterServiceVersion's own status when its
-// newest serving certificate began, and when the first of them is due.
+// newest serving certificate began, and when the first of them is due. Of issuers that do not
+// tell when they renew, no instant is known, and none is said.
 func ReportCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
 		if i == 0 {
@@ -16,7 +17,7 @@ func ReportCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, stat
 		if csv.CertsLastUpdated.Before(d.NotBefore) {
 			csv.CertsLastUpdated = d.NotBefore
 		}
-		if d.RotatesAt.Before(csv.CertsRotateAt) {
+		if d.RotatesAt != nil && (csv.CertsRotateAt == nil || d.RotatesAt.Before(csv.CertsRotateAt)) {
 			csv.CertsRotateAt = d.RotatesAt
 		}
 	}
@@ -26,7 +27,7 @@ func ReportCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, stat
 func certificatesIn(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.CertificateStatus {
 	var all []managerv1alpha1.CertificateStatus
 	for _, d := range status.Deployments {
-		if d.Certificate != nil && d.Certificate.NotBefore != nil && d.Certificate.RotatesAt != nil {
+		if d.Certificate != nil && d.Certificate.NotBefore != nil {
 			all = append(all, *d.Certificate)
 		}
 	}

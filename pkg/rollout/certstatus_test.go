@@ -29,6 +29,16 @@ func TestReportCertificates(t *testing.T) {
 	if !csv.CertsLastUpdated.Equal(at(3)) || !csv.CertsRotateAt.Equal(at(11)) {
 		t.Errorf("updated %s, due %s, want 3 and 11 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
+	ReportCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
+		certificate(at(5), nil), certificate(at(4), at(14)),
+	}})
+	if !csv.CertsLastUpdated.Equal(at(5)) || !csv.CertsRotateAt.Equal(at(14)) {
+		t.Errorf("updated %s, due %s, want 5 and 14 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
+	}
+	ReportCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{certificate(at(6), nil)}})
+	if !csv.CertsLastUpdated.Equal(at(6)) || csv.CertsRotateAt != nil {
+		t.Errorf("updated %s, due %s, want 6 hours after %s, and no date", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
+	}
 }
 
 func TestCertificateEvents(t *testing.T) {

@@ -44,7 +44,7 @@ func TestDelegation(t *testing.T) {
 	}
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
-	for name, annotations := range map[string]map[string]string{"registration": w.Annotations, "Service": service.Annotations} {
+	for name, annotations := range map[string]map[string]string{"registration": w.Annotations, "Service": service.Annotations, "Deployment": e.deployment("server").Annotations} {
 		if annotations[injectFrom] != e.namespace+"/own" || annotations[vocabulary.AnnotationCertificates] != "" {
 			t.Errorf("the %s is annotated %v", name, annotations)
 		}

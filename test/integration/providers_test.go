@@ -163,6 +163,10 @@ func TestProvidersChange(t *testing.T) {
 			t.Errorf("from %s to %s: that the certificate is signed by the CA of before is %t", tour[i], next, same)
 		}
 		e.eventually("nobody but "+string(next)+" is asked", func() (bool, any) { return e.asked(next) })
+		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if that tells", func() (bool, any) {
+			s := e.get("operator.v1").Status
+			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || next == certManager), s.CertsRotateAt
+		})
 	}
 	bundles.neverWithout(first, e.servingCA())
 	e.succeeds("operator.v1")

@@ -2,10 +2,13 @@ package issuers
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
 // CertManagerFacts are what the cluster shows of an Order. What is absent is nil.
@@ -30,7 +33,21 @@ func FromCertManager(f CertManagerFacts) Finding {
 			"name an issuer that has one, such as a CA issuer, or choose the provider none with annotations that inject the CA",
 			f.issuerName(), f.Secret.Namespace, f.Secret.Name)
 	}
-	return Finding{Published: published, Problem: f.problem()}
+	return Finding{Published: published, Problem: f.problem(), RenewAt: f.renewAt()}
+}
+
+// renewAt is what the Certificate of the leaf says.
+func (f CertManagerFacts) renewAt() time.Time {
+	leaf := f.Objects["Certificate "+names.Secret(f.Order.Service)]
+	if leaf == nil {
+		return time.Time{}
+	}
+	text, _, _ := unstructured.NestedString(leaf.Object, "status", "renewalTime")
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // problem is the first thing that is in cert-manager's way, the causes first.

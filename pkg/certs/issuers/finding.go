@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,6 +22,8 @@ type Finding struct {
 	// sentence for a cluster administrator. Empty when all is well. There may be a
 	// problem beside something published: a renewal that does not come about.
 	Problem string
+	// RenewAt is when the issuer issues anew, as it tells; zero when it does not.
+	RenewAt time.Time
 }
 
 // Published is a leaf, its key, and the CAs to trust it by, all PEM.

@@ -114,6 +114,24 @@ func TestFromCertManager(t *testing.T) {
 	}
 }
 
+// A renewal is cert-manager's to date: its Certificate tells, or nobody knows.
+func TestRenewalOfCertManager(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"2026-04-30T12:00:00Z": time.Date(2026, time.April, 30, 12, 0, 0, 0, time.UTC),
+		"soon":                 {},
+		"":                     {},
+	} {
+		leaf := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"renewalTime": text}}}
+		f := CertManagerFacts{Installed: true, Order: order(Issuer{}), Objects: map[string]*unstructured.Unstructured{"Certificate server-service-cert": leaf}}
+		if got := FromCertManager(f).RenewAt; !got.Equal(want) {
+			t.Errorf("of %q the renewal is at %s, want %s", text, got, want)
+		}
+	}
+	if got := FromCertManager(CertManagerFacts{Order: order(Issuer{})}).RenewAt; !got.IsZero() {
+		t.Errorf("without a Certificate the renewal is at %s", got)
+	}
+}
+
 func TestFromServiceCA(t *testing.T) {
 	service := func(annotations map[string]string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "server-service", Annotations: annotations}}
