@@ -122,7 +122,7 @@ func (w *world) evidence(d Decision) *Evidence {
 // spoil edits a key of the Secret; nil deletes it.
 func (w *world) spoil(key string, value []byte) {
 	w.editSecret(func(s *corev1.Secret) {
-		s.Data[key] = bytes.Clone(value)
+		s.Data = with(s.Data, map[string][]byte{key: bytes.Clone(value)}) // somebody else's may hold nothing
 		if value == nil {
 			delete(s.Data, key)
 		}
