@@ -69,10 +69,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if err := c.mirrorConditions(ctx, csv); err != nil {
 		return time.Time{}, err
 	}
-	if at := rollout.TellAt(csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience); c.now().Before(at) {
-		return sooner(plan.NextLook, at), nil
-	}
-	return plan.NextLook, c.report(ctx, k, s, plan)
+	return c.reportPatiently(ctx, k, s, plan)
 }
 
 // shown tells whether the caches show what was written for a ClusterServiceVersion, and

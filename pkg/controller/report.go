@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -16,6 +17,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
+
+// reportPatiently reports what is worth being told by now, and says when to look again.
+func (c *Controller) reportPatiently(ctx context.Context, k key, s *snapshot, plan rollout.Plan) (time.Time, error) {
+	if at := rollout.TellAt(s.csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience); c.now().Before(at) {
+		return sooner(plan.NextLook, at), nil
+	}
+	return plan.NextLook, c.report(ctx, k, s, plan)
+}
 
 // report says what the pass came to: in the WebhookRollout, in the status of the
 // ClusterServiceVersion, in events and in metrics. What is said already is not said
