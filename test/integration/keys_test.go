@@ -3,11 +3,17 @@ package integration
 import (
 	"bytes"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
+	"math/big"
 	"slices"
 	"sync"
+	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,32 +62,82 @@ func (w *keyWatch) all() (secrets []*corev1.Secret) {
 // is in one of the test's own.
 func (w *keyWatch) holdNoCAKey() {
 	w.Helper()
-	secrets := w.all()
+	found, keys, authorities := keysOfCAs(w.all(), w.namespace)
+	for _, where := range found {
+		w.Error(where)
+	}
+	if keys < 2 || authorities < 2 {
+		w.Errorf("%d keys and %d CAs were seen: this shows nothing", keys, authorities)
+	}
+}
+
+// keysOfCAs says where the keys of a Namespace's CAs are, and how many keys and CAs it saw.
+func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys, cas int) {
 	authorities := map[string]*x509.Certificate{}
 	for _, secret := range secrets {
 		for _, value := range secret.Data {
 			for _, ca := range split(value) {
-				if c := parse(ca); secret.Namespace == w.namespace && c != nil && c.IsCA {
+				if c := parse(ca); secret.Namespace == namespace && c != nil && c.IsCA {
 					authorities[string(c.Raw)] = c
 				}
 			}
 		}
 	}
-	seen := 0
 	for _, secret := range secrets {
 		for where, text := range textsOf(secret) {
 			for _, key := range privateKeys(text) {
-				seen++
+				keys++
 				for _, ca := range authorities {
 					if ca.PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(key.Public()) {
-						w.Errorf("%s of Secret %s/%s has the private key of the CA %q", where, secret.Namespace, secret.Name, ca.Subject)
+						found = append(found, fmt.Sprintf("%s of Secret %s/%s has the private key of the CA %q", where, secret.Namespace, secret.Name, ca.Subject))
 					}
 				}
 			}
 		}
 	}
-	if seen < 2 || len(authorities) < 2 {
-		w.Errorf("%d keys and %d CAs were seen: this shows nothing", seen, len(authorities))
+	return found, keys, len(authorities)
+}
+
+// The search finds a key that is there, wherever it is and however it is written.
+func TestThePrivateKeyOfACAIsFound(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
+	ca, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec1, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
+	serving := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: servingSecret},
+		Data:       map[string][]byte{"ca.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca})},
+	}
+	for how, planted := range map[string]*corev1.Secret{
+		"PEM":                  {Data: map[string][]byte{"ca.key": text}},
+		"DER":                  {Data: map[string][]byte{"ca.key": pkcs8}},
+		"SEC 1":                {Data: map[string][]byte{"ca.key": sec1}},
+		"base64":               {Data: map[string][]byte{"note": []byte(base64.StdEncoding.EncodeToString(text))}},
+		"after a certificate":  {Data: map[string][]byte{"all.pem": slices.Concat(serving.Data["ca.crt"], text)}},
+		"an annotation":        {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"state": string(text)}}},
+		"an annotation's code": {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"state": base64.StdEncoding.EncodeToString(pkcs8)}}},
+	} {
+		planted.Namespace, planted.Name = "elsewhere", "planted"
+		if found, _, _ := keysOfCAs([]*corev1.Secret{serving, planted}, "own"); len(found) != 1 {
+			t.Errorf("of a key as %s is found %q", how, found)
+		}
+	}
+	if found, keys, cas := keysOfCAs([]*corev1.Secret{serving}, "own"); len(found) != 0 || keys != 0 || cas != 1 {
+		t.Errorf("without a planted key %q are found, %d keys and %d CAs", found, keys, cas)
 	}
 }
 
