@@ -1,0 +1,29 @@
+package integration
+
+import (
+	"crypto/ed25519"
+	"testing"
+	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+)
+
+// What a Subscription chooses of its operator's certificate is what is served, and what may
+// break by it is said.
+func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.choose(managerv1alpha1.ProviderManager, certs.AnnotationKey, "ed25519", certs.AnnotationValidity, "240h")
+	e.install(csv("operator.v1", "server"))
+	leaf := e.servingCertificate().Leaf
+	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
+		t.Errorf("the key is a %T, want Ed25519", leaf.PublicKey)
+	}
+	if life, want := leaf.NotAfter.Sub(leaf.NotBefore), 240*time.Hour+certs.DefaultPolicy().ClockSkew; life != want {
+		t.Errorf("the certificate is valid for %s, want %s", life, want)
+	}
+	e.says("Ed25519 keys are refused by API servers and webhook servers that were built with a FIPS 140 module")
+}
