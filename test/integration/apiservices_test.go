@@ -88,7 +88,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 	e.create(a.csv("operator.v1"))
 	a.start()
 	e.succeeds("operator.v1")
-	before := e.servingCA()
+	before, trust := e.servingCA(), e.watchTrust()
 
 	ended := a.callAllTheTime()
 	e.order("once")
@@ -100,6 +100,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 	if len(failures) > 0 || calls < 10 {
 		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
 	}
+	trust.neverWithout(before, e.servingCA())
 	if string(before) == string(e.servingCA()) {
 		t.Error("the CA is that of before")
 	}

@@ -32,7 +32,7 @@ func TestCrashDuringRotation(t *testing.T) {
 		for p.rotatesDespite(fmt.Sprintf("%s %d lost", what, n), n, verdict) {
 			n++
 		}
-		const fewest = 6 // the Secret four times, and the registration twice
+		const fewest = 8 // the Secret four times, and the two registrations twice each
 		if n <= fewest {
 			t.Errorf("managers died at %d writes, and a rotation takes more than %d: this shows nothing", n-1, fewest)
 		}

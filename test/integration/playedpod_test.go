@@ -32,10 +32,15 @@ func (e *env) playPod() *playedPod {
 	return &playedPod{env: e, listener: e.listen()}
 }
 
-// csv has a webhook behind the pod.
+// csv has a validating and a mutating webhook behind the pod.
 func (p *playedPod) csv() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server")
-	c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt(p.port()))
+	mutating := webhook("m.example.com", "server")
+	mutating.Type = operatorsv1alpha1.MutatingAdmissionWebhook
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, mutating)
+	for i := range c.Spec.WebhookDefinitions {
+		c.Spec.WebhookDefinitions[i].TargetPort = new(intstr.FromInt(p.port()))
+	}
 	return c
 }
 

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"encoding/pem"
 	"slices"
 	"strconv"
@@ -12,16 +13,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
+// trusting are the kinds of registrations, each named after what an author calls it.
+var trusting = []schema.GroupVersionResource{
+	admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"),
+	admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"),
+	outside[0],
+}
+
 // trustWatch knows every state that the Namespace's Secrets and registrations, and some
 // conversions, were ever in since it began.
 type trustWatch struct {
 	*env
+	names  []string // of what has to trust
 	crds   []string
 	mutex  sync.Mutex
 	events []watch.Event
@@ -29,13 +40,23 @@ type trustWatch struct {
 
 func (e *env) watchTrust(crds ...string) *trustWatch {
 	e.Helper()
-	w := &trustWatch{env: e, crds: crds}
+	w := &trustWatch{env: e, names: slices.Clone(crds), crds: crds}
+	for _, o := range w.registrations() {
+		name, _ := bundleOf(&o)
+		w.names = append(w.names, name)
+	}
+	if len(w.names) == 0 {
+		e.Fatal("nothing is registered that could trust")
+	}
 	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
 	e.must(err)
-	ours := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace + ",!" + vocabulary.LabelCanary}
-	validating, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, ours)
-	e.must(err)
-	sources := []watch.Interface{secrets, validating}
+	ours := metav1.ListOptions{LabelSelector: ofNamespace(e.namespace)}
+	sources := []watch.Interface{secrets}
+	for _, resource := range trusting {
+		registrations, err := e.any.Resource(resource).Watch(e.ctx, ours)
+		e.must(err)
+		sources = append(sources, registrations)
+	}
 	for _, name := range crds {
 		definition, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		e.must(err)
@@ -58,7 +79,10 @@ func (e *env) watchTrust(crds ...string) *trustWatch {
 // have told of what there is now.
 func (w *trustWatch) history() []watch.Event {
 	w.Helper()
-	latest := []string{w.marker().ResourceVersion, w.registration("v.example.com").ResourceVersion}
+	latest := []string{w.marker().ResourceVersion}
+	for _, o := range w.registrations() {
+		latest = append(latest, o.GetResourceVersion())
+	}
 	for _, name := range w.crds {
 		crd, err := w.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, name, metav1.GetOptions{})
 		w.must(err)
@@ -77,6 +101,22 @@ func (w *trustWatch) history() []watch.Event {
 	return events
 }
 
+// registrations are those of the test's Namespace, as they are.
+func (w *trustWatch) registrations() []unstructured.Unstructured {
+	w.Helper()
+	var all []unstructured.Unstructured
+	for _, resource := range trusting {
+		list, err := w.any.Resource(resource).List(w.ctx, metav1.ListOptions{LabelSelector: ofNamespace(w.namespace)})
+		w.must(err)
+		all = append(all, list.Items...)
+	}
+	return all
+}
+
+func ofNamespace(namespace string) string {
+	return vocabulary.LabelOwnerNamespace + "=" + namespace + ",!" + vocabulary.LabelCanary
+}
+
 func versionOf(event watch.Event) int {
 	return number(event.Object.(metav1.Object).GetResourceVersion())
 }
@@ -89,7 +129,7 @@ func number(resourceVersion string) int {
 	return n
 }
 
-// neverWithout fails when v.example.com, or a conversion, did not trust, at any time, what
+// neverWithout fails when a registration, or a conversion, did not trust, at any time, what
 // its pods were given, or what they were given before and the Secret does not say is over.
 func (w *trustWatch) neverWithout(served ...[]byte) {
 	w.Helper()
@@ -111,7 +151,7 @@ func (w *trustWatch) neverWithout(served ...[]byte) {
 			w.contains(name, bundle, required, now)
 		}
 	}
-	for _, name := range append([]string{"v.example.com"}, w.crds...) {
+	for _, name := range w.names {
 		if states[name] < 2 {
 			w.Errorf("%s was written %d times since, so this shows nothing", name, states[name])
 		}
@@ -130,14 +170,22 @@ func givenBy(secret *corev1.Secret) [][]byte {
 
 // bundleOf is the caBundle of a registration, or of a conversion; empty when there is none.
 func bundleOf(o runtime.Object) (name string, bundle []byte) {
-	if configuration, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration); ok {
-		return "v.example.com", configuration.Webhooks[0].ClientConfig.CABundle
+	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+		if crd.Spec.Conversion.Webhook == nil {
+			return crd.Name, nil
+		}
+		return crd.Name, crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 	}
-	crd := o.(*apiextensionsv1.CustomResourceDefinition)
-	if crd.Spec.Conversion.Webhook == nil {
-		return crd.Name, nil
+	registration := o.(*unstructured.Unstructured)
+	text, _, _ := unstructured.NestedString(registration.Object, "spec", "caBundle")
+	if webhooks, _, _ := unstructured.NestedSlice(registration.Object, "webhooks"); len(webhooks) > 0 {
+		text, _, _ = unstructured.NestedString(webhooks[0].(map[string]any), "clientConfig", "caBundle")
 	}
-	return crd.Name, crd.Spec.Conversion.Webhook.ClientConfig.CABundle
+	bundle, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		panic(err) // the API server writes bytes so
+	}
+	return registration.GetKind() + " " + registration.GetName(), bundle
 }
 
 func (w *trustWatch) contains(name string, bundle []byte, authorities [][]byte, version int) {
