@@ -78,7 +78,9 @@ func bundleInstallCommand() *cobra.Command {
 		Long: `Shows what the bundle's webhooks will intercept and asks. Then it applies the bundle, and
 tells what happens until the ClusterServiceVersion is Succeeded and every webhook live, or
 what is in the way; with -o wide also what status -o wide shows then. Ctrl-C ends the telling
-only: run it again to go on.
+only: run it again to go on. An OperatorGroup that is in the namespace already decides which
+namespaces are watched, unless flags say otherwise; those are refused where they would change
+the webhooks of another operator there.
 
 Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator
@@ -94,7 +96,11 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 }
 
 func (o *installOptions) install(cmd *cobra.Command, reference string) error {
-	c, i, err := o.prepare(cmd, reference, nil)
+	kept := ""
+	c, i, err := o.prepare(cmd, reference, func(c *cluster.Cluster, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (err error) {
+		kept, err = c.Join(ctx, b, options)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -106,6 +112,9 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 		if other.Name == i.Bundle.CSV.Spec.Replaces && other.Status.Phase != operatorsv1alpha1.CSVPhaseReplacing && other.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
 			return fmt.Errorf("%s, which %s replaces, is installed in %s: use bundle upgrade", other.Name, i.Bundle.CSV.Name, i.Namespace())
 		}
+	}
+	if kept != "" {
+		fmt.Fprintln(o.output.tellsOn(cmd), kept)
 	}
 	return o.goAhead(cmd, c, i, "Install it")
 }
@@ -132,10 +141,8 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, none, err
 	}
-	if complete != nil {
-		if err := complete(c, cmd.Context(), b, &options); err != nil {
-			return nil, none, err
-		}
+	if err := complete(c, cmd.Context(), b, &options); err != nil {
+		return nil, none, err
 	}
 	options.Config = o.withCertificates(options.Config)
 	manifests, err := bundle.Manifests(b, options)

@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
@@ -32,7 +33,39 @@ func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 		return fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
 			b.CSV.Name, strings.Join(before, ", "))
 	}
-	return c.installedWith(ctx, found, b, o)
+	chosen := o.Watch
+	if err := c.installedWith(ctx, found, b, o); err != nil || chosen == nil {
+		return err
+	}
+	_, err = c.Join(ctx, b, o)
+	return err
+}
+
+// Join completes the options for an installation by the group that is in their namespace
+// already, and says so. It refuses those by which other operators there would change.
+func (c *Cluster) Join(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
+	groups, err := c.olm.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	all, err := c.Others(ctx, namespace, b.CSV.Name)
+	if err != nil {
+		return "", err
+	}
+	var others []string
+	for _, other := range all {
+		if !related(b.CSV, &other) {
+			others = append(others, other.Name)
+		}
+	}
+	o.Watch, kept, err = deploy.Watched(groups.Items, o.Watch, others)
+	return kept, err
+}
+
+// related tells whether one of two versions replaces the other.
+func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.Contains(lineage.Replaced(a), b.Name) || slices.Contains(lineage.Replaced(b), a.Name)
 }
 
 // Find completes the options for a removal by what the bundle was installed with. Where
@@ -51,7 +84,7 @@ func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options)
 		return err
 	}
 	for _, other := range others {
-		if slices.Contains(lineage.Replaced(b.CSV), other.Name) || slices.Contains(lineage.Replaced(&other), b.CSV.Name) {
+		if related(b.CSV, &other) {
 			return fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, namespace, other.Name)
 		}
 	}

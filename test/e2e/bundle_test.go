@@ -120,6 +120,7 @@ func TestBundleInstalls(t *testing.T) {
 	// What is there already is applied once more, and what is another is waited for.
 	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/changed.yaml", "--yes", "-o", "wide")
 	term.allHave("projectpolicy-webhook", "STAGE", "production")
+	term.fails(1, []string{"so is projectpolicy.v0.1.0"}, "bundle", "install", "examples/crdconversion/bundle-v1", "-n", policyNamespace, "--watch-namespaces", "default", "--yes")
 	term.works("y\n", "bundle", "uninstall", bundle)
 	term.golden("install")
 

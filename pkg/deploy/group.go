@@ -1,0 +1,62 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// Watched are the namespaces that an operator watches where its own namespace may have a
+// group already: what the group is for, unless an administrator chose others and no other
+// operator lives there, since the group's namespaces are those of all. Kept tells people
+// that the group decides.
+func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch []string, kept string, err error) {
+	switch len(groups) {
+	case 0:
+		return chosen, "", nil
+	case 1:
+	default:
+		return nil, "", fmt.Errorf("namespace %s has %d OperatorGroups, and no operator works under more than one: delete all but one", groups[0].Namespace, len(groups))
+	}
+	group := groups[0]
+	name := fmt.Sprintf("OperatorGroup %s/%s", group.Namespace, group.Name)
+	switch {
+	case chosen == nil:
+		return targets(group), fmt.Sprintf("%s is there already and stays as it is: for %s", name, coverage(group)), nil
+	case len(others) == 0 || !selects(group) && slices.Equal(distinct(chosen), targets(group)):
+		return chosen, "", nil
+	default:
+		return nil, "", fmt.Errorf("%s is for %s, and so is %s, whose webhooks would change with it: use another namespace for this operator (-n), or leave out --all-namespaces and --watch-namespaces to keep the group as it is",
+			name, coverage(group), strings.Join(others, ", "))
+	}
+}
+
+// targets are the namespaces that a group names; one empty string is all.
+func targets(group operatorsv1.OperatorGroup) []string {
+	return distinct(group.Spec.TargetNamespaces)
+}
+
+// distinct are namespaces as they are compared. None named are all, as OLM has it.
+func distinct(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
+}
+
+// selects tells whether labels decide which namespaces a group is for.
+func selects(group operatorsv1.OperatorGroup) bool {
+	return len(group.Spec.TargetNamespaces) == 0 && group.Spec.Selector != nil
+}
+
+func coverage(group operatorsv1.OperatorGroup) string {
+	if selects(group) {
+		return fmt.Sprintf("the namespaces that its selector %q matches", metav1.FormatLabelSelector(group.Spec.Selector))
+	}
+	return cmp.Or(strings.Join(targets(group), ", "), "all namespaces")
+}

@@ -1,0 +1,61 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// A group that is there decides, unless somebody chooses otherwise who is alone there.
+func TestWatched(t *testing.T) {
+	groups := func(specs ...operatorsv1.OperatorGroupSpec) (all []operatorsv1.OperatorGroup) {
+		for _, spec := range specs {
+			all = append(all, operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop-operator", Name: "shop"}, Spec: spec})
+		}
+		return all
+	}
+	named := func(namespaces ...string) operatorsv1.OperatorGroupSpec {
+		return operatorsv1.OperatorGroupSpec{TargetNamespaces: namespaces}
+	}
+	everywhere := []string{""}
+	selecting := operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}}
+	neighbour := []string{"shop.v1"}
+	for name, test := range map[string]struct {
+		groups         []operatorsv1.OperatorGroup
+		chosen, others []string
+		want           []string
+		kept, err      string
+	}{
+		"no group, nothing chosen":        {groups(), nil, nil, nil, "", ""},
+		"no group":                        {groups(), []string{"a"}, nil, []string{"a"}, "", ""},
+		"nothing chosen":                  {groups(named("a", "b")), nil, nil, []string{"a", "b"}, "stays as it is: for a, b", ""},
+		"nothing chosen, beside another":  {groups(named("a", "b")), nil, neighbour, []string{"a", "b"}, "stays as it is: for a, b", ""},
+		"nothing chosen, a group for all": {groups(named()), nil, neighbour, everywhere, "for all namespaces", ""},
+		"nothing chosen, a selector":      {groups(selecting), nil, neighbour, everywhere, `its selector "team=shop" matches`, ""},
+		"others, alone":                   {groups(named("a")), []string{"b"}, nil, []string{"b"}, "", ""},
+		"the same, beside another":        {groups(named("a", "b")), []string{"b", "a", "a"}, neighbour, []string{"b", "a", "a"}, "", ""},
+		"all, beside one for all":         {groups(named()), everywhere, neighbour, everywhere, "", ""},
+		"more, beside another":            {groups(named("a")), []string{"a", "b"}, neighbour, nil, "", "OperatorGroup shop-operator/shop is for a, and so is shop.v1"},
+		"all, beside another":             {groups(named("a")), everywhere, neighbour, nil, "", "use another namespace for this operator (-n)"},
+		"one, beside one for all":         {groups(named()), []string{"a"}, neighbour, nil, "", "is for all namespaces, and so is shop.v1"},
+		"all, beside a selector":          {groups(selecting), everywhere, neighbour, nil, "", `its selector "team=shop" matches`},
+		"two groups":                      {groups(named("a"), named("a")), nil, nil, nil, "", "has 2 OperatorGroups"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch, kept, err := Watched(test.groups, test.chosen, test.others)
+			if diff := cmp.Diff(test.want, watch); diff != "" {
+				t.Errorf("watched (-want +got):\n%s", diff)
+			}
+			if (kept != "") != (test.kept != "") || !strings.Contains(kept, test.kept) {
+				t.Errorf("people are told %q, want %q", kept, test.kept)
+			}
+			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, want %q", err, test.err)
+			}
+		})
+	}
+}
