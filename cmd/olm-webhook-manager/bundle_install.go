@@ -152,7 +152,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	out := o.output.tellsOn(cmd)
 	i := cluster.Installation{Bundle: b, Manifests: manifests, Patience: o.patience, Say: teller(out)}
 	fmt.Fprintf(out, "%s, from %s\n", b.CSV.Name, b.Source)
-	show.Of(b, options.Watch).PrintWebhooks(out)
+	show.Of(b, i.Watched()).PrintWebhooks(out)
 	return c, i, c.Adopt(cmd.Context(), i)
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
@@ -27,6 +28,17 @@ type Installation struct {
 
 // Namespace is the operator's own.
 func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
+
+// Watched are the namespaces that its group names; none where it is for all.
+func (i Installation) Watched() []string {
+	for _, o := range i.Manifests {
+		if o.GetKind() == operatorsv1.OperatorGroupKind {
+			watched, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "targetNamespaces") // as bundle.Manifests wrote it
+			return watched
+		}
+	}
+	return nil
+}
 
 // CSV is the ClusterServiceVersion as it is installed.
 func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
