@@ -16,7 +16,8 @@ func bundleUninstallCommand() *cobra.Command {
 		Short: "Remove what install installed, webhooks first; definitions and their objects stay unless told otherwise",
 		Long: `Says what will stay and asks. The ClusterServiceVersion goes first, and its webhooks before
 what serves them. CustomResourceDefinitions and their objects stay; with --delete-crds
-they go too, after a second yes (--yes-delete-crds where nobody can be asked).
+they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
+the ClusterServiceVersion: its operator can still convert and finalize their objects.
 
 Exit codes: 0 removed; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
