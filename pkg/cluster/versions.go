@@ -92,8 +92,11 @@ func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 			continue
 		}
 		live, err := v.definition(ctx, next.Name)
-		if err != nil || live == nil {
+		if err != nil {
 			return err
+		}
+		if live == nil {
+			continue
 		}
 		why := may(live, strings.Join(versions, ", "))
 		if why == "" {
