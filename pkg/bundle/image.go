@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,57 @@ func openLayout(dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return InspectImage(image, dir+"@"+digest.String())
+	source := dir + "@" + digest.String()
+	if err := checkContent(image, digest); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return InspectImage(image, source)
+}
+
+// checkContent compares what a layout holds with the digests that it is stored under: the
+// library does so for registries alone.
+func checkContent(image v1.Image, digest v1.Hash) error {
+	manifest, err := image.RawManifest()
+	if err != nil {
+		return err
+	}
+	if err := checkDigest("manifest", bytes.NewReader(manifest), digest); err != nil {
+		return err
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return err
+	}
+	for _, l := range layers {
+		if err := checkLayer(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkLayer(l v1.Layer) error {
+	digest, err := l.Digest()
+	if err != nil {
+		return err
+	}
+	content, err := l.Compressed()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return checkDigest("layer", io.LimitReader(content, maxImage+1), digest)
+}
+
+func checkDigest(what string, content io.Reader, want v1.Hash) error {
+	got, _, err := v1.SHA256(content)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("its %s has the digest %s, and not %s, under which it is stored: it was changed, or not copied whole; copy the layout again", what, got, want)
+	}
+	return nil
 }
 
 // InspectImage reads the bundle in an image. Source is what messages call it. Nothing of

@@ -4,11 +4,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log"
 	"math"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,6 +166,35 @@ func TestOpen(t *testing.T) {
 	cancel()
 	if _, err := Open(cancelled, repository+":v1", Registry{}); err == nil {
 		t.Error("pulled after the context ended")
+	}
+}
+
+// What is not what its digest says is not installed.
+func TestChangedLayouts(t *testing.T) {
+	image := imageOf(t, bundleFiles)
+	for _, what := range []string{"manifest", "layer"} {
+		t.Run(what, func(t *testing.T) {
+			dir := layoutOf(t, image)
+			index, err := layout.ImageIndexFromPath(dir)
+			must(t, err)
+			manifests, err := index.IndexManifest()
+			must(t, err)
+			digest := manifests.Manifests[0].Digest
+			if what == "layer" {
+				stored, err := index.Image(digest)
+				must(t, err)
+				manifest, err := stored.Manifest()
+				must(t, err)
+				digest = manifest.Layers[0].Digest
+			}
+			blob, err := os.OpenFile(filepath.Join(dir, "blobs", digest.Algorithm, digest.Hex), os.O_APPEND|os.O_WRONLY, 0)
+			must(t, err)
+			_, err = blob.WriteString("\n")
+			must(t, errors.Join(err, blob.Close()))
+			if b, err := Open(t.Context(), dir, Registry{}); err == nil || !strings.Contains(err.Error(), "its "+what+" has the digest") {
+				t.Errorf("got %v and %v", b, err)
+			}
+		})
 	}
 }
 
