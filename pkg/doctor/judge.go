@@ -41,7 +41,10 @@ func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 			fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
 			fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)})
 	}
-	if reach.Broken() || w.URL != "" || w.Unverified {
+	if w.URL != "" {
+		return append(findings, outside(w)...)
+	}
+	if reach.Broken() || w.Unverified {
 		return findings
 	}
 	all := f.Answers[w.String()]
@@ -61,6 +64,16 @@ func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 		}
 	}
 	return findings
+}
+
+// outside is what there is to say of a webhook that is called by URL: whether it answers
+// cannot be seen from the cluster.
+func outside(w Webhook) []Finding {
+	if !w.Fails {
+		return nil
+	}
+	return []Finding{{Unknown, NotAsked, []string{w.String()},
+		fmt.Sprintf("it is called by URL, %s, and so it was not looked at; if that does not answer, %s", w.URL, consequence(w)), "ask it from where API servers run"}}
 }
 
 // levelOf is how bad it is that a webhook cannot be called.

@@ -122,6 +122,10 @@ func TestJudge(t *testing.T) {
 		"somewhere outside": {func(c *cluster) {
 			url := "https://policy.example.com"
 			c.hook("v", shop, fail, "configmaps").ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url}
+		}, []found{{Unknown, NotAsked, 1}}},
+		"somewhere outside, and not needed": {func(c *cluster) {
+			url := "https://policy.example.com"
+			c.hook("v", shop, ignore, "configmaps").ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url}
 		}, nil},
 		"left behind": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
