@@ -48,15 +48,19 @@ func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, 
 		if live == nil {
 			continue
 		}
-		counts[crd.Name] = 0
-		for _, v := range live.Spec.Versions {
-			if !v.Storage || !v.Served {
-				continue
-			}
-			resource := client.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: v.Name, Resource: live.Spec.Names.Plural})
-			if counts[crd.Name], err = count(ctx, resource); err != nil {
-				return nil, err
-			}
+		counts[crd.Name] = deploy.Uncounted
+		served := deploy.VersionsServed(live)
+		if len(served) == 0 {
+			continue
+		}
+		resource := client.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: served[0], Resource: live.Spec.Names.Plural})
+		n, err := count(ctx, resource)
+		switch {
+		case err == nil:
+			counts[crd.Name] = n
+		case apierrors.IsInternalError(err): // A conversion that fails does not keep its operator from going.
+		default:
+			return nil, err
 		}
 	}
 	return counts, nil

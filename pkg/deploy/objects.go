@@ -27,9 +27,9 @@ type Reading struct {
 func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []Reading {
 	relabelled := !webhookConverts(live)
 	var readings []Reading
-	for _, v := range versionsServed(live) {
+	for _, v := range VersionsServed(live) {
 		r := Reading{Version: v}
-		for _, n := range versionsServed(next) {
+		for _, n := range VersionsServed(next) {
 			if n == v || relabelled && (serves(live, n) || install.Converts(csv, next.Name) < 0) {
 				r.Fits = append(r.Fits, n)
 			}
@@ -44,8 +44,8 @@ func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operato
 	return readings
 }
 
-// versionsServed are the served versions of a definition, the stored one first.
-func versionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
+// VersionsServed are the served versions of a definition, the stored one first.
+func VersionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	var served []string
 	for _, v := range crd.Spec.Versions {
 		switch {

@@ -60,8 +60,13 @@ func staysOrGoes(goes bool) string {
 	return "stays"
 }
 
+// Uncounted is the number of a definition's objects that nobody can read now.
+const Uncounted = -1
+
 func counted(n int) string {
 	switch n {
+	case Uncounted:
+		return "objects that cannot be read now, and so not be counted"
 	case 0:
 		return "no objects"
 	case 1:

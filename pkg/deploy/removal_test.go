@@ -26,6 +26,11 @@ func TestRemovalOf(t *testing.T) {
 			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
 		},
+		"nobody can count": {
+			objects: map[string]int{"shop": Uncounted},
+			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
+			told:    []string{"CustomResourceDefinition shop stays, with objects that cannot be read now, and so not be counted", "Namespace shop stays"},
+		},
 		"definitions go": {
 			objects: map[string]int{"shop": 1}, definitions: true,
 			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "OperatorGroup", "Role"},

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -92,6 +93,11 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	c, err := clusterpkg.New(cluster.Config())
 	must(t, err)
+	removal, err := c.Removal(t.Context(), clusterpkg.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
+	must(t, err)
+	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects", crd.Name, count); !slices.Contains(removal.Told, want) {
+		t.Errorf("a removal tells %q, want %q", removal.Told, want)
+	}
 	for name, test := range map[string]struct {
 		schema string
 		told   int
@@ -182,4 +188,12 @@ func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bu
 	b, err := bundle.Open(t.Context(), folder, bundle.Registry{})
 	must(t, err)
 	return b
+}
+
+// manifestsOf are those of an installation that brings a definition.
+func manifestsOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+	must(t, err)
+	return []*unstructured.Unstructured{{Object: content}, {Object: map[string]any{"kind": "ClusterServiceVersion", "metadata": map[string]any{"name": "checks.v2", "namespace": "checks"}}}}
 }
