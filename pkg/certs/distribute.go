@@ -13,6 +13,12 @@ import (
 
 // distribute promotes next once every registration trusts it.
 func (m *machine) distribute() {
+	if m.uncounted() {
+		if m.live() {
+			m.write(func(s *corev1.Secret) { m.storeNext(s, m.next) })
+		}
+		return
+	}
 	if m.current == nil && !m.hidden {
 		if m.live() {
 			m.write(m.hide)
@@ -36,6 +42,12 @@ func (m *machine) distribute() {
 			s.Annotations[vocabulary.AnnotationTrusted] = m.now.UTC().Format(time.RFC3339Nano) + " " + m.fingerprint()
 		})
 	}
+}
+
+// uncounted tells whether next has lost its number, with the other notes, and nothing else
+// gives one that registrations would be written for: they are not written again for a lower one.
+func (m *machine) uncounted() bool {
+	return m.next.Number == 0 && m.number < m.registeredNumber()
 }
 
 // settling tells whether the Secret says since when the registrations, as they are, trust next.

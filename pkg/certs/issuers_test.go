@@ -49,14 +49,16 @@ func TestNumbersGoOn(t *testing.T) {
 	first.Number, second.Number = 0, 0
 	registered := []Registration{{Name: "v", CABundle: first.CA, Generation: 7}}
 	secret := holding(t, first)
+	waiting := secret.next(second, start).change(start, func(m *machine, s *corev1.Secret) { m.hide(s) })
 	for name, test := range map[string]struct {
 		facts Facts
 		want  int64
 	}{
-		"the Secret is lost":         {Facts{Issued: &second}, 8},
-		"its notes are lost":         {Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret}, 8},
-		"pods were restarted for it": {Facts{Issued: &second, RestartedFor: "9"}, 10},
-		"somebody's number":          {Facts{Issued: &second, RestartedFor: "99999999999"}, 8},
+		"the Secret is lost":           {Facts{Issued: &second}, 8},
+		"its notes are lost":           {Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret}, 8},
+		"they are lost, and it is too": {Facts{Secret: waiting.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Issued: &second}, 8},
+		"pods were restarted for it":   {Facts{Issued: &second, RestartedFor: "9"}, 10},
+		"somebody's number":            {Facts{Issued: &second, RestartedFor: "99999999999"}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.facts.Issuer, test.facts.Registered, test.facts.Live, test.facts.Names = "theirs", registered, true, names
