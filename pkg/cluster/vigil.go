@@ -25,6 +25,7 @@ type vigil struct {
 	told         map[string]bool     // lines, at the last look
 	began        time.Time
 	troubled     time.Time // since when; zero while nothing is in the way
+	unseen       bool      // no manager had looked, at the last look
 }
 
 // leftover is how long what was said before the command began may still stand.
@@ -71,15 +72,17 @@ func (v *vigil) look(ctx context.Context) error {
 	return fmt.Errorf("it does not go on: %s", p.Trouble)
 }
 
-// lasts tells whether there is trouble that goes on for too long, or for ever.
+// lasts tells whether there is trouble that goes on for too long, or for ever. What a manager
+// finds when it looks at last is new.
 func (v *vigil) lasts(p deploy.Progress) bool {
 	now := time.Now()
 	switch {
 	case p.Trouble == "":
 		v.troubled = time.Time{}
-	case v.troubled.IsZero():
+	case v.troubled.IsZero() || v.unseen && !p.Unseen:
 		v.troubled = now
 	}
+	v.unseen = p.Unseen
 	return p.Trouble != "" && (p.Certain || now.Sub(v.troubled) >= v.Patience)
 }
 

@@ -37,6 +37,8 @@ type Progress struct {
 	Trouble string
 	// Certain is set when the trouble does not mend itself.
 	Certain bool
+	// Unseen is set while no manager has looked at what was applied.
+	Unseen bool
 }
 
 // ProgressOf reads what a look shows.
@@ -53,7 +55,7 @@ func ProgressOf(l Look) Progress {
 	csv := l.CSV
 	if csv.Status.Phase == "" || !l.followed() {
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
-		p.Trouble = unseen(csv)
+		p.Trouble, p.Unseen = unseen(csv), true
 		return p
 	}
 	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), l.Rollout)))

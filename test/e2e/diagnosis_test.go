@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -22,6 +23,8 @@ func TestBundleDiagnosis(t *testing.T) {
 		prepare func(*env)
 		as      string
 		says    []string
+		// patience is two seconds where not set.
+		patience string
 	}{
 		"an image that cannot be pulled": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
@@ -51,13 +54,15 @@ func TestBundleDiagnosis(t *testing.T) {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 				csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("nobody"))
 			},
-			says: []string{"it does not go on", `no container names a port "nobody"`, "correct targetPort"},
+			says:     []string{"it does not go on", `no container names a port "nobody"`, "correct targetPort"},
+			patience: "10m", // it is certain, and ends the wait at once
 		},
 		"a certificate that nobody gave it": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Containers[0].Args = append(pod.Containers[0].Args, "--foreign")
 			},
-			says: []string{"it does not go on", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
+			says:     []string{"it does not go on", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
+			patience: "10s", // the pod has to be ready first
 		},
 		"an account that nobody creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
@@ -83,7 +88,7 @@ func TestBundleDiagnosis(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(term.env)
 			}
-			arguments := []string{"bundle", "install", term.hookBundle("hook", test.spoil), "-n", term.namespace, "--yes", "--patience=2s"}
+			arguments := []string{"bundle", "install", term.hookBundle("hook", test.spoil), "-n", term.namespace, "--yes", "--patience=" + cmp.Or(test.patience, "2s")}
 			if test.as != "" {
 				arguments = append(arguments, "--as="+test.as)
 			}
