@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/x509"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// distribute promotes next once every registration trusts it.
+// distribute promotes next once every registration trusts it, and says so.
 func (m *machine) distribute() {
 	if m.uncounted() {
 		if m.live() {
@@ -27,6 +28,10 @@ func (m *machine) distribute() {
 	}
 	if waits := m.distrusting(m.next.ca()); waits != "" {
 		m.d.Message = waits + " does not trust the next certificate yet"
+		return
+	}
+	if waits := m.unfenced(m.next.Number); waits != "" {
+		m.d.Message = fmt.Sprintf("%s does not say yet that it trusts certificate generation %d", waits, m.next.Number)
 		return
 	}
 	if m.settling() && !m.mayPromote() {

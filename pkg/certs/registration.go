@@ -57,6 +57,19 @@ func (f Facts) distrusting(ca *x509.Certificate) string {
 	return ""
 }
 
+// unfenced is the first registration that a manager wrote for an earlier generation and not
+// for this one; empty for none. That it trusts the CA is not enough, where an issuer takes
+// up a CA again that is trusted still: a paused manager that was about to end that trust
+// finds the registration as it saw it, and its write comes through.
+func (f Facts) unfenced(number int64) string {
+	for _, r := range f.Registered {
+		if r.Generation > 0 && r.Generation < number {
+			return r.Name
+		}
+	}
+	return ""
+}
+
 // fingerprint changes whenever any of the registrations does.
 func (f Facts) fingerprint() string {
 	var all []string

@@ -59,6 +59,14 @@ func TestRotation(t *testing.T) {
 			facts: Facts{Secret: distributed.Secret, Registered: []Registration{both, {Name: "webhook w", CABundle: first.CA}}, Live: true}, at: seconds(1),
 			phase: distributing, trust: "2 1", says: "webhook w does not trust the next certificate yet",
 		},
+		"all trust it, and one was last written for the generation before": {
+			facts: Facts{Secret: distributed.Secret, Registered: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 1}}, Live: true}, at: seconds(1),
+			phase: distributing, trust: "2 1", says: "webhook w does not say yet that it trusts certificate generation 2",
+		},
+		"all trust it, and say so": {
+			facts: Facts{Secret: distributed.Secret, Registered: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 2}}, Live: true}, at: seconds(1),
+			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
+		},
 		"all trust it, by caches": {
 			facts: Facts{Secret: distributed.Secret, Registered: []Registration{both}}, at: seconds(1),
 			need: NeedLive, phase: distributing, trust: "2 1",

@@ -78,7 +78,7 @@ func (w *world) pass(faulty bool) {
 		do = append(do, func() bool { return w.writeSecret(d.Write) })
 	}
 	for i, r := range seen {
-		if !r.gone && r.Generation <= d.Generation && !bytes.Equal(r.CABundle, d.Trust) {
+		if !r.gone && (r.Generation < d.Generation || r.Generation == d.Generation && !bytes.Equal(r.CABundle, d.Trust)) {
 			do = append(do, func() bool { return w.writeRegistration(i, r.number, d) })
 		}
 	}

@@ -84,13 +84,20 @@ func (p *planner) wantConversions(conversions []install.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
 		c = delegated(c, live)
-		if live == nil || equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) && annotated(live, c) || !c.Delegated && trustedGeneration(live, c) > c.Generation {
+		if live == nil || upToDate(live, c) || !c.Delegated && trustedGeneration(live, c) > c.Generation {
 			continue
 		}
 		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
 			p.take(conversionStep(live, c))
 		}
 	}
+}
+
+// upToDate tells whether a definition is as a conversion wants it, and says so of its
+// generation: until then a late write for an earlier one could come through.
+func upToDate(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+	return equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) && annotated(live, c) &&
+		(c.Delegated || trustedGeneration(live, c) == c.Generation)
 }
 
 // trustedGeneration is the number of the newest certificate generation that a

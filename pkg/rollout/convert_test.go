@@ -117,3 +117,18 @@ func TestConversionKeepsANewerTrust(t *testing.T) {
 		}
 	}
 }
+
+// A conversion says of each generation that it trusts it, also where the CA is the same:
+// what a manager wrote that saw it before must not come through.
+func TestConversionSaysWhatItTrusts(t *testing.T) {
+	for generation, written := range map[string]int{"": 1, "1": 1, "2": 0, "3": 0} {
+		live := convertedCRD("server-service", nil, "v1")
+		live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("theirs")
+		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
+		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
+		p.wantConversions([]install.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+		if len(p.plan.Steps) != written {
+			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
+		}
+	}
+}

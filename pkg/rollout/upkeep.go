@@ -141,9 +141,11 @@ func (p *planner) mayReconvert(c install.Conversion) bool {
 	return converted(live, c) || by == "" && registersCRD(p.Previous, c.CRD)
 }
 
-// trust gives a registration the caBundle that it needs, and leaves the rest of it.
+// trust gives a registration the caBundle that it needs, and leaves the rest of it. It says
+// so of each generation, or a late write for an earlier one could come through.
 func (p *planner) trust(desired, live Object) {
-	if bytes.Equal(bundleOf(live), bundleOf(desired)) || generationOf(live) > generationOf(desired) {
+	said := live.GetAnnotations()[vocabulary.AnnotationGeneration] == desired.GetAnnotations()[vocabulary.AnnotationGeneration]
+	if said && bytes.Equal(bundleOf(live), bundleOf(desired)) || generationOf(live) > generationOf(desired) {
 		return
 	}
 	trusting := live.DeepCopyObject().(Object)

@@ -32,15 +32,16 @@ func TestUpkeep(t *testing.T) {
 		"somebody edits it": {func(c *cluster) {
 			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		}, []string{"apply " + configuration + `: webhooks[name="v.manager.example.com"].failurePolicy`}},
-		"somebody deletes it":       {func(c *cluster) { c.remove(c.validating("manager")) }, []string{"create " + configuration}},
-		"its Service is deleted":    {func(c *cluster) { delete(c.Observed.Services, "manager-service") }, []string{"create Service shop/manager-service"}},
-		"its Deployment is deleted": {func(c *cluster) { delete(c.Observed.Deployments, "manager") }, []string{"create Deployment shop/manager"}},
-		"another one is":            {func(c *cluster) { delete(c.Observed.Deployments, "worker") }, nil},
-		"its CA is renewed":         {renew, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
-		"pods have to be restarted": {func(c *cluster) { anotherImage(c); c.trust.RestartedFor = "2" }, []string{"update Deployment shop/manager: spec.template.metadata.annotations"}},
-		"another image is wanted":   {anotherImage, nil},
-		"another rule is wanted":    {anotherRule, nil},
-		"and its CA is renewed":     {func(c *cluster) { anotherRule(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"somebody deletes it":           {func(c *cluster) { c.remove(c.validating("manager")) }, []string{"create " + configuration}},
+		"its Service is deleted":        {func(c *cluster) { delete(c.Observed.Services, "manager-service") }, []string{"create Service shop/manager-service"}},
+		"its Deployment is deleted":     {func(c *cluster) { delete(c.Observed.Deployments, "manager") }, []string{"create Deployment shop/manager"}},
+		"another one is":                {func(c *cluster) { delete(c.Observed.Deployments, "worker") }, nil},
+		"its CA is renewed":             {renew, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
+		"pods have to be restarted":     {func(c *cluster) { anotherImage(c); c.trust.RestartedFor = "2" }, []string{"update Deployment shop/manager: spec.template.metadata.annotations"}},
+		"another image is wanted":       {anotherImage, nil},
+		"another rule is wanted":        {anotherRule, nil},
+		"and its CA is renewed":         {func(c *cluster) { anotherRule(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"and its CA was trusted before": {func(c *cluster) { anotherRule(c); c.trust.Generation = 2 }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
 		"another Deployment is wanted": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "absent"
 			renew(c)
