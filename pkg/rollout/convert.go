@@ -121,7 +121,7 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 		if !c.Delegated {
 			desired.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(c.Generation, 10)
 		}
-		propagate(desired, c)
+		propagate(desired, live, c)
 	}
 	return Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
 }

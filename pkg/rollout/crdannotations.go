@@ -11,31 +11,43 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// A CustomResourceDefinition is the bundle's, and so are its annotations. Those of the
-// Subscription's config stand beside them, and one more annotation names them, so that
+// A CustomResourceDefinition is the bundle's, and so are its annotations: they win. Those of
+// the Subscription's config stand beside them, and one more annotation names them, so that
 // they can be taken away again.
 
 // annotated tells whether a definition bears the annotations of a conversion, and none
 // of an earlier config's.
 func annotated(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
-	for annotation, value := range c.Annotations {
+	wanted := propagatedTo(live, c)
+	for annotation, value := range wanted {
 		if borne, ok := live.Annotations[annotation]; !ok || borne != value {
 			return false
 		}
 	}
-	return live.Annotations[vocabulary.AnnotationPropagated] == propagatedNames(c)
+	return live.Annotations[vocabulary.AnnotationPropagated] == namesOf(wanted)
 }
 
 // propagate puts the annotations of a conversion on a definition.
-func propagate(on *apiextensionsv1.CustomResourceDefinition, c install.Conversion) {
-	if len(c.Annotations) > 0 {
-		on.Annotations = merged(on.Annotations, c.Annotations)
-		on.Annotations[vocabulary.AnnotationPropagated] = propagatedNames(c)
+func propagate(on, live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) {
+	if wanted := propagatedTo(live, c); len(wanted) > 0 {
+		on.Annotations = merged(on.Annotations, wanted)
+		on.Annotations[vocabulary.AnnotationPropagated] = namesOf(wanted)
 	}
 }
 
-func propagatedNames(c install.Conversion) string {
-	return strings.Join(slices.Sorted(maps.Keys(c.Annotations)), ",")
+// propagatedTo are the annotations of a conversion that a definition does not have as its own.
+func propagatedTo(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) map[string]string {
+	wanted, before := map[string]string{}, Propagated(live)
+	for annotation, value := range c.Annotations {
+		if _, borne := live.Annotations[annotation]; !borne || slices.Contains(before, annotation) {
+			wanted[annotation] = value
+		}
+	}
+	return wanted
+}
+
+func namesOf(annotations map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Keys(annotations)), ",")
 }
 
 // Propagated are the names of the annotations that a definition bears because of a
