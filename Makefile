@@ -75,9 +75,12 @@ timeline: ## Draw docs/rotation.svg: a rotation on the real cluster
 fuzz: ## Run every fuzz target for FUZZTIME (30s)
 	./hack/fuzz.sh $(FUZZTIME)
 
+BUNDLES ?= ../shared/corpus
+EXPECTED ?= ../shared/oracle
+
 .PHONY: corpus
 corpus: ## Try the bundles of others in BUNDLES (NAME/VERSION/...), against what OLM v0 made of them in EXPECTED
-	@test -d "$(BUNDLES)" -a -d "$(EXPECTED)" || { echo "name two folders: make corpus BUNDLES=... EXPECTED=..., see CONTRIBUTING.md"; exit 2; }
+	@test -d "$(BUNDLES)" -a -d "$(EXPECTED)" || { echo "no $(BUNDLES) or no $(EXPECTED): nothing is compared. Name two folders: make corpus BUNDLES=... EXPECTED=..., see CONTRIBUTING.md"; exit 2; }
 	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 ./test/corpus ./test/bundle
 
 .PHONY: campaign
