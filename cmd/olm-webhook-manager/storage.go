@@ -25,8 +25,8 @@ func migrateCommand() *cobra.Command {
 		Short: "Rewrite all objects of a CustomResourceDefinition in one version",
 		Long: "Makes a version the storage version, waits until every API server stores in it, rewrites all objects, and only then takes the other versions out of\n" +
 			"status.storedVersions. It may be interrupted and run again. Where the cluster has a migrator of its own (storagemigration.k8s.io/v1beta1) that one does it; what it\n" +
-			"does not do is done in pages, which list the objects that something refuses. It needs what its user may do: to update the definition and its status, and to list\n" +
-			"and update its objects; and it must reach every API server at its own address, as the Service kubernetes has them, to see in which version that one stores.",
+			"does not do is done in pages, which list the objects that something refuses. It needs what its user may do: to update the definition and its status, and to list,\n" +
+			"get and update its objects; and it must reach every API server at its own address, as the Service kubernetes has them, to see in which version that one stores.",
 		Example: "  olm-webhook-manager storage migrate caches.example.com --to v1",
 		Args:    cobra.ExactArgs(1),
 

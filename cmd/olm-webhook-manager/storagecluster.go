@@ -115,12 +115,12 @@ func (c *storageCluster) Page(ctx context.Context, crd *apiextensionsv1.CustomRe
 	return c.resource(crd, version).List(ctx, metav1.ListOptions{Limit: pageSize, Continue: after})
 }
 
+func (c *storageCluster) Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return c.beside(crd, version, object).Get(ctx, object.GetName(), metav1.GetOptions{})
+}
+
 func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error {
-	var client dynamic.ResourceInterface = c.resource(crd, version)
-	if object.GetNamespace() != "" {
-		client = c.resource(crd, version).Namespace(object.GetNamespace())
-	}
-	_, err := client.Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	_, err := c.beside(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	return err
 }
 
@@ -159,4 +159,12 @@ func (c *storageCluster) Withdraw(ctx context.Context, name string) error {
 
 func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {
 	return c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
+}
+
+// beside are the objects in the namespace of one, if it has any.
+func (c *storageCluster) beside(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
+	if object.GetNamespace() == "" {
+		return c.resource(crd, version)
+	}
+	return c.resource(crd, version).Namespace(object.GetNamespace())
 }

@@ -11,7 +11,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
@@ -27,6 +26,8 @@ type Cluster interface {
 	Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error)
 	// Page reads some objects in a version: those after the token of the page before.
 	Page(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version, after string) (*unstructured.UnstructuredList, error)
+	// Read reads an object again.
+	Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Write writes an object as it was read, if it is that still.
 	Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error
 	// Forget makes a version the only one that objects of the definition that was read are
@@ -208,8 +209,7 @@ func continued(err error) (token string, expired bool) {
 	return token, token != ""
 }
 
-// rewritePage writes some objects side by side. What somebody else has written or deleted
-// meanwhile needs no writing any more.
+// rewritePage writes some objects side by side.
 func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured) ([]Refusal, error) {
 	results := make([]error, len(objects))
 	next := make(chan int)
@@ -217,7 +217,7 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	for range writers {
 		group.Go(func() {
 			for i := range next {
-				results[i] = c.Write(ctx, crd, to, &objects[i])
+				results[i] = rewriteOne(ctx, c, crd, to, &objects[i])
 			}
 		})
 	}
@@ -229,7 +229,7 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	var refusals []Refusal
 	for i, err := range results {
 		switch {
-		case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		case err == nil:
 		case refuses(err):
 			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
 		default:
@@ -239,12 +239,35 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	return refusals, nil
 }
 
+// rewriteOne writes an object. What somebody else has written or deleted since it was read needs
+// no writing any more; but admission may deny with the same codes, and then the object is still
+// what it was.
+func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, object *unstructured.Unstructured) error {
+	err := c.Write(ctx, crd, to, object)
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return err
+	}
+	now, failure := c.Read(ctx, crd, to, object)
+	switch {
+	case apierrors.IsNotFound(failure):
+		return nil
+	case failure != nil:
+		return failure
+	case now.GetResourceVersion() != object.GetResourceVersion():
+		return nil
+	default:
+		return err
+	}
+}
+
 // refuses tells an answer about this object; another, such as that the API server is
-// not there, is one about all of them. A webhook that does not answer gives an
-// internal error.
+// not there, is one about all of them, unless it is admission's: a webhook denies with any
+// code. One that does not answer gives an internal error.
 func refuses(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsInternalError(err) || apierrors.IsMethodNotSupported(err) ||
-		apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && isStatus(err)
+	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
+		return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")
+	}
+	return isStatus(err)
 }
 
 func isStatus(err error) bool {

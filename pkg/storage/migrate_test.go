@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +28,10 @@ type cluster struct {
 	writes  string // the version that the API server stores in: it learns late of a change
 	late    int    // how often it is asked before it has learned
 	stored  map[string]string
-	answers map[string]error // to a write, by name; once
+	answers map[string]error // to a write, by name
+	denies  bool             // each of these answers is admission's, and nothing has become of the object
+	at      map[string]int   // the resourceVersion of an object, by name
+	latest  int              // resourceVersion
 	expires bool             // the token of the second page
 	between func()           // before the definition is read for the last time
 
@@ -35,7 +40,7 @@ type cluster struct {
 }
 
 func newCluster(stored string, names ...string) *cluster {
-	c := &cluster{crd: definition("v1", converted("ca"), "v1"), writes: "v1", late: 2, stored: map[string]string{}, answers: map[string]error{}}
+	c := &cluster{crd: definition("v1", converted("ca"), "v1"), writes: "v1", late: 2, stored: map[string]string{}, answers: map[string]error{}, at: map[string]int{}}
 	for _, name := range names {
 		c.stored[name] = stored
 	}
@@ -90,9 +95,7 @@ func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefin
 	slices.Sort(names)
 	list := &unstructured.UnstructuredList{}
 	for _, name := range names[:min(2, len(names))] {
-		o := unstructured.Unstructured{}
-		o.SetName(name)
-		list.Items = append(list.Items, o)
+		list.Items = append(list.Items, c.object(name))
 	}
 	if len(names) > 2 {
 		list.SetContinue(names[1])
@@ -101,15 +104,40 @@ func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefin
 	return list, nil
 }
 
+func (c *cluster) object(name string) unstructured.Unstructured {
+	o := unstructured.Unstructured{}
+	o.SetName(name)
+	o.SetResourceVersion(strconv.Itoa(c.at[name]))
+	return o
+}
+
+// store is the write of an object.
+func (c *cluster) store(name string) {
+	if c.stored[name] != c.writes {
+		c.latest++
+		c.stored[name], c.at[name] = c.writes, c.latest
+	}
+}
+
+func (c *cluster) Read(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _ string, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.stored[o.GetName()] == "" {
+		return nil, apierrors.NewNotFound(things, o.GetName())
+	}
+	return new(c.object(o.GetName())), nil
+}
+
 func (c *cluster) Write(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _ string, o *unstructured.Unstructured) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.wrote = append(c.wrote, o.GetName())
 	err := c.answers[o.GetName()]
-	if err == nil || apierrors.IsConflict(err) { // then somebody else wrote it
-		c.stored[o.GetName()] = c.writes
-	}
-	if apierrors.IsNotFound(err) {
+	switch {
+	case err != nil && c.denies:
+	case err == nil, apierrors.IsConflict(err): // then somebody else wrote it
+		c.store(o.GetName())
+	case apierrors.IsNotFound(err):
 		delete(c.stored, o.GetName())
 	}
 	return err
@@ -123,17 +151,30 @@ func (c *cluster) Forget(_ context.Context, _ *apiextensionsv1.CustomResourceDef
 func TestMigrate(t *testing.T) {
 	objects := []string{"a", "b", "c", "d", "e"}
 	denied := apierrors.NewForbidden(things, "c", errors.New("admission webhook denied the request"))
+	denies := func(codes ...int32) func(*cluster) {
+		return func(c *cluster) {
+			c.denies = true
+			for i, code := range codes {
+				c.answers[objects[i]] = &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Message: `admission webhook "w" denied the request: no`}}
+			}
+		}
+	}
 	tests := map[string]struct {
 		prepare func(*cluster)
 		err     string
 		stored  string // status.storedVersions afterwards
 		left    string // objects that are stored in v1 still
 	}{
-		"all is well":                {func(*cluster) {}, "", "v2", ""},
-		"somebody else writes":       {func(c *cluster) { c.answers["b"] = apierrors.NewConflict(things, "b", nil) }, "", "v2", ""},
-		"somebody deletes":           {func(c *cluster) { c.answers["b"] = apierrors.NewNotFound(things, "b") }, "", "v2", ""},
-		"a token expires":            {func(c *cluster) { c.expires = true }, "", "v2", ""},
-		"one is refused":             {func(c *cluster) { c.answers["c"] = denied }, "1 objects of things.example.com cannot be rewritten", "v1 v2", "c"},
+		"all is well":          {func(*cluster) {}, "", "v2", ""},
+		"somebody else writes": {func(c *cluster) { c.answers["b"] = apierrors.NewConflict(things, "b", nil) }, "", "v2", ""},
+		"somebody deletes":     {func(c *cluster) { c.answers["b"] = apierrors.NewNotFound(things, "b") }, "", "v2", ""},
+		"a token expires":      {func(c *cluster) { c.expires = true }, "", "v2", ""},
+		"one is refused":       {func(c *cluster) { c.answers["c"] = denied }, "1 objects of things.example.com cannot be rewritten", "v1 v2", "c"},
+		"denied as a conflict": {denies(http.StatusConflict), "1 objects of things.example.com cannot be rewritten", "v1 v2", "a"},
+		"denied as not found":  {denies(http.StatusNotFound), "a: admission webhook", "v1 v2", "a"},
+		"denied with other codes": {denies(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
+			"4 objects of things.example.com cannot be rewritten", "v1 v2", "a b c d"},
+		"nobody is known any more":   {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
 		"the API server goes":        {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
 		"another is made storage":    {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
 		"the definition is replaced": {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},

@@ -53,7 +53,7 @@ func (c *cluster) Ordered(context.Context, string) (*storagemigrationv1beta1.Sto
 		is(storagemigrationv1beta1.MigrationFailed, metav1.ConditionTrue, "admission denies c")
 	default:
 		for name := range c.stored {
-			c.stored[name] = c.writes
+			c.store(name)
 		}
 		is(storagemigrationv1beta1.MigrationSucceeded, metav1.ConditionTrue, "")
 	}

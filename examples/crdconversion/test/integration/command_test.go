@@ -52,7 +52,7 @@ func (e *env) inPages() (flag string) {
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdName}, Verbs: []string{"get", "update"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions/status"}, ResourceNames: []string{crdName}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list"}},
-		{APIGroups: []string{"crdconversion.example.com"}, Resources: []string{"caches"}, Verbs: []string{"list", "update"}},
+		{APIGroups: []string{"crdconversion.example.com"}, Resources: []string{"caches"}, Verbs: []string{"list", "get", "update"}},
 	}}, metav1.CreateOptions{})
 	e.must(err)
 	_, err = client.RbacV1().ClusterRoleBindings().Create(e.Context(), &rbacv1.ClusterRoleBinding{
