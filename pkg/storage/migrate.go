@@ -53,13 +53,8 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	const shown = 20
 	lines := []string{fmt.Sprintf("%d objects of %s cannot be rewritten, and status.storedVersions stays as it is: mend them, or what refuses them, and run the command again", len(e.Refusals), e.CRD)}
-	for i, r := range e.Refusals {
-		if i == shown {
-			lines = append(lines, fmt.Sprintf("  and %d more", len(e.Refusals)-shown))
-			break
-		}
+	for _, r := range e.Refusals {
 		lines = append(lines, "  "+r.Object+": "+r.Err.Error())
 	}
 	return strings.Join(lines, "\n")
