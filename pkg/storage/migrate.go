@@ -82,6 +82,9 @@ func Migrate(ctx context.Context, c Cluster, to string, progress Progress) (rewr
 		case Done:
 			return rewritten, nil
 		case MakeStorage:
+			if err := readable(ctx, c, crd, to); err != nil {
+				return rewritten, err
+			}
 			err = c.Store(ctx, crd, to)
 		case Rewrite:
 			rewritten, err = rewrite(ctx, c, crd, to, progress)
@@ -91,6 +94,24 @@ func Migrate(ctx context.Context, c Cluster, to string, progress Progress) (rewr
 		}
 		if crd, err = c.Definition(ctx); err != nil {
 			return rewritten, err
+		}
+	}
+}
+
+// readable reads all objects in a version before anything is changed: one that cannot be
+// converted to it could not be rewritten either, and what is written meanwhile would be stored so.
+func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	for after := ""; ; {
+		page, err := c.Page(ctx, crd, version, after)
+		if token, expired := continued(err); expired {
+			after = token
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("the objects of %s cannot all be read in %s, and nothing was changed; mend what fails, such as its conversion webhook: %w", crd.Name, version, err)
+		}
+		if after = page.GetContinue(); after == "" {
+			return nil
 		}
 	}
 }

@@ -33,6 +33,7 @@ type cluster struct {
 	at      map[string]int   // the resourceVersion of an object, by name
 	latest  int              // resourceVersion
 	expires bool             // the token of the second page
+	unread  error            // the answer to the second page
 	between func()           // before the definition is read for the last time
 
 	migrator *migrator // nil where there is none
@@ -85,6 +86,9 @@ func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefin
 		err := apierrors.NewResourceExpired("too old")
 		err.ErrStatus.Continue = after
 		return nil, err
+	}
+	if c.unread != nil && after != "" {
+		return nil, c.unread
 	}
 	var names []string
 	for name := range c.stored {
@@ -176,6 +180,7 @@ func TestMigrate(t *testing.T) {
 			"4 objects of things.example.com cannot be rewritten", "v1 v2", "a b c d"},
 		"nobody is known any more":   {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
 		"the API server goes":        {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
+		"one cannot be read":         {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and nothing was changed; mend what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
 		"another is made storage":    {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
 		"the definition is replaced": {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
 	}
@@ -205,7 +210,7 @@ func TestMigrate(t *testing.T) {
 				if got := strings.Join(left, " "); got != test.left {
 					t.Errorf("stored in v1 are %q, want %q", got, test.left)
 				}
-				c.answers = nil
+				c.answers, c.unread = nil, nil
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
