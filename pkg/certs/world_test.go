@@ -25,7 +25,6 @@ type world struct {
 	writes        int
 
 	// Managers.
-	policy       Policy
 	provider     managerv1alpha1.CertificateProvider
 	order        string
 	ahead        time.Duration // of their clock
@@ -65,7 +64,7 @@ type event struct {
 // newWorld has a webhook in service under a certificate of some provider's.
 func newWorld(t *testing.T, seed uint64, provider managerv1alpha1.CertificateProvider) *world {
 	w := &world{
-		T: t, random: dice{seed}, now: start, provider: provider, policy: policyOf(t, seed), reloads: seed%3 != 0,
+		T: t, random: dice{seed}, now: start, provider: provider, reloads: seed%3 != 0,
 		lag: []time.Duration{200 * time.Millisecond, 10 * time.Second}[seed%2], loads: []time.Duration{500 * time.Millisecond, 10 * time.Second}[seed/2%2],
 		looks: map[time.Time]bool{}, issuers: map[managerv1alpha1.CertificateProvider]*issuer{},
 		answers: map[handshake]time.Time{}, strangers: map[string]bool{}, forgotten: map[string]bool{}, exempted: map[string]int{},
@@ -79,27 +78,9 @@ func newWorld(t *testing.T, seed uint64, provider managerv1alpha1.CertificatePro
 	for range 2 {
 		w.register()
 	}
-	w.late = []time.Duration{0, w.policy.Settle - 100*time.Millisecond}
+	w.late = []time.Duration{0, DefaultPolicy().Settle - 100*time.Millisecond}
 	w.elapse(time.Minute)
 	return w
-}
-
-// policyOf is an administrator's choice: for every other cluster the defaults.
-func policyOf(t *testing.T, seed uint64) Policy {
-	t.Helper()
-	p, random := DefaultPolicy(), dice{^seed}
-	if seed/4%2 == 0 {
-		return p
-	}
-	p.Validity = []time.Duration{5 * day, 30 * day, 365 * day}[random.below(3)]
-	p.RenewBefore = []time.Duration{0, 2 * day, 4 * day}[random.below(3)]
-	p.ClockSkew = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}[random.below(3)]
-	p.Settle = []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[random.below(3)]
-	p.Grace = []time.Duration{5 * time.Second, 2 * time.Minute}[random.below(2)]
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 func (w *world) upTo(longest time.Duration) time.Duration {
