@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"crypto/x509"
 	"fmt"
 	"time"
 )
@@ -16,17 +15,19 @@ func (m *machine) fresh() *held {
 }
 
 // early says that what the issuer issued has not begun by this clock, and so is not taken up
-// yet; empty when it has.
+// yet; empty when it has, and when it would not be taken up then either.
 func (m *machine) early() string {
 	if m.issued == nil || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
 		return ""
 	}
-	for _, c := range []*x509.Certificate{m.issued.chain[0], m.issued.ca()} {
-		if m.now.Before(c.NotBefore) {
-			return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, lapse(c, m.now))
-		}
+	last := m.issued.chain[0]
+	if ca := m.issued.ca(); ca.NotBefore.After(last.NotBefore) {
+		last = ca
 	}
-	return ""
+	if !m.now.Before(last.NotBefore) || m.issued.unfit(m.Names, last.NotBefore) != "" {
+		return ""
+	}
+	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, lapse(last, m.now))
 }
 
 // issuedBy is what the issuer issued, when it is whole and of a piece.

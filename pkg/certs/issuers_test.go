@@ -35,6 +35,7 @@ func TestIssuers(t *testing.T) {
 		"what it issued has ended":               {facts: Facts{Issuer: theirs, Secret: ended.Secret, Registered: []Registration{trusting(third, second)}}, at: after(91*day + time.Hour), phase: promoting, trust: "3", says: "ended at 2026-05-31T12:00:00Z; a new certificate replaces it as soon as theirs has issued one"},
 		"so has what pods may serve":             {facts: Facts{Issuer: theirs, Secret: ended.Secret, Registered: []Registration{trusting(third, second)}, Live: true}, at: after(92 * day), write: "current 2", phase: retiring, says: "ended"},
 		"what it issued is for somebody else":    {facts: Facts{Issuer: theirs, Live: true, Issued: &issued, Names: DNSNames("other", "shop")}, phase: bootstrap},
+		"what it issued has not begun":           {facts: Facts{Issuer: theirs, Live: true, Issued: &issued}, phase: bootstrap, says: "what theirs issued is valid only from 2026-03-02T11:55:00Z, which is yet to come: compare the clocks of the nodes; it is taken up then"},
 		"what it issued is no certificate":       {facts: Facts{Issuer: theirs, Live: true, Issued: &Generation{CA: first.CA}}, phase: bootstrap},
 		"what it issued is signed by another CA": {facts: Facts{Issuer: theirs, Live: true, Issued: &Generation{CA: first.CA, Certificate: second.Certificate, Key: second.Key}}, phase: bootstrap},
 	} {
