@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +123,38 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 		}
 	}
 	return metav1.Condition{}
+}
+
+// A converted definition bears what is configured, as long as it is; what it has of its own
+// stays as it was.
+func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("labels", "v1", "v2")
+	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Annotations = map[string]string{"example.com/site": "own"}
+	})
+	e.group("og", allNamespaces)
+	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red", "example.com/site": "a", "olm-webhook-manager.io/anything": "x"}})
+	e.runDeployments()
+	e.manage()
+	e.install(converting("operator.v1", crd.Name))
+	e.definitionBears(crd.Name, map[string]string{"example.com/team": "red", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
+
+	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
+	e.definitionBears(crd.Name, map[string]string{"example.com/team": "blue", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
+	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
+	e.definitionBears(crd.Name, map[string]string{"example.com/site": "own"})
+}
+
+// definitionBears wants these annotations on a definition, beside the generation of its trust.
+func (e *env) definitionBears(crd string, want map[string]string) {
+	e.Helper()
+	want["olm-webhook-manager.io/certificate-generation"] = "1"
+	e.eventually(fmt.Sprintf("%s bears %v", crd, want), func() (bool, any) {
+		c, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
+		e.must(err)
+		return maps.Equal(c.Annotations, want), c.Annotations
+	})
 }
 
 // The administrator takes a webhook out of service and back, without a pod noticing.
