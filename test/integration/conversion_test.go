@@ -21,9 +21,10 @@ import (
 )
 
 // The conversion is written when the webhook may be registered, never before and
-// never with an empty caBundle, and comes back when the bundle's CRD is applied over it.
+// never with an empty caBundle, and comes back within a second when the bundle's CRD is
+// applied over it. It runs alone, for the sake of that second.
 func TestConversion(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newEnv(t)
 	crd := e.newCRD("gadgets", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	m := e.manage()
@@ -44,11 +45,13 @@ func TestConversion(t *testing.T) {
 		t.Errorf("converted by %+v with a caBundle of %d bytes", service, len(registered.Webhook.ClientConfig.CABundle))
 	}
 
-	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
-	e.eventually("the conversion is back", func() (bool, any) {
-		now := e.conversion(crd.Name)
-		return now.Webhook != nil && bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle), now
+	definitions := e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	e.comesBack(definitions, crd.Name, func() {
+		e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
 	})
+	if now := e.conversion(crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
+		t.Error("it came back with another caBundle")
+	}
 	m.emits("Warning ConversionInterrupted " + crd.Name + " went without the conversion webhook for at most ")
 	e.eventually("the WebhookRollout tells of the gap", func() (bool, any) {
 		w := e.webhookStatus("operator.v1", "v.example.com")
