@@ -105,10 +105,16 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}{
 		"a rule that all break": {schemas["rule"], 11, []string{"Check large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
 		"nothing new":           {schemas["anything"], 0, nil},
+		"a stored version less": {"", 1, []string{"version v1 vanishes, and status.storedVersions says that objects may be stored in it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := crd.DeepCopy()
-			next.Spec.Versions[1].Schema = schemaOf(t, test.schema)
+			if test.schema == "" {
+				next.Spec.Versions = next.Spec.Versions[1:]
+				next.Spec.Versions[0].Storage = true
+			} else {
+				next.Spec.Versions[1].Schema = schemaOf(t, test.schema)
+			}
 			said := ""
 			if err := c.CheckDefinitions(t.Context(), bundleWith(t, next)); err != nil {
 				said = err.Error()
