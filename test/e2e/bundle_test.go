@@ -39,6 +39,9 @@ func TestBundleUpgrades(t *testing.T) {
 	term.kubectl("apply", "-f", "examples/crdconversion/samples/cache-v1.yaml")
 
 	term.fails(1, []string{"use bundle upgrade"}, "bundle", "install", v2, "-n", "e2e-caches", "--yes")
+	const definition = "crdconversion.example.com_caches.yaml"
+	term.refused(crd, term.withDefinition("without-v1", v2, definition, withoutFirst), "version v1 vanishes")
+	term.refused(crd, term.withDefinition("stricter-v1", v2, definition, evictsNever), "the next schema of version v1 refuses it")
 	term.works("", "bundle", "upgrade", v2, "--dry-run=server", "-o", "name")
 	before, after := term.startReads(client, "sessions")
 	before.goesOn(converted)
