@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -122,10 +123,11 @@ func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 	if err := known(ctx, c, crd, to); err != nil {
 		return 0, err
 	}
-	n, done, err := migrated(ctx, c, crd, to, progress)
-	if err == nil && !done {
-		n, err = rewriteAll(ctx, c, crd, to, progress)
+	since, err := migrated(ctx, c, crd, to, progress)
+	if err != nil {
+		return 0, err
 	}
+	n, err := rewriteAll(ctx, c, crd, to, since, progress)
 	if err != nil {
 		return n, err
 	}
@@ -179,7 +181,8 @@ func doubtful(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	return ""
 }
 
-func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (int, error) {
+// rewriteAll writes all objects that nobody has written since a resourceVersion; all, when it is empty.
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, progress Progress) (int, error) {
 	refused := &RefusedError{CRD: crd.Name}
 	done := 0
 	for after := ""; ; {
@@ -191,7 +194,8 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		if err != nil {
 			return done, err
 		}
-		refusals, err := rewritePage(ctx, c, crd, to, page.Items)
+		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return writtenSince(&o, since) })
+		refusals, err := rewritePage(ctx, c, crd, to, rest)
 		if err != nil {
 			return done, err
 		}
@@ -211,6 +215,13 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		return done, refused
 	}
 	return done, nil
+}
+
+// writtenSince tells whether an object is newer than a resourceVersion. Where versions cannot be
+// compared it is written once more, which does no harm.
+func writtenSince(o *unstructured.Unstructured, since string) bool {
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
+	return err == nil && order > 0
 }
 
 // continued is the token with which to go on where one has expired: what is read from

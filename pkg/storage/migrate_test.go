@@ -41,9 +41,9 @@ type cluster struct {
 }
 
 func newCluster(stored string, names ...string) *cluster {
-	c := &cluster{crd: definition("v1", converted("ca"), "v1"), writes: "v1", late: 2, stored: map[string]string{}, answers: map[string]error{}, at: map[string]int{}}
+	c := &cluster{crd: definition("v1", converted("ca"), "v1"), writes: "v1", late: 2, stored: map[string]string{}, answers: map[string]error{}, at: map[string]int{}, latest: 1}
 	for _, name := range names {
-		c.stored[name] = stored
+		c.stored[name], c.at[name] = stored, 1
 	}
 	return c
 }
@@ -98,6 +98,7 @@ func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefin
 	}
 	slices.Sort(names)
 	list := &unstructured.UnstructuredList{}
+	list.SetResourceVersion(strconv.Itoa(c.latest))
 	for _, name := range names[:min(2, len(names))] {
 		list.Items = append(list.Items, c.object(name))
 	}

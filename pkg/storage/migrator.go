@@ -25,25 +25,26 @@ type Migrator interface {
 	Withdraw(ctx context.Context, name string) error
 }
 
-// migrated has the cluster's own migrator rewrite the objects, and tells how many. It is not done
-// where there is none, or it fails or stalls: of what is refused it names one object at best.
-func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (count int, done bool, err error) {
+// migrated has the cluster's own migrator rewrite the objects, and tells since when: what is older is still to
+// be written. It is empty where there is none, or it fails or stalls: of what is refused it names one object at
+// best, and what is refused as a conflict or as not found it passes over.
+func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
-		return 0, false, err
+		return "", err
 	}
-	count = len(page.Items)
+	count := len(page.Items)
 	if left := page.GetRemainingItemCount(); left != nil {
 		count += int(*left)
 	}
 	if err = order(ctx, c, crd, to, page.Items, count, progress); err == nil {
 		progress(fmt.Sprintf("the cluster has rewritten %d objects", count), true)
-		return count, true, nil
+		return page.GetResourceVersion(), nil
 	}
 	if !apierrors.IsNotFound(err) {
 		progress(fmt.Sprintf("the cluster's own migrator does not do it, so objects are rewritten one by one: %v", err), true)
 	}
-	return 0, false, ctx.Err()
+	return "", ctx.Err()
 }
 
 // order returns when the migrator has done what it is asked to do, or says why it does not. What nobody is

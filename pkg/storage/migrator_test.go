@@ -22,6 +22,7 @@ type migrator struct {
 	idle    bool  // nobody takes orders up
 	fails   bool
 	hangs   bool
+	passes  string // over an object that is refused as a conflict
 
 	order *storagemigrationv1beta1.StorageVersionMigration
 }
@@ -53,7 +54,9 @@ func (c *cluster) Ordered(context.Context, string) (*storagemigrationv1beta1.Sto
 		is(storagemigrationv1beta1.MigrationFailed, metav1.ConditionTrue, "admission denies c")
 	default:
 		for name := range c.stored {
-			c.store(name)
+			if name != m.passes {
+				c.store(name)
+			}
 		}
 		is(storagemigrationv1beta1.MigrationSucceeded, metav1.ConditionTrue, "")
 	}
@@ -67,7 +70,7 @@ func (c *cluster) Withdraw(context.Context, string) error {
 
 // What the cluster's migrator does not do is done in pages, which name all that is refused.
 func TestMigrateByTheCluster(t *testing.T) {
-	denied := apierrors.NewForbidden(things, "c", errors.New("denied"))
+	denied, conflict := apierrors.NewForbidden(things, "c", errors.New("denied")), apierrors.NewConflict(things, "c", errors.New("denied"))
 	for name, test := range map[string]struct {
 		migrator *migrator
 		answers  map[string]error
@@ -76,17 +79,19 @@ func TestMigrateByTheCluster(t *testing.T) {
 		wrote    int  // by the command itself
 		left     bool // the order, at which somebody is at work
 	}{
-		"it does":                 {&migrator{}, nil, "", "the cluster has rewritten 3 objects", 1, false},
-		"it may not be asked":     {&migrator{refuses: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3, false},
-		"nobody takes the order":  {&migrator{idle: true}, nil, "", "nobody has taken up StorageVersionMigration order", 3, false},
-		"it hangs":                {&migrator{hangs: true}, nil, "", "order is not done after 2m0.15s", 4, true},
-		"it fails":                {&migrator{fails: true}, nil, "", "admission denies c", 4, false},
-		"it fails, and so does c": {&migrator{fails: true}, map[string]error{"c": denied, "b": denied}, "2 objects of things.example.com cannot be rewritten", "admission denies c", 4, false},
+		"it does":                              {&migrator{}, nil, "", "the cluster has rewritten 3 objects", 1, false},
+		"it passes over one":                   {&migrator{passes: "c"}, nil, "", "the cluster has rewritten 3 objects", 2, false},
+		"it passes over one, which is refused": {&migrator{passes: "c"}, map[string]error{"c": conflict}, "1 objects of things.example.com cannot be rewritten", "", 2, false},
+		"it may not be asked":                  {&migrator{refuses: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3, false},
+		"nobody takes the order":               {&migrator{idle: true}, nil, "", "nobody has taken up StorageVersionMigration order", 3, false},
+		"it hangs":                             {&migrator{hangs: true}, nil, "", "order is not done after 2m0.15s", 4, true},
+		"it fails":                             {&migrator{fails: true}, nil, "", "admission denies c", 4, false},
+		"it fails, and so does c":              {&migrator{fails: true}, map[string]error{"c": denied, "b": denied}, "2 objects of things.example.com cannot be rewritten", "admission denies c", 4, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c")
-				c.migrator, c.answers = test.migrator, test.answers
+				c.migrator, c.answers, c.denies = test.migrator, test.answers, true
 				var said []string
 				n, err := Migrate(t.Context(), c, "v2", func(line string, final bool) {
 					if final {
