@@ -9,7 +9,6 @@ import (
 	"github.com/sirupsen/logrus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -72,11 +71,10 @@ func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	return "", c.release(ctx, csv)
 }
 
-// endConversionsLive ends the conversions by a ClusterServiceVersion's Services, as the
-// API server knows them now.
+// endConversionsLive ends the conversions by a ClusterServiceVersion, as the API server
+// knows them now.
 func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
-	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, owned)
+	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -84,15 +82,13 @@ func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alp
 	if err != nil {
 		return "", err
 	}
-	names, crds, populated := map[string]bool{}, map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
-	for _, s := range services.Items {
-		names[s.Name] = true
-	}
+	crds, populated := map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
+	converters := install.Converters(csv, pointers(services.Items), pointers(all.Items))
 	for i := range all.Items {
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
 	for {
-		end := rollout.EndConversions(csv.Namespace, names, pointers(all.Items), populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := rollout.EndConversions(csv.Namespace, converters, pointers(all.Items), populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			c.count(ctx, crds, end.Count, populated)
 			continue

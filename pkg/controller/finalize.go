@@ -130,13 +130,10 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 			})
 		}
 	}
-	services := map[string]bool{}
-	for _, s := range c.caches.services.ofOwner(ownerID(csv.Namespace, csv.Name)) {
-		services[s.Name] = true
-	}
-	populated := map[string]bool{}
+	definitions, populated := slices.Collect(maps.Values(crds)), map[string]bool{}
+	services := install.Converters(csv, c.caches.services.in(csv.Namespace), definitions)
 	for {
-		end := rollout.EndConversions(csv.Namespace, services, slices.Collect(maps.Values(crds)), populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := rollout.EndConversions(csv.Namespace, services, definitions, populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			c.count(ctx, crds, end.Count, populated)
 			continue

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -38,8 +39,14 @@ func TestFarewell(t *testing.T) {
 
 	clients, err := controller.NewClients(cluster.Config())
 	e.must(err)
-	if err := controller.Farewell(e.ctx, clients, logger()); err == nil || !strings.Contains(err.Error(), "operator.v1: without the conversion webhook objects would lose fields: "+crd.Name+" has objects") {
-		t.Errorf("the error does not say what is in use: %v", err)
+	e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) // the definition names it still
+	err = controller.Farewell(e.ctx, clients, logger())
+	for _, said := range []string{
+		"operator.v1: without the conversion webhook objects would lose fields: " + crd.Name + " has objects", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
+	} {
+		if err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("the error does not say %q: %v", said, err)
+		}
 	}
 	e.registersNothing()
 	if finalizers := e.get("other.v1").Finalizers; len(finalizers) > 0 {

@@ -213,12 +213,15 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))
-	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{})) // as the Namespace controller does
-	h.must(h.olm.ManagerV1alpha1().WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
-	h.eventually("the ClusterServiceVersion says what it waits for", func() (bool, any) {
+	h.deleteAsNamespaceController()
+	saysWhy := func() (bool, any) {
 		message := h.get("operator.v1").Status.Message
 		return strings.Contains(message, "Its Namespace is being deleted") && strings.Contains(message, vocabulary.AnnotationForceConversion+"=true"), message
-	})
+	}
+	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
+	_, err := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), metav1.PatchOptions{}, "status")
+	h.must(err)
+	h.eventually("it still says so when nothing is left that converts", saysWhy)
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, vocabulary.AnnotationForceConversion, "true")
 	})
@@ -226,4 +229,14 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("the conversion is %s", got)
 	}
+}
+
+// deleteAsNamespaceController deletes what converts, and then the operator.
+func (h held) deleteAsNamespaceController() {
+	h.Helper()
+	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
+	h.must(h.kube.AppsV1().Deployments(h.namespace).Delete(h.ctx, "server", metav1.DeleteOptions{}))
+	h.must(h.kube.CoreV1().Secrets(h.namespace).Delete(h.ctx, "server-service-cert", metav1.DeleteOptions{}))
+	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.must(h.olm.ManagerV1alpha1().WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 }
