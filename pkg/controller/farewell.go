@@ -46,7 +46,7 @@ func Farewell(ctx context.Context, clients Clients, log *logrus.Entry) error {
 		}
 	}
 	if len(held) > 0 {
-		return fmt.Errorf("conversion webhooks are in use and stay, with their finalizers: then run the command again\n  %s", strings.Join(held, "\n  "))
+		return fmt.Errorf("conversion webhooks are in use and stay, with their finalizers. Do what is said of each, then run the command again:\n  %s", strings.Join(held, "\n  "))
 	}
 	return nil
 }
