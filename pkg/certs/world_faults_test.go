@@ -53,7 +53,7 @@ var secretFaults = []fault{
 func (w *world) replacePair(s *corev1.Secret) {
 	g := mint(w.T, *DefaultPolicy().request(0, names, w.now))
 	w.strangers[string(g.Certificate)] = true
-	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data[vocabulary.KeyCA] = g.Certificate, g.Key, g.CA
+	s.Data = with(s.Data, map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, vocabulary.KeyCA: g.CA}) // somebody else's may hold nothing
 }
 
 // issueByHand is the administrator's doing while nobody is chosen: it renews the leaf, from
