@@ -132,6 +132,16 @@ func eachWildcard(s *subject) []mistake {
 			return "resources", fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups)), "name the resources that it handles"
 		})(s),
 		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+			i := slices.IndexFunc(rule.Resources, func(resource string) bool {
+				return strings.HasSuffix(resource, "/*") && !strings.HasPrefix(resource, "*")
+			})
+			if i < 0 {
+				return "", "", ""
+			}
+			name := strings.TrimSuffix(rule.Resources[i], "/*")
+			return "resources", fmt.Sprintf("the webhook is called for %s and every subresource, also for those that come with a newer version", name), "name the subresources that it handles"
+		})(s),
+		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
 			if !slices.Contains(rule.APIVersions, "*") {
 				return "", "", ""
 			}
@@ -230,16 +240,19 @@ func (s *subject) selectsItself(w webhook) bool {
 // coreResources are those of a rule without which a cluster stands still.
 func coreResources(rule admissionregistrationv1.RuleWithOperations) []string {
 	core := map[string][]string{
-		"":                    {"pods", "namespaces", "nodes", "services", "endpoints", "secrets", "configmaps", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "pods/binding", "bindings"},
+		"":                    {"pods", "namespaces", "nodes", "services", "endpoints", "secrets", "configmaps", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "bindings"},
 		"apps":                {"deployments", "replicasets", "daemonsets", "statefulsets"},
 		"batch":               {"jobs", "cronjobs"},
 		"coordination.k8s.io": {"leases"},
 		"discovery.k8s.io":    {"endpointslices"},
 	}
+	// "pods/*" is pods as well; what is connected to (exec, log, proxy) is not written.
+	written := []string{"", "*", "status", "binding", "finalize", "eviction", "scale"}
 	var found []string
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
-			if slices.Contains(core[group], resource) || strings.HasPrefix(resource, "*") && core[group] != nil {
+			name, subresource, _ := strings.Cut(resource, "/")
+			if core[group] != nil && (name == "*" || slices.Contains(core[group], name)) && slices.Contains(written, subresource) {
 				found = append(found, strings.Trim(resource+"."+group, "."))
 			}
 		}

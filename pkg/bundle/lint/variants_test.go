@@ -140,6 +140,16 @@ var breakages = []breakage{
 	{"a rule for all groups", admitting, func(f files) { f.rule()["apiGroups"] = list("*") }, []string{"forbidden-rule"}},
 	{"a rule for OLM's group", admitting, func(f files) { f.rule()["apiGroups"] = list("operators.coreos.com") }, []string{"forbidden-rule"}},
 	{"a rule for all resources", admitting, func(f files) { f.rule()["resources"] = list("*") }, []string{"wildcard-rule"}},
+	{"a rule for pods with all that is below", admitting, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("pods/*"), "*"
+		delete(f.webhook(), "objectSelector")
+	}, []string{"wildcard-rule", "fail-on-core"}},
+	{"a rule for what nodes report", admitting, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes/status"), "*"
+		delete(f.webhook(), "objectSelector")
+	}, []string{"fail-on-core"}},
 	{"a rule for all versions", admitting, func(f files) { f.rule()["apiVersions"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule for all operations", admitting, func(f files) { f.rule()["operations"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule without operations", admitting, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},
