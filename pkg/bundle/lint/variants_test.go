@@ -55,8 +55,19 @@ func (f files) webhook() map[string]any {
 
 func (f files) rule() map[string]any { return f.webhook()["rules"].([]any)[0].(map[string]any) }
 
-// deployment is that of the first webhook.
+// webhookType is empty where there is no webhook.
+func (f files) webhookType() string {
+	if f.at("spec", "webhookdefinitions") == nil {
+		return ""
+	}
+	return f.webhook()["type"].(string)
+}
+
+// deployment is that of the first webhook; without webhooks the first.
 func (f files) deployment() map[string]any {
+	if f.webhookType() == "" {
+		return f.at("spec", "install", "spec", "deployments", 0).(map[string]any)
+	}
 	for _, d := range f.at("spec", "install", "spec", "deployments").([]any) {
 		if d.(map[string]any)["name"] == f.webhook()["deploymentName"] {
 			return d.(map[string]any)
@@ -107,18 +118,18 @@ func apiService(group string, deployment any) map[string]any {
 
 type breakage struct {
 	name string
-	// on is the type of webhook that can be broken so; empty is any.
+	// on is in the type of the webhook that can be broken so; empty where none is needed.
 	on   string
 	do   func(files)
 	want []string
 }
 
-const admitting, converting = "Admission", "Conversion"
+const calling, admitting, converting = "Webhook", "Admission", "Conversion"
 
 // breakages are what goes wrong with bundles. Each is done to every example that it can
 // be done to, and has to be found in each.
 var breakages = []breakage{
-	{"a field misspelt", "", func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
+	{"a field misspelt", calling, func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
 	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, []string{"unknown-field", "no-annotation"}},
 	{"the annotations misspelt", "", func(f files) {
 		f["metadata/annotations.yaml"] = map[string]any{"annotation": f.annotations()}
@@ -127,12 +138,12 @@ var breakages = []breakage{
 	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
 	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
 	{"a kind misspelt", admitting, func(f files) { f.of("PodDisruptionBudget")["kind"] = "PodDisruptionBudgett" }, []string{"unknown-kind"}},
-	{"a mandatory field left out", "", func(f files) { delete(f.webhook(), "sideEffects") }, []string{"csv-schema"}},
-	{"a port out of range", "", func(f files) { f.webhook()["containerPort"] = 70000 }, []string{"csv-schema"}},
-	{"a port changed", "", func(f files) { f.webhook()["targetPort"] = 1234 }, []string{"undeclared-port"}},
-	{"a named port changed", "", func(f files) { f.webhook()["targetPort"] = "nobody" }, []string{"unnamed-port"}},
-	{"a Deployment renamed", "", func(f files) { f.deployment()["name"] = "renamed" }, []string{"unknown-deployment"}},
-	{"a webhook twice", "", func(f files) { f.another(func(map[string]any) {}) }, []string{"repeated-webhook-name"}},
+	{"a mandatory field left out", calling, func(f files) { delete(f.webhook(), "sideEffects") }, []string{"csv-schema"}},
+	{"a port out of range", calling, func(f files) { f.webhook()["containerPort"] = 70000 }, []string{"csv-schema"}},
+	{"a port changed", calling, func(f files) { f.webhook()["targetPort"] = 1234 }, []string{"undeclared-port"}},
+	{"a named port changed", calling, func(f files) { f.webhook()["targetPort"] = "nobody" }, []string{"unnamed-port"}},
+	{"a Deployment renamed", calling, func(f files) { f.deployment()["name"] = "renamed" }, []string{"unknown-deployment"}},
+	{"a webhook twice", calling, func(f files) { f.another(func(map[string]any) {}) }, []string{"repeated-webhook-name"}},
 	{"two targets of one port", admitting, func(f files) {
 		f.another(func(w map[string]any) { w["generateName"], w["targetPort"] = "another.example.com", 8443 })
 	}, []string{"ports-in-conflict"}},
@@ -156,8 +167,8 @@ var breakages = []breakage{
 	{"an operation that there is not", admitting, func(f files) { f.rule()["operations"] = list("PATCH") }, []string{"rule-incomplete"}},
 	{"no rules", admitting, func(f files) { delete(f.webhook(), "rules") }, []string{"no-rules"}},
 	{"side effects", admitting, func(f files) { f.webhook()["sideEffects"] = "Some" }, []string{"side-effects"}},
-	{"a version of reviews that nobody speaks", "", func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},
-	{"an old version of reviews", "", func(f files) { f.webhook()["admissionReviewVersions"] = list("v1beta1") }, []string{"review-version-old"}},
+	{"a version of reviews that nobody speaks", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},
+	{"an old version of reviews", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v1beta1") }, []string{"review-version-old"}},
 	{"a timeout beyond the bounds", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 31 }, []string{"timeout-range"}},
 	{"timeouts that add up", admitting, func(f files) {
 		f.webhook()["type"], f.webhook()["timeoutSeconds"] = "MutatingAdmissionWebhook", int64(10)
@@ -167,7 +178,7 @@ var breakages = []breakage{
 		})
 	}, []string{"added-latency"}},
 	{"a long timeout", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 30 }, []string{"long-timeout"}},
-	{"a relative path", "", func(f files) { f.webhook()["webhookPath"] = "validate" }, []string{"webhook-path"}},
+	{"a relative path", calling, func(f files) { f.webhook()["webhookPath"] = "validate" }, []string{"webhook-path"}},
 	{"conditions of a webhook that there is not", "", func(f files) {
 		f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = `{"nobody.example.com": [{"name": "a", "expression": "true"}]}`
 	}, []string{"match-conditions"}},
@@ -194,7 +205,7 @@ var breakages = []breakage{
 		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("example.com", "nobody"))}
 	}, []string{"owned-apiservice"}},
 	{"an APIService of Kubernetes", "", func(f files) {
-		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("apps", f.webhook()["deploymentName"]))}
+		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("apps", f.deployment()["name"]))}
 	}, []string{"reserved-group"}},
 	{"a conversion for one namespace", converting, func(f files) { f.modes("AllNamespaces", "OwnNamespace") }, []string{"conversion-refused"}},
 	{"a conversion of nothing", converting, func(f files) { delete(f.webhook(), "conversionCRDs") }, []string{"conversion-refused", "conversion-undeclared"}},
@@ -212,7 +223,7 @@ var breakages = []breakage{
 	{"a selector of other pods", "", func(f files) {
 		f.deployment()["spec"].(map[string]any)["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
 	}, []string{"selector-mismatch"}},
-	{"no replicas", "", func(f files) { f.deployment()["spec"].(map[string]any)["replicas"] = 0 }, []string{"no-replicas"}},
+	{"no replicas", calling, func(f files) { f.deployment()["spec"].(map[string]any)["replicas"] = 0 }, []string{"no-replicas"}},
 	{"an account that nobody creates", "", func(f files) { f.pod()["serviceAccountName"] = "nobody" }, []string{"missing-service-account"}},
 	{"a Secret of another tool", "", func(f files) {
 		f.pod()["volumes"] = list(map[string]any{"name": "tls", "secret": map[string]any{"secretName": "issued"}})
@@ -275,7 +286,7 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 		whole := Run(inspect(t, readFiles(t, dir)))
 		for _, c := range breakages {
 			f := readFiles(t, dir)
-			if f.at("spec", "webhookdefinitions") == nil || !strings.Contains(f.webhook()["type"].(string), c.on) {
+			if c.on != "" && !strings.Contains(f.webhookType(), c.on) {
 				continue
 			}
 			broken[c.name]++
