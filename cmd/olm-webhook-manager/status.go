@@ -24,7 +24,8 @@ func statusCommand() *cobra.Command {
 		Short: "Show every webhook of every ClusterServiceVersion: live or why not, its certificate, its last problem",
 		Long: `Shows every webhook that a ClusterServiceVersion declares. With -A it also shows the
 registrations of the cluster that no ClusterServiceVersion stands behind, and which of
-them point to nothing.`,
+them point to nothing. Without -A, whoever may not read those registrations is shown what
+the manager said last, and told so.`,
 		Example: `  kubectl webhooks status -n shop
   kubectl webhooks status -A --watch
   kubectl webhooks status -A -o json | jq '.webhooks[] | select(.state != "Registered")'`,

@@ -100,7 +100,7 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 
 // owners are the ClusterServiceVersions.
 func (c *Cluster) owners(ctx context.Context) (map[types.NamespacedName]bool, error) {
-	csvs, err := c.csvs(ctx)
+	csvs, err := c.csvs(ctx, metav1.NamespaceAll)
 	owners := map[types.NamespacedName]bool{}
 	for _, csv := range csvs {
 		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
@@ -108,9 +108,10 @@ func (c *Cluster) owners(ctx context.Context) (map[types.NamespacedName]bool, er
 	return owners, err
 }
 
-// csvs are all ClusterServiceVersions; none where the kind does not exist.
-func (c *Cluster) csvs(ctx context.Context) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+// csvs are all ClusterServiceVersions of a namespace, or of all; none where the kind does
+// not exist.
+func (c *Cluster) csvs(ctx context.Context, namespace string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -9,21 +9,27 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/status"
 )
 
 // Status are the facts about all webhooks of the cluster but what their pods answer, and
-// about those who declare them in a namespace, or in all, and look after them.
+// about those who declare them in a namespace, or in all, and look after them. Somebody who
+// asks for one namespace may not see what is in none.
 func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, error) {
 	var facts status.Facts
 	var err error
 	if facts.Rollouts, err = c.Rollouts(ctx, namespace); err != nil {
 		return facts, err
 	}
-	if facts.Facts, _, err = c.webhooks(ctx); err != nil {
+	facts.Facts, _, err = c.webhooks(ctx)
+	if namespace != metav1.NamespaceAll && apierrors.IsForbidden(err) {
+		facts.Facts, facts.Unseen, err = doctor.Facts{}, err.Error(), nil
+	}
+	if err != nil {
 		return facts, err
 	}
-	if facts.CSVs, err = c.csvs(ctx); err != nil {
+	if facts.CSVs, err = c.csvs(ctx, namespace); err != nil {
 		return facts, err
 	}
 	facts.Leases, err = c.leases(ctx)

@@ -29,6 +29,9 @@ func (s Status) Print(to io.Writer, wide bool, now time.Time) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	if s.Unseen != "" {
+		fmt.Fprintf(to, "\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.Unseen)
+	}
 	if len(s.Others) == 0 {
 		return nil
 	}

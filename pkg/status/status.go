@@ -27,6 +27,8 @@ type Facts struct {
 	Rollouts []managerv1alpha1.WebhookRollout
 	// Leases are those of managers; none where a manager needs none, or nobody may see them.
 	Leases []coordinationv1.Lease
+	// Unseen is why whoever asks may not see the webhooks of the cluster; else empty.
+	Unseen string
 }
 
 // Status is the answer to "which webhooks are live, and if not, why".
@@ -34,6 +36,8 @@ type Status struct {
 	// Away is set when no manager is at work: what it said last may be out of date.
 	Away     *Away     `json:"managerAway,omitempty"`
 	Webhooks []Webhook `json:"webhooks"`
+	// Unseen is why nobody looked whether API servers call them, and reach them; else empty.
+	Unseen string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
 	Others []Other `json:"others,omitempty"`
 }
@@ -83,7 +87,7 @@ type Other struct {
 // Of puts the status of a cluster together. An empty namespace is all of them; only then
 // are others told of, which are in none.
 func Of(f Facts, namespace string, now time.Time) Status {
-	s := Status{Away: away(f.Leases, now)}
+	s := Status{Away: away(f.Leases, now), Unseen: f.Unseen}
 	for _, r := range f.Rollouts {
 		if namespace == "" || r.Namespace == namespace {
 			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
@@ -114,9 +118,10 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 				Name: w.GenerateName, Type: typeOf(w.Type), State: string(w.State), Since: w.Since,
 				Registration: cmp.Or(w.Configuration, strings.Join(w.CRDs, ",")),
 			}
-			if w.State != managerv1alpha1.WebhookRegistered {
+			switch {
+			case w.State != managerv1alpha1.WebhookRegistered:
 				one.Reason, one.Problem = w.Reason, w.Message
-			} else {
+			case f.Unseen == "":
 				one.check(registrations(w, f.Facts), f.Facts, now)
 			}
 			if c := d.Certificate; c != nil {

@@ -100,6 +100,9 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 		}
 		one.State, one.Reason = string(managerv1alpha1.WebhookWaiting), cmp.Or(string(csv.Status.Reason), "NotLookedAt")
 		one.Problem = notRegistered(csv)
+		if f.Unseen != "" && csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
+			one.State, one.Reason, one.Problem = "Unknown", "Unseen", "no WebhookRollout speaks of it, and its registration may not be read"
+		}
 		if by := registrationsOf(csv, d, f.Facts); len(by) > 0 {
 			one.State, one.Reason, one.Problem, one.Registration = string(managerv1alpha1.WebhookRegistered), "", "", namesOf(by)
 			one.check(by, f.Facts, now)

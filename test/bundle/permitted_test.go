@@ -1,0 +1,46 @@
+package bundle
+
+import (
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// Whoever may read a namespace alone is shown its status, and told what is left out.
+func TestStatusOfWhoSeesANamespace(t *testing.T) {
+	const namespace, user = "permitted", "somebody"
+	e := newEnv(t)
+	e.namespace(t, namespace)
+	meta := metav1.ObjectMeta{Name: "reader"}
+	_, err := e.kube.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"olm-webhook-manager.io"}, Resources: []string{"webhookrollouts"}, Verbs: []string{"list"}},
+	}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = e.kube.RbacV1().RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	c, err := clusterpkg.New(config)
+	must(t, err)
+
+	unseen := ""
+	e.eventually(t, "the namespace may be read", func() bool {
+		facts, err := c.Status(t.Context(), namespace)
+		unseen = facts.Unseen
+		return err == nil
+	})
+	if unseen == "" {
+		t.Error("nothing is said of what may not be read")
+	}
+	if _, err := c.Status(t.Context(), metav1.NamespaceAll); !apierrors.IsForbidden(err) {
+		t.Errorf("all namespaces: %v", err)
+	}
+}
