@@ -2,7 +2,9 @@ package bundle
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,15 +15,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/record"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -51,16 +59,89 @@ func managerFails(t *testing.T, e *env, b *bundle.Bundle) {
 	e.managerSays(t, b, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 }
 
+// managerWaits: what keeps the ClusterServiceVersion Pending is what the findings foretell, as
+// status.requirementStatus words it. It stays so for its permissions, too, which nobody grants here.
 func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {
-	e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	e.defined(t, b)
+	foretold := foretoldRequirements(b)
+	if len(foretold) == 0 {
+		t.Fatal("no finding says what keeps the ClusterServiceVersion Pending")
+	}
+	csv := e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	e.eventually(t, fmt.Sprintf("missing is %q", foretold), func() bool { return slices.Equal(e.missing(t, csv), foretold) })
+	if t.Failed() {
+		t.Errorf("missing is %q", e.missing(t, csv))
+	}
+}
+
+// nothingButPermissionsMissing is what managerWaits is held against: a whole bundle.
+func nothingButPermissionsMissing(t *testing.T, e *env, b *bundle.Bundle) {
+	e.defined(t, b)
+	csv := e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	e.eventually(t, "nothing but permissions is missing", func() bool { return len(e.missing(t, csv)) == 0 })
+}
+
+// foretoldRequirements are those that the findings say are not met.
+func foretoldRequirements(b *bundle.Bundle) []string {
+	var all []string
+	for _, f := range lint.Run(b).Findings {
+		if requirement, found := strings.CutPrefix(f.What, "the ClusterServiceVersion stays Pending/RequirementsNotMet: "); found {
+			subject, message, _ := strings.Cut(requirement, ": ")
+			all = append(all, subject+": "+csvstatus.Words(message))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// missing are the requirements of a ClusterServiceVersion that are not met, but for permissions.
+func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
+	t.Helper()
+	resource, err := e.resource(csv)
+	must(t, err)
+	live, err := resource.Get(t.Context(), csv.GetName(), metav1.GetOptions{})
+	must(t, err)
+	var typed operatorsv1alpha1.ClusterServiceVersion
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &typed))
+	var all []string
+	for _, r := range typed.Status.RequirementStatus {
+		if r.Kind != "ServiceAccount" && !install.Met(r) {
+			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all) // a definition that is not there is missed once for each version
+}
+
+// defined has the definitions of the bundle in the cluster during the test.
+func (e *env) defined(t *testing.T, b *bundle.Bundle) {
+	t.Helper()
+	for _, crd := range b.CRDs() {
+		object := b.Find("CustomResourceDefinition", crd.Name).Unstructured
+		resource, err := e.resource(object)
+		must(t, err)
+		must(t, e.create(t.Context(), object, false))
+		t.Cleanup(func() { e.remove(t, resource, crd.Name) })
+	}
+}
+
+// remove deletes an object and waits until it is gone.
+func (e *env) remove(t *testing.T, resource dynamic.ResourceInterface, name string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	must(t, resource.Delete(ctx, name, metav1.DeleteOptions{}))
+	e.eventually(t, name+" is gone", func() bool {
+		_, err := resource.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 func managerRefusesGroup(t *testing.T, e *env, b *bundle.Bundle) {
 	e.managerSays(t, b, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
 }
 
-// managerSays installs the bundle's ClusterServiceVersion and waits for its verdict.
-func (e *env) managerSays(t *testing.T, b *bundle.Bundle, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) {
+// managerSays installs the bundle's ClusterServiceVersion during the test and waits for its verdict.
+func (e *env) managerSays(t *testing.T, b *bundle.Bundle, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) *unstructured.Unstructured {
 	t.Helper()
 	namespace := "bundle-" + strings.ToLower(string(phase)) + "-" + strings.ReplaceAll(b.CSV.Name, ".", "-")
 	e.namespace(t, namespace)
@@ -80,14 +161,7 @@ func (e *env) managerSays(t *testing.T, b *bundle.Bundle, phase operatorsv1alpha
 	must(t, err)
 	_, err = resource.Create(t.Context(), csv, metav1.CreateOptions{})
 	must(t, err)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		must(t, resource.Delete(ctx, csv.GetName(), metav1.DeleteOptions{}))
-		e.eventually(t, "the ClusterServiceVersion is gone", func() bool {
-			_, err := resource.Get(ctx, csv.GetName(), metav1.GetOptions{})
-			return apierrors.IsNotFound(err)
-		})
-	})
+	t.Cleanup(func() { e.remove(t, resource, csv.GetName()) })
 	e.eventually(t, string(phase)+"/"+string(reason), func() bool {
 		live, err := resource.Get(t.Context(), csv.GetName(), metav1.GetOptions{})
 		if err != nil {
@@ -96,6 +170,7 @@ func (e *env) managerSays(t *testing.T, b *bundle.Bundle, phase operatorsv1alpha
 		status, _ := live.Object["status"].(map[string]any)
 		return status["phase"] == string(phase) && status["reason"] == string(reason)
 	})
+	return csv
 }
 
 func (e *env) eventually(t *testing.T, what string, holds func() bool) {

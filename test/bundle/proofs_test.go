@@ -155,6 +155,9 @@ func (e evidence) exists(t *testing.T) bool {
 func TestProofs(t *testing.T) {
 	e := newEnv(t)
 	e.manage(t)
+	for _, example := range []string{admission, conversion} {
+		t.Run("whole "+example, func(t *testing.T) { nothingButPermissionsMissing(t, e, edited(t, proof{example: example})) })
+	}
 	for _, p := range proofs {
 		t.Run(p.code, func(t *testing.T) {
 			b := edited(t, p)

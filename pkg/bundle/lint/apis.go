@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,16 +58,22 @@ func unservedVersions(s *subject) []mistake {
 	var all []mistake
 	definitions := definitionsOf(s.Bundle)
 	for i, d := range s.CSV.Spec.CustomResourceDefinitions.Owned {
-		if crd := definitions[d.Name]; crd != nil && !serves(crd, d.Version) {
+		if crd := definitions[d.Name]; crd != nil && !slices.Contains(served(crd), d.Version) {
 			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i),
-				fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s does not serve %s", d.Name, d.Version), "name a version that it serves, or have it serve this one"))
+				fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: CustomResourceDefinition %s: CRD version not served: the ClusterServiceVersion names %s, served are %s", d.Name, d.Version, strings.Join(served(crd), ", ")), "name a version that it serves, or have it serve this one"))
 		}
 	}
 	return all
 }
 
-func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
-	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version && v.Served })
+func served(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var names []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // builtIn are the APIServices of the groups that every cluster has.
