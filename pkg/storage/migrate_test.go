@@ -64,6 +64,18 @@ func (c *cluster) versionsInUse() []string {
 	return all
 }
 
+// storedIn names the objects that stand in a version.
+func (c *cluster) storedIn(version string) string {
+	var names []string
+	for name, v := range c.stored {
+		if v == version {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
 func (c *cluster) Store(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, version string) error {
 	for i := range c.crd.Spec.Versions {
 		c.crd.Spec.Versions[i].Storage = c.crd.Spec.Versions[i].Name == version
@@ -201,14 +213,7 @@ func TestMigrate(t *testing.T) {
 				if got := strings.Join(c.crd.Status.StoredVersions, " "); got != test.stored {
 					t.Errorf("stored versions are %q, want %q", got, test.stored)
 				}
-				var left []string
-				for name, version := range c.stored {
-					if version == "v1" {
-						left = append(left, name)
-					}
-				}
-				slices.Sort(left)
-				if got := strings.Join(left, " "); got != test.left {
+				if got := c.storedIn("v1"); got != test.left {
 					t.Errorf("stored in v1 are %q, want %q", got, test.left)
 				}
 				c.answers, c.unread = nil, nil
