@@ -17,8 +17,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
@@ -27,8 +30,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Whatever is wrong with webhooks that nobody manages, doctor finds it on a real API server,
-// and writes nothing.
+// Whatever is wrong with webhooks that nobody manages, doctor finds it on a real API server
+// for somebody who may only read, and writes nothing.
 func TestDoctor(t *testing.T) {
 	e := newParallelEnv(t)
 	ca, other := e.authority("ca"), e.authority("other")
@@ -70,11 +73,12 @@ func TestDoctor(t *testing.T) {
 // webhooks that it is about.
 func (e *env) diagnose(userAgent string) []string {
 	e.Helper()
-	config := cluster.Config()
+	config := e.asReader()
 	config.UserAgent = userAgent
 	c, err := clusterpkg.New(config)
 	e.must(err)
-	facts, err := c.Examine(e.ctx, true)
+	var facts doctor.Facts
+	e.eventually("the reader may read", func() (bool, any) { facts, err = c.Examine(e.ctx, true); return !apierrors.IsForbidden(err), err })
 	e.must(err)
 	var found []string
 	for _, f := range doctor.Judge(facts, time.Now()) {
@@ -91,6 +95,28 @@ func (e *env) diagnose(userAgent string) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// asReader is somebody who may read what doctor looks at, and nothing else.
+func (e *env) asReader() *rest.Config {
+	e.Helper()
+	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}, Verbs: read},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: read},
+		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: read},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
+		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions"}, Verbs: read},
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return config
 }
 
 // requests are those of a client since a place in the audit log.
