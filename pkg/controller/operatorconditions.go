@@ -109,16 +109,27 @@ func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion,
 		return nil, err
 	}
 	unstructured.RemoveNestedField(wanted.Object, "status")
-	if live != nil && install.OwnedBy(live, csv) { // whoever owns it besides
-		wanted.SetOwnerReferences(live.GetOwnerReferences())
-	}
-	if live == nil {
+	switch {
+	case live == nil:
 		return &rollout.Step{Verb: rollout.Create, Object: wanted}, nil
+	case !install.OwnedBy(live, csv):
+		return adoption(live, wanted.GetOwnerReferences()), nil
 	}
+	wanted.SetOwnerReferences(live.GetOwnerReferences()) // whoever owns it besides
 	for _, step := range applyIfDiffers(wanted, live) {
 		return &step, nil
 	}
 	return nil, nil
+}
+
+// adoption takes over what a ClusterServiceVersion of the same name has left, which the garbage
+// collector would take away with it. It is an update: an apply does not take away what a
+// creation wrote.
+func adoption(live *unstructured.Unstructured, owners []metav1.OwnerReference) *rollout.Step {
+	adopted := live.DeepCopy()
+	adopted.SetOwnerReferences(owners)
+	adopted.SetManagedFields(nil) // a cache does not keep all of them; without any, they stay
+	return &rollout.Step{Verb: rollout.Update, Object: adopted, Live: live, Drift: rollout.Drift{Fields: []string{"metadata.ownerReferences"}}}
 }
 
 // mirrorConditions copies what an operator says to the status, as OLM v0 does.

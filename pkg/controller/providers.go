@@ -273,17 +273,19 @@ func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
 // tell writes what an issuer reads, or takes it away.
 func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	client := c.Dynamic.Resource(resourceOf(o)).Namespace(o.GetNamespace())
-	if step.Verb == rollout.Create {
+	switch step.Verb {
+	case rollout.Create:
 		if created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: vocabulary.FieldManager}); !apierrors.IsAlreadyExists(err) {
 			return created, err
 		}
+	case rollout.Update:
+		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	case rollout.Delete:
+		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+		if apierrors.IsNotFound(err) {
+			return o, nil
+		}
+		return o, err
 	}
-	if step.Verb != rollout.Delete {
-		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
-	}
-	err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
-	if apierrors.IsNotFound(err) {
-		return o, nil
-	}
-	return o, err
+	return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
 }

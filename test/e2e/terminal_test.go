@@ -172,7 +172,8 @@ var (
 )
 
 // masked is a transcript without what depends on the clock, on keys that are drawn, and on
-// how often the command looks: of the states that something goes through, it keeps the last ones, sorted.
+// how often the command looks: of the states that something goes through, it keeps the last
+// ones, sorted, after what the command did itself.
 func masked(transcript string) string {
 	var kept, reached []string
 	for line := range strings.Lines(transcript) {
@@ -191,8 +192,11 @@ func masked(transcript string) string {
 		if timed && strings.Contains(line, "  waiting for ") {
 			continue
 		}
-		slices.Sort(reached)
-		kept, reached = append(append(kept, reached...), line), nil
+		if !timed {
+			slices.Sort(reached)
+			kept, reached = append(kept, reached...), nil
+		}
+		kept = append(kept, line)
 	}
 	return strings.Join(kept, "")
 }

@@ -12,9 +12,10 @@ import (
 )
 
 // Whatever is missing wakes the ClusterServiceVersion by its appearance alone: nothing else
-// happens in this test meanwhile, and nobody looks by the clock (pkg/rollout has the test).
+// happens meanwhile, which is why it runs alone, and nobody looks by the clock (pkg/rollout
+// has the test).
 func TestWhatAppearsWakes(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newEnv(t)
 	e.group("og", namespaces(e.namespace))
 	m := e.manage()
 	c := askingTheCluster(asking(csv("operator.v1", "server"), readPods), readNodes)
