@@ -118,13 +118,14 @@ func (w *world) pair() string {
 	return ""
 }
 
-// over tells whether nothing is left to do.
+// over tells whether nothing is left to do. Where nobody issues, pods may wait for ever for
+// something to mount.
 func (w *world) over(from string) bool {
-	if len(w.events) > 0 {
-		return false
-	}
 	if w.provider == byNobody {
 		return true
+	}
+	if len(w.events) > 0 {
+		return false
 	}
 	last := w.secret.last()
 	if last == nil || len(last.Data[vocabulary.KeyNextCA]) > 0 || last.Annotations[vocabulary.AnnotationPromoted] != "" || w.pair() == from {
