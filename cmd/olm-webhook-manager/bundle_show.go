@@ -29,6 +29,7 @@ func bundleShowCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "text", "text, json, yaml; mermaid or dot for the order of the rollout")
+	complete(cmd, "output", "text", "json", "yaml", "mermaid", "dot")
 	registry.add(cmd)
 	f.StringSliceVar(&watch, "watch-namespaces", nil, "namespaces that the operator would watch (default: all, where the bundle supports it)")
 	return cmd

@@ -36,10 +36,14 @@ func TestBundleCommands(t *testing.T) {
 		err  string // in the error; empty for none
 	}{
 		"validate":                        {[]string{"validate", "--strict", example}, example + ": 0 errors, 0 warnings, 3 waived\n", ""},
-		"validate without the waivers":    {[]string{"validate", "--strict", "--waivers", "nowhere", example}, "warning fail-on-core", "not valid: " + example},
-		"validate as a warning":           {[]string{"validate", "--waivers", "nowhere", example}, "0 errors, 3 warnings", ""},
+		"validate without the waivers":    {[]string{"validate", "--strict", "--waivers", os.DevNull, example}, "warning fail-on-core", "not valid: " + example},
+		"validate with waivers nowhere":   {[]string{"validate", "--waivers", "nowhere", example}, "", "--waivers: stat nowhere: no such file"},
+		"validate as a warning":           {[]string{"validate", "--waivers", os.DevNull, example}, "0 errors, 3 warnings", ""},
 		"validate what is no bundle":      {[]string{"validate", "."}, "error   not-a-bundle", "not valid: ."},
 		"validate what is not there":      {[]string{"validate", "./nowhere"}, "", "no such file"},
+		"validate the others":             {[]string{"validate", "./nowhere", example}, example + ": 0 errors", "no such file"},
+		"complete formats":                {[]string{"__complete", "validate", "--output="}, "text\njson\nyaml\nsarif", ""},
+		"complete formats of show":        {[]string{"__complete", "show", "--output="}, "mermaid\ndot", ""},
 		"validate in SARIF":               {[]string{"validate", "-o", "sarif", example}, `"ruleId": "fail-on-core"`, ""},
 		"validate in no format":           {[]string{"validate", "-o", "xml", example}, "", "--output=xml is no format"},
 		"explain":                         {[]string{"explain", "self-deadlock"}, "self-deadlock (warning, does not work)", ""},

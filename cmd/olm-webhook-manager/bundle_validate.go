@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"os"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -44,41 +45,53 @@ The exit code is 1 when a finding is an error, or with --strict a warning, and i
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "text", "text, json, yaml or sarif")
+	complete(cmd, "output", "text", "json", "yaml", "sarif")
 	o.registry.add(cmd)
 	f.BoolVar(&o.strict, "strict", false, "fail on warnings, too")
 	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml beside each bundle)")
 	return cmd
 }
 
+// validate reports on every bundle that can be opened, and says which cannot.
 func validate(ctx context.Context, out io.Writer, references []string, o validateOptions) error {
 	var reports []lint.Report
-	var failed []string
+	var problems []error
 	for _, reference := range references {
-		b, err := o.registry.open(ctx, reference)
+		report, err := o.report(ctx, reference)
 		if err != nil {
-			return err
+			problems = append(problems, err)
+			continue
 		}
-		file := o.waivers
-		if file == "" {
-			file = b.Source + ".waivers.yaml"
-		}
-		waivers, err := lint.ReadWaivers(file)
-		if err != nil {
-			return err
-		}
-		report := lint.Run(b, waivers...)
 		reports = append(reports, report)
 		if report.Count(lint.Error) > 0 || o.strict && report.Count(lint.Warning) > 0 {
-			failed = append(failed, reference)
+			problems = append(problems, fmt.Errorf("not valid: %s", reference))
 		}
 	}
-	if err := printReports(out, o.output, reports); err != nil {
-		return err
+	return errors.Join(append([]error{printReports(out, o.output, reports)}, problems...)...)
+}
+
+func (o validateOptions) report(ctx context.Context, reference string) (lint.Report, error) {
+	b, err := o.registry.open(ctx, reference)
+	if err != nil {
+		return lint.Report{}, err
 	}
-	if len(failed) > 0 {
-		return fmt.Errorf("not valid: %s", strings.Join(failed, ", "))
+	waivers, err := o.waiversOf(b.Source)
+	if err != nil {
+		return lint.Report{}, err
 	}
-	return nil
+	return lint.Run(b, waivers...), nil
+}
+
+// waiversOf are those of the file that was named, which has to be there, or of the file
+// beside the bundle, if there is one.
+func (o validateOptions) waiversOf(source string) ([]lint.Waiver, error) {
+	if o.waivers == "" {
+		return lint.ReadWaivers(source + ".waivers.yaml")
+	}
+	if _, err := os.Stat(o.waivers); err != nil {
+		return nil, fmt.Errorf("--waivers: %w", err)
+	}
+	return lint.ReadWaivers(o.waivers)
 }
 
 func printReports(out io.Writer, format string, reports []lint.Report) error {
