@@ -273,11 +273,16 @@ func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
 // tell writes what an issuer reads, or takes it away.
 func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	client := c.Dynamic.Resource(resourceOf(o)).Namespace(o.GetNamespace())
+	apply := func() (*unstructured.Unstructured, error) {
+		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
+	}
 	switch step.Verb {
 	case rollout.Create:
-		if created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: vocabulary.FieldManager}); !apierrors.IsAlreadyExists(err) {
-			return created, err
+		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			return apply()
 		}
+		return created, err
 	case rollout.Update:
 		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	case rollout.Delete:
@@ -286,6 +291,7 @@ func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructure
 			return o, nil
 		}
 		return o, err
+	default:
+		return apply()
 	}
-	return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
 }
