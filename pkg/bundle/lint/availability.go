@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -10,28 +11,31 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// availabilityChecks are about webhooks with failurePolicy Fail: while they do not answer,
-// somebody's requests fail. Deployments whose webhooks all fail open are left alone.
+// availabilityChecks are about webhooks that fail closed: while they do not answer, somebody's
+// requests fail. Deployments whose webhooks all fail open are left alone.
 var availabilityChecks = []Check{
 	{
 		Code: "one-replica", Level: Warning, Basis: Policy,
 		Explain: `With one replica the webhook is away whenever its pod is: when its node is drained, when it is evicted, while it restarts. With failurePolicy Fail the requests that
-it intercepts fail meanwhile. Write replicas: 2, or more, and spread them over nodes.`,
-		find: behindFail(func(_ *subject, d deployment) (string, string, string) {
+it intercepts fail meanwhile; with a conversion webhook, whatever its failurePolicy, so does every read and write of an object in another version than the stored one. Write
+replicas: 2, or more, and spread them over nodes.`,
+		find: behindFail(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas != nil && *d.Spec.Replicas != 1 {
 				return "", "", ""
 			}
-			return "spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks intercept fails", d.Name), "write replicas: 2"
+			return "spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks %s fails", d.Name, s.work(d)), "write replicas: 2"
 		}),
 	},
 	{
 		Code: "no-disruption-budget", Level: Warning, Basis: Policy,
-		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at once, and with failurePolicy Fail the requests that the webhook intercepts fail until one is back.
-Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
+		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at once, and with failurePolicy Fail the requests that the webhook intercepts fail until one is back,
+as do those that a conversion webhook converts for. Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
 		find: behindFail(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 || budgeted(s, d) {
 				return "", "", ""
@@ -42,19 +46,48 @@ Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
 	{
 		Code: "no-readiness-probe", Level: Warning, Basis: Policy,
 		Explain: `Without a readiness probe a pod gets requests as soon as its process has started, and until it has ended: before the server listens, and when it has stopped. With
-failurePolicy Fail those requests fail, in each rolling update. Let the server that answers webhooks say when it is ready; a probe of another container of the pod says
+failurePolicy Fail those requests fail, in each rolling update, and so do those of a conversion webhook. Let the server that answers webhooks say when it is ready; a probe of another container of the pod says
 nothing about it. Where no container declares the webhook's port, the probe of any is taken for it.`,
 		find: unprobed,
 	},
 }
 
-// behindFail is a check of the Deployments that a webhook with failurePolicy Fail calls.
+// behindFail is a check of the Deployments that a webhook calls which fails closed.
 func behindFail(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
 	return eachDeployment(func(s *subject, d deployment) (string, string, string) {
-		if slices.ContainsFunc(s.admission(), func(w webhook) bool { return w.DeploymentName == d.Name && !failsOpen(w) }) {
-			return look(s, d)
+		if s.work(d) == "" {
+			return "", "", ""
 		}
-		return "", "", ""
+		return look(s, d)
+	})
+}
+
+// work is what the webhooks of a Deployment do that fails when they do not answer.
+func (s *subject) work(d deployment) string {
+	var work []string
+	for _, w := range s.webhooks() {
+		what := "intercept"
+		if w.Type == operatorsv1alpha1.ConversionWebhook {
+			what = "convert"
+		}
+		if w.DeploymentName == d.Name && s.failsClosed(w) && !slices.Contains(work, what) {
+			work = append(work, what)
+		}
+	}
+	slices.Sort(work)
+	return strings.Join(work, " and ")
+}
+
+// failsClosed tells whether requests fail while a webhook does not answer. For a conversion
+// there is no other policy; but where there is one version alone, nobody asks for one.
+func (s *subject) failsClosed(w webhook) bool {
+	if w.Type != operatorsv1alpha1.ConversionWebhook {
+		return !failsOpen(w)
+	}
+	definitions := definitionsOf(s.Bundle)
+	return slices.ContainsFunc(w.ConversionCRDs, func(name string) bool {
+		crd := definitions[name]
+		return crd == nil || len(crd.Spec.Versions) > 1
 	})
 }
 
@@ -78,13 +111,13 @@ func keepsOne(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
 	return err == nil && kept > 0
 }
 
-// unprobed finds the containers that answer a webhook with failurePolicy Fail and do not say
-// when they are ready.
+// unprobed finds the containers that answer a webhook which fails closed, and do not say when
+// they are ready.
 func unprobed(s *subject) []mistake {
 	var all []mistake
-	for _, w := range s.admission() {
+	for _, w := range s.webhooks() {
 		d, ok := s.backend(w)
-		if !ok || failsOpen(w) {
+		if !ok || !s.failsClosed(w) {
 			continue
 		}
 		containers := d.Spec.Template.Spec.Containers

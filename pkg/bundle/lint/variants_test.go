@@ -263,6 +263,12 @@ var breakages = []breakage{
 			delete(c.(map[string]any), "readinessProbe")
 		}
 	}, []string{"no-readiness-probe"}},
+	{"one replica that converts", converting, func(f files) {
+		f.webhook()["failurePolicy"] = "Ignore" // which says nothing about a conversion
+		f.deployment()["spec"].(map[string]any)["replicas"] = 1
+	}, []string{"one-replica"}},
+	{"no budget for what converts", converting, func(f files) { f.remove("PodDisruptionBudget") }, []string{"no-disruption-budget"}},
+	{"no readiness probe of what converts", converting, func(f files) { delete(f.container(), "readinessProbe") }, []string{"no-readiness-probe"}},
 	{"no requests", "", func(f files) { delete(f.container(), "resources") }, []string{"olm-good-practices"}},
 	{"an unknown category", "", func(f files) { f.at("metadata", "annotations").(map[string]any)["categories"] = "Odds and Ends" }, []string{"olm-categories"}},
 	{"an unknown capability", "", func(f files) { f.at("metadata", "annotations").(map[string]any)["capabilities"] = "All of Them" }, []string{"olm-capabilities"}},
