@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (b *Bundle) readAnnotations() {
 		err = strictjson.UnmarshalCaseSensitivePreserveInts(json, &fields)
 	}
 	if err != nil {
-		b.problem(BrokenFile, annotationsFile, 1, "cannot be read: it is one mapping, annotations, of texts to texts: %s", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "))
+		b.found(BrokenFile, annotationsFile, 1, "cannot be read: "+strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "write one mapping, annotations, of texts to texts")
 		return
 	}
 	b.Annotations = content.Annotations
@@ -54,18 +55,18 @@ func (b *Bundle) readAnnotations() {
 	b.AnnotationsObject = o
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "annotations" {
-			b.unknownAnnotation(o, "["+key+"]", "is nothing that OLM reads: all stands below annotations; correct or remove it")
+			b.unknownAnnotation(o, "["+key+"]", "is nothing that OLM reads: all stands below annotations")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Annotations)) {
 		if strings.HasPrefix(key, annotationPrefix) && !slices.Contains(bundleAnnotations, key) {
-			b.unknownAnnotation(o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it: correct or remove it")
+			b.unknownAnnotation(o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it")
 		}
 	}
 }
 
 func (b *Bundle) unknownAnnotation(o *Object, path, detail string) {
-	b.Problems = append(b.Problems, Problem{Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail})
+	b.Problems = append(b.Problems, Problem{Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, WayOut: "correct or remove it"})
 }
 
 // judgeAnnotations looks for those by which a catalog places the bundle.
@@ -74,15 +75,17 @@ func (b *Bundle) judgeAnnotations() {
 		return
 	}
 	if _, ok := b.files[annotationsFile]; !ok {
-		b.problem(NoAnnotation, annotationsFile, 0, "is missing: write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation)
+		b.found(NoAnnotation, annotationsFile, 0, "is missing", fmt.Sprintf("write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation))
 		return
 	}
-	const missing = "has no annotation %s, by which a catalog places the bundle: add it"
+	missing := func(annotation string) {
+		b.found(NoAnnotation, annotationsFile, 1, fmt.Sprintf("has no annotation %s, by which a catalog places the bundle", annotation), "add it")
+	}
 	if b.Package() == "" {
-		b.problem(NoAnnotation, annotationsFile, 1, missing, packageAnnotation)
+		missing(packageAnnotation)
 	}
 	if len(b.Channels()) == 0 {
-		b.problem(NoAnnotation, annotationsFile, 1, missing, channelsAnnotation)
+		missing(channelsAnnotation)
 	}
 }
 

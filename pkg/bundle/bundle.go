@@ -48,8 +48,9 @@ type Problem struct {
 	// Object and Path are set when a field is what is wrong.
 	Object *Object
 	Path   string
-	// Detail says what, and the way out.
+	// Detail says what, and what comes of it.
 	Detail string
+	WayOut string
 }
 
 // Kind is a sort of problem. Its text is stable: waivers and programs name it.
@@ -92,10 +93,10 @@ func (p Problem) String() string {
 	if p.Path != "" {
 		fmt.Fprintf(&place, ": %s", p.Path)
 	}
-	if place.Len() == 0 {
-		return p.Detail
+	if place.Len() > 0 {
+		place.WriteString(": ")
 	}
-	return place.String() + ": " + p.Detail
+	return place.String() + p.Detail + "; " + p.WayOut
 }
 
 // Err is nil when the bundle can be installed, and else says all that is in the way.

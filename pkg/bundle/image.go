@@ -182,7 +182,7 @@ func (b *Bundle) takeEntry(header *tar.Header, content io.Reader) error {
 	case header.Typeflag == tar.TypeDir || !strings.Contains(name, "/"):
 		return nil
 	case header.Typeflag != tar.TypeReg:
-		b.problem(BrokenFile, name, 0, "is a link or a device: a bundle holds plain files")
+		b.found(BrokenFile, name, 0, "is a link or a device", "put a plain file in its place")
 		return nil
 	default:
 		return b.take(name, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })

@@ -46,7 +46,7 @@ func (b *Bundle) parse(file string) {
 	}
 	if extra := len(b.Objects) - before; extra > 1 {
 		second := b.Objects[before+1]
-		b.problem(SeveralObjects, file, second.firstLine, "has %d objects, and OLM reads the first alone: give each a file", extra)
+		b.found(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
 	}
 }
 
@@ -91,12 +91,12 @@ func (b *Bundle) parseDocument(file string, d document) {
 	}
 	var fields map[string]any
 	if err := strictjson.UnmarshalCaseSensitivePreserveInts(content, &fields); err != nil {
-		b.problem(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata")
+		b.found(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata", "write one, or take the file out of the folder")
 		return
 	}
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: file, text: d.text, firstLine: d.line}
 	if missing := missingIdentity(o); missing != "" {
-		b.problem(NotAnObject, file, d.line, "is no Kubernetes object: it has no %s", missing)
+		b.found(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
 		return
 	}
 	b.Objects = append(b.Objects, o)
@@ -112,12 +112,12 @@ func (b *Bundle) toJSON(file string, d document) ([]byte, bool) {
 	lenient, lenientErr := yaml.YAMLToJSON(d.text)
 	if lenientErr != nil {
 		line, detail := yamlError(lenientErr, d.line)
-		b.problem(BrokenFile, file, line, "%s", detail)
+		b.found(BrokenFile, file, line, detail, "correct the YAML there, or just above")
 		return nil, false
 	}
 	// A key twice: whoever reads it takes the last.
 	line, detail := yamlError(err, d.line)
-	b.problem(RepeatedField, file, line, "%s: all but the last are ignored; keep one", detail)
+	b.found(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
 	return lenient, true
 }
 
@@ -142,7 +142,7 @@ func (b *Bundle) decode(o *Object, content []byte) {
 		path := fieldPath(u)
 		b.Problems = append(b.Problems, Problem{
 			Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path,
-			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object; correct or remove it", o.GetKind()),
+			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), WayOut: "correct or remove it",
 		})
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (b *Bundle) judgeKind(o *Object) {
 func (b *Bundle) unknownKind(o *Object, path, what string) {
 	b.Problems = append(b.Problems, Problem{
 		Kind: UnknownKind, File: o.File, Line: o.Line(path), Object: o, Path: path,
-		Detail: what + ": the API server refuses the object; correct kind or apiVersion",
+		Detail: what + ": the API server refuses the object", WayOut: "correct kind or apiVersion",
 	})
 }
 
@@ -204,7 +204,7 @@ func fieldPath(err error) string {
 }
 
 func wrongType(o *Object, err error) Problem {
-	p := Problem{Kind: Undecodable, File: o.File, Line: o.firstLine, Object: o}
+	p := Problem{Kind: Undecodable, File: o.File, Line: o.firstLine, Object: o, WayOut: "write a value of the type that the field has"}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		p.Path = wrong.Field

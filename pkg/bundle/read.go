@@ -69,7 +69,7 @@ func (b *Bundle) walk(fsys fs.FS, folder string) error {
 		case name == folder && errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			b.problem(BrokenFile, name, 0, "cannot be read: %v", cause(err))
+			b.unreadable(name, err)
 			return nil
 		case entry.IsDir():
 			return nil
@@ -80,9 +80,15 @@ func (b *Bundle) walk(fsys fs.FS, folder string) error {
 
 func newBundle(source string) *Bundle { return &Bundle{Source: source, files: map[string][]byte{}} }
 
-func (b *Bundle) problem(kind Kind, file string, line int, format string, args ...any) {
-	b.Problems = append(b.Problems, Problem{Kind: kind, File: file, Line: line, Detail: fmt.Sprintf(format, args...)})
+func (b *Bundle) found(kind Kind, file string, line int, detail, wayOut string) {
+	b.Problems = append(b.Problems, Problem{Kind: kind, File: file, Line: line, Detail: detail, WayOut: wayOut})
 }
+
+func (b *Bundle) unreadable(name string, err error) {
+	b.found(BrokenFile, name, 0, "cannot be read: "+cause(err).Error(), "put a plain file in its place that may be read")
+}
+
+const oneVersion = "keep one version of one operator: a bundle holds no more"
 
 var errTooBig = errors.New("too big")
 
@@ -90,23 +96,23 @@ var errTooBig = errors.New("too big")
 // which no more is read.
 func (b *Bundle) take(name string, open func() (io.ReadCloser, error)) error {
 	if len(b.files) == maxFiles {
-		b.problem(TooBig, "", 0, "has more than %d files: a bundle holds one version of one operator", maxFiles)
+		b.found(TooBig, "", 0, fmt.Sprintf("has more than %d files", maxFiles), oneVersion)
 		return errTooBig
 	}
 	file, err := open()
 	if err != nil {
-		b.problem(BrokenFile, name, 0, "cannot be read: %v", cause(err))
+		b.unreadable(name, err)
 		return nil
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
 	case err != nil:
-		b.problem(BrokenFile, name, 0, "cannot be read: %v", cause(err))
+		b.unreadable(name, err)
 	case len(text) > maxFile:
-		b.problem(TooBig, name, 0, "has more than %d MiB, and no cluster takes an object of that size: take it out of the bundle", maxFile>>20)
+		b.found(TooBig, name, 0, fmt.Sprintf("has more than %d MiB, and no cluster takes an object of that size", maxFile>>20), "take it out of the bundle")
 	case b.Size+int64(len(text)) > maxSize:
-		b.problem(TooBig, "", 0, "has more than %d MiB: a bundle holds one version of one operator", maxSize>>20)
+		b.found(TooBig, "", 0, fmt.Sprintf("has more than %d MiB", maxSize>>20), oneVersion)
 		return errTooBig
 	default:
 		b.files[name] = text
@@ -141,9 +147,9 @@ func (b *Bundle) readManifests() {
 		switch {
 		case !found:
 		case strings.Contains(within, "/"):
-			b.problem(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one: move it to %s", folder)
+			b.found(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one", "move it to "+folder)
 		case strings.HasPrefix(within, "."):
-			b.problem(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files: remove it")
+			b.found(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files", "remove it")
 		default:
 			b.parse(name)
 		}
@@ -155,9 +161,9 @@ func (b *Bundle) judge() {
 	csvs := slices.DeleteFunc(slices.Clone(b.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })
 	switch {
 	case len(b.Objects) == 0 && len(b.Annotations) == 0 && len(b.Problems) == 0:
-		b.problem(NotABundle, "", 0, "is no bundle: it has neither %s/ nor %s; name the folder that has both", manifestsFolder, annotationsFile)
+		b.found(NotABundle, "", 0, fmt.Sprintf("is no bundle: it has neither %s/ nor %s", manifestsFolder, annotationsFile), "name the folder that has both")
 	case len(csvs) == 0 && b.Err() == nil:
-		b.problem(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs")
+		b.found(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs", "add it")
 	case len(csvs) == 1:
 		b.takeCSV(csvs[0])
 	case len(csvs) > 1:
@@ -165,7 +171,7 @@ func (b *Bundle) judge() {
 		for _, csv := range csvs {
 			files = append(files, csv.File)
 		}
-		b.problem(SeveralCSVs, b.manifestsFolder(), 0, "has %d ClusterServiceVersions (%s): keep one, a bundle is one version", len(csvs), strings.Join(files, ", "))
+		b.found(SeveralCSVs, b.manifestsFolder(), 0, fmt.Sprintf("has %d ClusterServiceVersions (%s), and a bundle is one version", len(csvs), strings.Join(files, ", ")), "keep one")
 	}
 }
 
@@ -175,7 +181,7 @@ func (b *Bundle) takeCSV(csv *Object) {
 	if got := csv.GetAPIVersion(); got != operatorsv1alpha1.ClusterServiceVersionAPIVersion {
 		b.Problems = append(b.Problems, Problem{
 			Kind: WrongCSVGroup, File: csv.File, Line: csv.Line("apiVersion"), Object: csv, Path: "apiVersion",
-			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion: write %s", got, operatorsv1alpha1.ClusterServiceVersionAPIVersion),
+			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion", got), WayOut: "write " + operatorsv1alpha1.ClusterServiceVersionAPIVersion,
 		})
 	}
 }

@@ -74,7 +74,7 @@ func TestProblems(t *testing.T) {
 		"an annotation misspelt":         {map[string]string{"metadata/annotations.yaml": strings.Replace(annotationsText, "channels.v1", "chanels.v1", 1)}, []string{"unknown-field: metadata/annotations.yaml:5: annotations[operators.operatorframework.io.bundle.chanels.v1]: is no annotation of a bundle", "no-annotation: metadata/annotations.yaml:1: has no annotation operators.operatorframework.io.bundle.channels.v1"}},
 		"an annotation twice":            {map[string]string{"metadata/annotations.yaml": annotationsText + "  operators.operatorframework.io.bundle.package.v1: shop\n"}, []string{"repeated-field: metadata/annotations.yaml:7"}},
 		"annotations of others":          {map[string]string{"metadata/annotations.yaml": "---\n" + annotationsText + "  com.example.key: true\n"}, nil},
-		"annotations that are not texts": {map[string]string{"metadata/annotations.yaml": "annotations: {a: [b]}\n"}, []string{"broken-file: metadata/annotations.yaml:1: cannot be read: it is one mapping"}},
+		"annotations that are not texts": {map[string]string{"metadata/annotations.yaml": "annotations: {a: [b]}\n"}, []string{"broken-file: metadata/annotations.yaml:1: cannot be read: cannot unmarshal array"}},
 		"no annotations":                 {map[string]string{"metadata/annotations.yaml": ""}, []string{"no-annotation: metadata/annotations.yaml: is missing"}},
 		"a stray file alone":             {map[string]string{"manifests/csv.yaml": "", "manifests/.a": account}, []string{"stray-file: manifests/.a", "no-csv: manifests"}},
 		"a kind misspelt":                {map[string]string{"manifests/a.yaml": "apiVersion: policy/v1\nkind: PodDisruptionBudgett\nmetadata: {name: a}\n"}, []string{`unknown-kind: manifests/a.yaml:2: kind: is "PodDisruptionBudgett", and policy/v1 has no such kind`}},
@@ -104,6 +104,9 @@ func TestProblems(t *testing.T) {
 			var got []string
 			for _, p := range b.Problems {
 				got = append(got, fmt.Sprintf("%s: %s", p.Kind, p))
+				if p.WayOut == "" {
+					t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
+				}
 			}
 			if len(got) != len(c.want) {
 				t.Fatalf("got %q, want %q", got, c.want)

@@ -40,8 +40,10 @@ func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
 		return nil
 	}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		refusal := install.ReservedGroup(owned.Group, c.caches.apiServices.all())
-		if live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)); live != nil && refusal == "" {
+		refusal := ""
+		if reserved, wayOut := install.ReservedGroup(owned.Group, c.caches.apiServices.all()); reserved != "" {
+			refusal = reserved + "; " + wayOut
+		} else if live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)); live != nil {
 			refusal = s.mayClaim(live)
 		}
 		if refusal != "" {

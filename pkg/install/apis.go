@@ -60,18 +60,19 @@ func availability(service *apiregistrationv1.APIService) apiregistrationv1.APISe
 	return apiregistrationv1.APIServiceCondition{}
 }
 
-// ownedAPIServices are those that a Deployment of the ClusterServiceVersion serves.
-func ownedAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
+// OwnedAPIServices are those that a Deployment of the ClusterServiceVersion serves: one
+// result for each kind that spec.apiservicedefinitions.owned lists.
+func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
-	for i, d := range f.CSV.Spec.APIServiceDefinitions.Owned {
+	for i, d := range csv.Spec.APIServiceDefinitions.Owned {
 		result := apiServiceStatus(d)
 		result.Status = statusDeploymentFound
-		if !slices.ContainsFunc(f.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		if !slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 			return spec.Name == d.DeploymentName
 		}) {
 			result.Status = statusDeploymentNotFound
 			result.Message = fmt.Sprintf("deploymentName %q is none of the ClusterServiceVersion's: correct it in spec.apiservicedefinitions.owned", d.DeploymentName)
-		} else if first := OwnedKinds(f.CSV, result.Name)[0]; !servedAlike(first, d) {
+		} else if first := OwnedKinds(csv, result.Name)[0]; !servedAlike(first, d) {
 			result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
 			result.Message = fmt.Sprintf("its kinds %s and %s name two servers, and one APIService has one: give spec.apiservicedefinitions.owned[%d] the deploymentName %q and the containerPort %d",
 				first.Kind, d.Kind, i, first.DeploymentName, first.ContainerPort)

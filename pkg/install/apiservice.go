@@ -79,17 +79,17 @@ func OwnedKinds(csv *operatorsv1alpha1.ClusterServiceVersion, name string) []ope
 	return owned
 }
 
-// ReservedGroup says why an operator must not own an APIService of a group; empty when it
-// may. Of a group that others serve it would add a version, and clients ask for the one that
+// ReservedGroup says why an operator must not own an APIService of a group, and what to do
+// instead; both are empty when it may. Of a group that others serve it would add a version, and clients ask for the one that
 // looks newest: so it could answer in place of the API server, or of the manager's own API.
-func ReservedGroup(group string, services []*apiregistrationv1.APIService) string {
+func ReservedGroup(group string, services []*apiregistrationv1.APIService) (message, wayOut string) {
 	builtIn := func(s *apiregistrationv1.APIService) bool {
 		return s.Spec.Group == group && s.Labels[vocabulary.LabelAutomanaged] == vocabulary.AutomanagedBuiltIn
 	}
 	if !slices.Contains(protectedGroups, group) && !slices.ContainsFunc(services, builtIn) {
-		return ""
+		return "", ""
 	}
-	return fmt.Sprintf("group %q is not for operators to serve: name another one in spec.apiservicedefinitions.owned", group)
+	return fmt.Sprintf("group %q is not for operators to serve", group), "name another one in spec.apiservicedefinitions.owned"
 }
 
 // Registers tells whether a live registration of a type is the one of an identity: an

@@ -191,8 +191,8 @@ func TestReservedGroup(t *testing.T) {
 		"": true, "apps": true, "operators.coreos.com": true, "olm-webhook-manager.io": true,
 		"crd.example.com": false, "metrics.k8s.io": false, "packages.operators.coreos.com": false, "new.example.com": false,
 	} {
-		if why := ReservedGroup(group, services); (why != "") != reserved {
-			t.Errorf("group %q: %q", group, why)
+		if why, wayOut := ReservedGroup(group, services); (why != "") != reserved || (wayOut != "") != reserved {
+			t.Errorf("group %q: %q, %q", group, why, wayOut)
 		}
 	}
 }

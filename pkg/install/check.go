@@ -65,7 +65,7 @@ func Check(f Facts) Verdict {
 		Requirements: slices.Concat(
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),
-			requiredAPIServices(f), ownedAPIServices(f), nativeAPIs(f),
+			requiredAPIServices(f), OwnedAPIServices(f.CSV), nativeAPIs(f),
 			distinctDeployments(f.CSV), requiredBackends(f.CSV),
 			requiredAccounts(f)),
 		Conflict: ownerConflict(f),
@@ -81,7 +81,7 @@ func (v Verdict) Passes() bool { return v.Mistakes() == "" && v.Unmet() == "" &&
 func (v Verdict) Mistakes() string {
 	var all []string
 	for _, violation := range v.Violations {
-		all = append(all, violation.Message)
+		all = append(all, violation.String())
 	}
 	return strings.Join(all, "; ")
 }

@@ -44,29 +44,31 @@ func authoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[strin
 func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	authored, err := authoredConditions(csv)
 	if err != nil {
-		return []Violation{{Webhook: -1, Message: fmt.Sprintf(
-			"annotation %s cannot be read: %v; write the generateName of each webhook with a list of name and expression", vocabulary.AnnotationMatchConditions, err)}}
+		return []Violation{{
+			Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", vocabulary.AnnotationMatchConditions, err),
+			WayOut: "write the generateName of each webhook with a list of name and expression",
+		}}
 	}
 	var violations []Violation
 	for _, generateName := range slices.Sorted(maps.Keys(authored)) {
 		at := slices.IndexFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
 			return d.GenerateName == generateName && d.Type != operatorsv1alpha1.ConversionWebhook
 		})
-		violate := func(format string, args ...any) {
-			violations = append(violations, Violation{at, generateName, "annotation " + vocabulary.AnnotationMatchConditions + ": " + fmt.Sprintf(format, args...)})
+		violate := func(message, wayOut string) {
+			violations = append(violations, Violation{at, generateName, "annotation " + vocabulary.AnnotationMatchConditions + ": " + message, wayOut})
 		}
 		if at < 0 {
-			violate("%q is the generateName of no validating or mutating webhook of spec.webhookdefinitions; correct or remove it", generateName)
+			violate(fmt.Sprintf("%q is the generateName of no validating or mutating webhook of spec.webhookdefinitions", generateName), "correct or remove it")
 		}
 		seen := map[string]bool{}
 		for i, c := range authored[generateName] {
 			switch {
 			case c.Name == "" || c.Expression == "":
-				violate("condition [%d] of %q needs a name and an expression", i, generateName)
+				violate(fmt.Sprintf("condition [%d] of %q needs a name and an expression", i, generateName), "write both")
 			case strings.HasPrefix(c.Name, vocabulary.OwnAnnotationPrefix):
-				violate("condition %q of %q begins like the manager's own; give it another name", c.Name, generateName)
+				violate(fmt.Sprintf("condition %q of %q begins like the manager's own", c.Name, generateName), "give it another name")
 			case seen[c.Name]:
-				violate("there are two conditions %q of %q; give each its own name", c.Name, generateName)
+				violate(fmt.Sprintf("there are two conditions %q of %q", c.Name, generateName), "give each its own name")
 			}
 			seen[c.Name] = true
 		}

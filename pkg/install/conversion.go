@@ -67,25 +67,25 @@ func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violat
 		if d.Type != operatorsv1alpha1.ConversionWebhook {
 			continue
 		}
-		violate := func(format string, args ...any) {
-			violations = append(violations, Violation{i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook ", i) + fmt.Sprintf(format, args...)})
+		violate := func(message, wayOut string) {
+			violations = append(violations, Violation{i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook %s", i, message), wayOut})
 		}
 		if narrower := narrowerModes(csv); len(narrower) > 0 {
-			violate("and spec.installModes supports %s: support AllNamespaces only, since it converts the objects of all namespaces", strings.Join(narrower, ", "))
+			violate("and spec.installModes supports "+strings.Join(narrower, ", "), "support AllNamespaces only, since it converts the objects of all namespaces")
 		}
 		if len(d.ConversionCRDs) == 0 {
-			violate("without conversionCRDs: name the CustomResourceDefinitions that it converts")
+			violate("without conversionCRDs", "name the CustomResourceDefinitions that it converts")
 		}
 		for _, crd := range d.ConversionCRDs {
 			other, repeated := convertedBy[crd]
 			convertedBy[crd] = i
 			switch {
 			case repeated:
-				violate("for %s, and so is [%d]: a CustomResourceDefinition has one", crd, other)
+				violate(fmt.Sprintf("for %s, and so is [%d]: a CustomResourceDefinition has one", crd, other), "name it in one of them")
 			case protectedGroup(crd):
-				violate("for %s: whoever converts it decides over the manager itself", crd)
+				violate(fmt.Sprintf("for %s: whoever converts it decides over the manager itself", crd), "remove it from conversionCRDs")
 			case !csv.OwnsCRD(crd):
-				violate("for %s, which spec.customresourcedefinitions.owned does not list: add it there, or remove it from conversionCRDs", crd)
+				violate(fmt.Sprintf("for %s, which spec.customresourcedefinitions.owned does not list", crd), "add it there, or remove it from conversionCRDs")
 			}
 		}
 	}

@@ -56,9 +56,12 @@ type Violation struct {
 	Webhook int
 	// GenerateName is the description's.
 	GenerateName string
-	// Message begins with OLM v0's text; the place and the way out follow.
+	// Message begins with OLM v0's text; the place follows.
 	Message string
+	WayOut  string
 }
+
+func (v Violation) String() string { return v.Message + "; " + v.WayOut }
 
 // RuleViolations are the forbidden rules and the repeated names of a
 // ClusterServiceVersion's webhooks, in the order in which OLM v0 looks at them: the
@@ -69,19 +72,18 @@ func RuleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	first := map[string]int{}
 	for i, webhook := range csv.Spec.WebhookDefinitions {
-		violate := func(format string, args ...any) {
-			violations = append(violations, Violation{i, webhook.GenerateName, fmt.Sprintf(format, args...)})
+		violate := func(message, wayOut string) {
+			violations = append(violations, Violation{i, webhook.GenerateName, message, wayOut})
 		}
 		if earlier, repeated := first[webhook.GenerateName]; repeated {
-			violate("CSV contains repeated WebhookDescription name: spec.webhookdefinitions[%d] and [%d] both have generateName %q; give each its own",
-				earlier, i, webhook.GenerateName)
+			violate(fmt.Sprintf("CSV contains repeated WebhookDescription name: spec.webhookdefinitions[%d] and [%d] both have generateName %q", earlier, i, webhook.GenerateName),
+				"give each its own")
 		} else {
 			first[webhook.GenerateName] = i
 		}
 		for j, rule := range webhook.Rules {
 			if message, wayOut := Forbidden(rule); message != "" {
-				violate("%s: spec.webhookdefinitions[%d].rules[%d] of %q does; %s",
-					message, i, j, webhook.GenerateName, wayOut)
+				violate(fmt.Sprintf("%s: spec.webhookdefinitions[%d].rules[%d] of %q does", message, i, j, webhook.GenerateName), wayOut)
 			}
 		}
 	}

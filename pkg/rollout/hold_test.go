@@ -30,9 +30,9 @@ var obstacles = map[string]struct {
 	},
 	"a mistake": {
 		func(c *cluster) {
-			c.Verdict = install.Verdict{Violations: []install.Violation{{Message: "webhook rules cannot include all groups"}}}
+			c.Verdict = install.Verdict{Violations: []install.Violation{{Message: "webhook rules cannot include all groups", WayOut: "name them"}}}
 		},
-		"webhook rules cannot include all groups", "Failed InvalidWebhookDescription: webhook rules cannot include all groups", "InvalidWebhookDescription", false,
+		"webhook rules cannot include all groups; name them", "Failed InvalidWebhookDescription: webhook rules cannot include all groups; name them", "InvalidWebhookDescription", false,
 	},
 	"a requirement": {
 		func(c *cluster) {
@@ -141,8 +141,8 @@ func TestHeldAwkwardly(t *testing.T) {
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manger"))
 	obstacles["a mistake"].put(c)
 	want := []string{
-		"v.manager.example.com Blocked NotInstallable: webhook rules cannot include all groups",
-		"v.manger.example.com Blocked NotInstallable: webhook rules cannot include all groups",
+		"v.manager.example.com Blocked NotInstallable: webhook rules cannot include all groups; name them",
+		"v.manger.example.com Blocked NotInstallable: webhook rules cannot include all groups; name them",
 	}
 	if diff := cmp.Diff(want, webhooksOf(c.pass())); diff != "" {
 		t.Errorf("webhooks (-want +got):\n%s", diff)

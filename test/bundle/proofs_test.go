@@ -69,6 +69,7 @@ var proofs = []proof{
 
 	{"owned-version", conversion, []string{"    served: true\n    storage: false", "    served: false\n    storage: false"}, managerWaits},
 	{"owned-apiservice", admission, []string{"  install:\n", ownedAPIService + "  install:\n"}, managerWaits},
+	{"owned-apiservice", admission, []string{"  install:\n", strings.ReplaceAll(ownedAPIService+anotherKind, "nobody", "projectpolicy-webhook") + "  install:\n"}, managerWaits},
 	{"reserved-group", admission, []string{"  install:\n", strings.NewReplacer("shop.example.com", "apps", "nobody", "projectpolicy-webhook").Replace(ownedAPIService) + "  install:\n"}, managerRefusesGroup},
 
 	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n", ""}, neverCalled},
@@ -97,6 +98,16 @@ const ownedAPIService = `  apiservicedefinitions:
       kind: Shop
       displayName: Shop
       deploymentName: nobody
+`
+
+// anotherKind is one more of that API, at another port.
+const anotherKind = `    - name: tills
+      group: shop.example.com
+      version: v7
+      kind: Till
+      displayName: Till
+      deploymentName: nobody
+      containerPort: 8443
 `
 
 // evidence is a case of a test.
@@ -163,6 +174,11 @@ func TestProofs(t *testing.T) {
 			b := edited(t, p)
 			if !finds(b, p.code) {
 				t.Errorf("%s is not found", p.code)
+			}
+			for _, f := range lint.Run(b).Findings {
+				if f.WayOut == "" {
+					t.Errorf("%s says no way out: %s", f.Code, f.What)
+				}
 			}
 			p.claim(t, e, b)
 		})

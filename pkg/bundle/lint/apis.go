@@ -26,16 +26,7 @@ var apiChecks = []Check{
 		Code: "owned-apiservice", Level: Error, Basis: Refused,
 		Explain: `An APIService that the ClusterServiceVersion owns names a Deployment that there is not, or its kinds name two servers, of which one APIService has one. The
 ClusterServiceVersion stays Pending/RequirementsNotMet.`,
-		find: func(s *subject) []mistake {
-			return unmet(s, "APIService", func(name string) string {
-				for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-					if install.APIServiceName(d.Group, d.Version) == name {
-						return fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i)
-					}
-				}
-				return "" // one that others serve
-			})
-		},
+		find: unservedAPIs,
 	},
 	{
 		Code: "reserved-group", Level: Error, Basis: Refused,
@@ -44,8 +35,8 @@ ClusterServiceVersion to Failed/OwnerConflict. Serve a group of your own.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-				if message := install.ReservedGroup(d.Group, builtIn()); message != "" {
-					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, ""))
+				if message, wayOut := install.ReservedGroup(d.Group, builtIn()); message != "" {
+					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, wayOut))
 				}
 			}
 			return all
@@ -74,6 +65,21 @@ func served(crd *apiextensionsv1.CustomResourceDefinition) []string {
 		}
 	}
 	return names
+}
+
+func unservedAPIs(s *subject) []mistake {
+	var all []mistake
+	for i, r := range install.OwnedAPIServices(s.CSV) {
+		name := s.CSV.Spec.APIServiceDefinitions.Owned[i].DeploymentName
+		wayOut := "name one of spec.install.spec.deployments"
+		if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
+			wayOut = "give all kinds of a version the same deploymentName and containerPort, or the others another version"
+		}
+		if !install.Met(r) {
+			all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), pending(r), wayOut))
+		}
+	}
+	return all
 }
 
 // builtIn are the APIServices of the groups that every cluster has.

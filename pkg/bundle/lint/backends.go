@@ -25,18 +25,19 @@ var backendChecks = []Check{
 	{
 		Code: "unknown-deployment", Level: Error, Basis: Refused,
 		Explain: `A webhook is served by one of the Deployments in spec.install.spec.deployments, which deploymentName names. With another name OLM v0 registers the webhook with an
-empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.`,
+empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.
+So it does when two Deployments have one name: OLM v0 makes each in turn into the other, for ever.`,
 		find: func(s *subject) []mistake {
-			return unmet(s, "Deployment", func(name string) string {
+			return unmet(s, "Deployment", func(name string) (path, wayOut string) {
+				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
+					return "spec.install.spec.deployments", "give each Deployment a name of its own"
+				}
 				for _, w := range s.webhooks() {
 					if w.DeploymentName == name {
-						return w.path + ".deploymentName"
+						return w.path + ".deploymentName", "name one of spec.install.spec.deployments"
 					}
 				}
-				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
-					return "spec.install.spec.deployments" // two of them have one name
-				}
-				return ""
+				return "", ""
 			})
 		},
 	},

@@ -31,16 +31,20 @@ Failed/InvalidWebhookDescription.`,
 schema. The ClusterServiceVersion stays Pending/RequirementsNotMet until it is.`,
 		find: func(s *subject) []mistake {
 			definitions := definitionsOf(s.Bundle)
-			return unmet(s, "CustomResourceDefinition", func(name string) string {
-				if crd := definitions[name]; crd != nil && !crd.Spec.PreserveUnknownFields {
-					return "" // it does not serve a version: see owned-version
+			return unmet(s, "CustomResourceDefinition", func(name string) (path, wayOut string) {
+				wayOut = "add the definition to the bundle"
+				if crd := definitions[name]; crd != nil {
+					wayOut = "set its spec.preserveUnknownFields to false"
+					if !crd.Spec.PreserveUnknownFields {
+						return "", "" // it does not serve a version: see owned-version
+					}
 				}
 				for _, w := range s.webhooks() {
 					if i := slices.Index(w.ConversionCRDs, name); i >= 0 {
-						return fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i)
+						return fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), wayOut
 					}
 				}
-				return ""
+				return "", ""
 			})
 		},
 	},
@@ -103,12 +107,17 @@ func undeclaredConversions(s *subject) []mistake {
 
 // unmet are the requirements of a kind that the bundle itself does not meet. The path is
 // empty for what somebody else has to bring.
-func unmet(s *subject, kind string, path func(name string) string) []mistake {
+func unmet(s *subject, kind string, place func(name string) (path, wayOut string)) []mistake {
 	var all []mistake
 	for _, r := range s.verdict.Requirements {
-		if field := path(r.Name); r.Kind == kind && field != "" && !install.Met(r) {
-			all = append(all, s.inCSV(field, fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message), ""))
+		if path, wayOut := place(r.Name); r.Kind == kind && path != "" && !install.Met(r) {
+			all = append(all, s.inCSV(path, pending(r), wayOut))
 		}
 	}
 	return all
+}
+
+// pending is what becomes of a ClusterServiceVersion with a requirement that is not met.
+func pending(r operatorsv1alpha1.RequirementStatus) string {
+	return fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message)
 }

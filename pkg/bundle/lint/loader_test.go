@@ -48,7 +48,9 @@ func TestOLMReadsItSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			var found []string
-			for _, f := range Run(read).Findings {
+			report := Run(read)
+			mustSayTheWayOut(t, report)
+			for _, f := range report.Findings {
 				if f.Basis == Unreadable {
 					found = append(found, f.Code)
 				}

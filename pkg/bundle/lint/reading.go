@@ -41,7 +41,7 @@ func problem(kind bundle.Kind, explain string) Check {
 		var all []mistake
 		for _, p := range s.Problems {
 			if p.Kind == kind {
-				all = append(all, mistake{file: p.File, line: p.Line, path: p.Path, what: p.Detail})
+				all = append(all, mistake{file: p.File, line: p.Line, path: p.Path, what: p.Detail, wayOut: p.WayOut})
 			}
 		}
 		return all

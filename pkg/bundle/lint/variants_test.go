@@ -204,6 +204,11 @@ var breakages = []breakage{
 	{"an APIService without a server", "", func(f files) {
 		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("example.com", "nobody"))}
 	}, []string{"owned-apiservice"}},
+	{"an APIService of two servers", "", func(f files) {
+		one, other := apiService("api.example.com", f.deployment()["name"]), apiService("api.example.com", f.deployment()["name"])
+		other["kind"], other["containerPort"] = "Till", 8443
+		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(one, other)}
+	}, []string{"owned-apiservice"}},
 	{"an APIService of Kubernetes", "", func(f files) {
 		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("apps", f.deployment()["name"]))}
 	}, []string{"reserved-group"}},
@@ -220,6 +225,10 @@ var breakages = []breakage{
 		delete(version, "schema")
 	}, []string{"crd-invalid"}},
 	{"a definition of old", converting, func(f files) { f.of("CustomResourceDefinition")["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, []string{"crd-v1beta1"}},
+	{"two Deployments of one name", "", func(f files) {
+		spec := f.at("spec", "install", "spec").(map[string]any)
+		spec["deployments"] = append(spec["deployments"].([]any), f.deployment())
+	}, []string{"unknown-deployment"}},
 	{"a selector of other pods", "", func(f files) {
 		f.deployment()["spec"].(map[string]any)["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
 	}, []string{"selector-mismatch"}},
@@ -299,7 +308,9 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 			t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				c.do(f)
-				found := codes(Run(inspect(t, f)).without(whole))
+				report := Run(inspect(t, f))
+				mustSayTheWayOut(t, report)
+				found := codes(report.without(whole))
 				for _, want := range c.want {
 					if !slices.Contains(found, want) {
 						t.Errorf("%s is not found, but %v", want, found)
@@ -311,6 +322,16 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 	for _, c := range breakages {
 		if broken[c.name] == 0 {
 			t.Errorf("%s was done to no example", c.name)
+		}
+	}
+}
+
+// mustSayTheWayOut: what is wrong, its author has to be able to mend.
+func mustSayTheWayOut(t *testing.T, r Report) {
+	t.Helper()
+	for _, f := range r.Findings {
+		if f.WayOut == "" {
+			t.Errorf("%s says no way out: %s", f.Code, f.What)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func violations(s *subject, wanted func(operatorsv1alpha1.WebhookDescription, st
 	var all []mistake
 	for _, v := range s.verdict.Violations {
 		if v.Webhook >= 0 && wanted(s.CSV.Spec.WebhookDefinitions[v.Webhook], v.Message) {
-			all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, ""))
+			all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
 		}
 	}
 	return all
@@ -155,7 +155,7 @@ func matchConditions(s *subject) []mistake {
 	var all []mistake
 	for _, v := range s.verdict.Violations {
 		if strings.HasPrefix(v.Message, "annotation "+vocabulary.AnnotationMatchConditions) {
-			all = append(all, s.inCSV("metadata.annotations["+vocabulary.AnnotationMatchConditions+"]", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, ""))
+			all = append(all, s.inCSV("metadata.annotations["+vocabulary.AnnotationMatchConditions+"]", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
 		}
 	}
 	return all
