@@ -49,7 +49,7 @@ func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to st
 	if err != nil {
 		return err
 	}
-	progress := &progressLine{out: out}
+	progress := newProgressLine(out)
 	n, err := storage.Migrate(ctx, objects, to, progress.tell)
 	progress.end()
 	if err != nil {
@@ -61,29 +61,4 @@ func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to st
 	}
 	fmt.Fprintf(out, "%s: all objects are stored in %s; %d were rewritten\n", crd, storage.Stored(now), n)
 	return nil
-}
-
-// progressLine is the last line of a terminal, which changes until it is final.
-type progressLine struct {
-	out  io.Writer
-	open int // how long the line is that is not ended yet
-}
-
-func (p *progressLine) tell(line string, final bool) {
-	if p.open > 0 {
-		fmt.Fprint(p.out, "\r")
-	}
-	fmt.Fprintf(p.out, "%-*s", p.open, line)
-	p.open = len(line)
-	if final {
-		p.end()
-	}
-}
-
-// end leaves the line as it is. What is printed next has one of its own.
-func (p *progressLine) end() {
-	if p.open > 0 {
-		fmt.Fprintln(p.out)
-	}
-	p.open = 0
 }

@@ -37,8 +37,15 @@ type Cluster interface {
 	Migrator
 }
 
-// Progress is told how far a migration is. A line that is not final gives way to the next.
-type Progress func(line string, final bool)
+// Progress is how far a migration is.
+type Progress struct {
+	Line      string // in words
+	Done, All int    // objects that are rewritten, of all there are; 0 where the cluster does it, which tells no numbers
+	Final     bool   // a line that is not gives way to the next
+}
+
+// Tell is told how far a migration is, by one goroutine at a time.
+type Tell func(Progress)
 
 // Refusal is an object that could not be rewritten.
 type Refusal struct {
@@ -66,7 +73,7 @@ const writers = 8
 
 // Migrate rewrites all objects in a version, or in the present storage version when to is
 // empty, and returns how many. When it returns no error, no object is stored in another.
-func Migrate(ctx context.Context, c Cluster, to string, progress Progress) (rewritten int, err error) {
+func Migrate(ctx context.Context, c Cluster, to string, tell Tell) (rewritten int, err error) {
 	crd, err := c.Definition(ctx)
 	if err != nil {
 		return 0, err
@@ -88,7 +95,7 @@ func Migrate(ctx context.Context, c Cluster, to string, progress Progress) (rewr
 			}
 			err = c.Store(ctx, crd, to)
 		case Rewrite:
-			rewritten, err = rewrite(ctx, c, crd, to, progress)
+			rewritten, err = rewrite(ctx, c, crd, to, tell)
 		}
 		if err != nil && !apierrors.IsConflict(err) {
 			return rewritten, err
@@ -119,15 +126,15 @@ func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 
 // rewrite writes all objects and forgets the other versions, if nobody has made another
 // the storage version meanwhile.
-func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (int, error) {
+func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell Tell) (int, error) {
 	if err := known(ctx, c, crd, to); err != nil {
 		return 0, err
 	}
-	since, err := migrated(ctx, c, crd, to, progress)
+	since, err := migrated(ctx, c, crd, to, tell)
 	if err != nil {
 		return 0, err
 	}
-	n, err := rewriteAll(ctx, c, crd, to, since, progress)
+	n, err := rewriteAll(ctx, c, crd, to, since, tell)
 	if err != nil {
 		return n, err
 	}
@@ -182,9 +189,8 @@ func doubtful(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 }
 
 // rewriteAll writes all objects that nobody has written since a resourceVersion; all, when it is empty.
-func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, progress Progress) (int, error) {
-	refused := &RefusedError{CRD: crd.Name}
-	done := 0
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell Tell) (int, error) {
+	refused, count := &RefusedError{CRD: crd.Name}, &tally{tell: tell}
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, to, after)
 		if token, expired := continued(err); expired {
@@ -192,29 +198,28 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 			continue
 		}
 		if err != nil {
-			return done, err
+			return count.done, err
 		}
 		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return writtenSince(&o, since) })
-		refusals, err := rewritePage(ctx, c, crd, to, rest)
+		count.all = count.done + len(refused.Refusals) + len(page.Items)
+		if left := page.GetRemainingItemCount(); left != nil {
+			count.all += int(*left)
+		}
+		count.add(len(page.Items) - len(rest))
+		refusals, err := rewritePage(ctx, c, crd, to, rest, count)
 		if err != nil {
-			return done, err
+			return count.done, err
 		}
 		refused.Refusals = append(refused.Refusals, refusals...)
-		done += len(page.Items) - len(refusals)
-		all := done + len(refused.Refusals)
-		if left := page.GetRemainingItemCount(); left != nil {
-			all += int(*left)
-		}
-		after = page.GetContinue()
-		progress(fmt.Sprintf("rewritten %d of %d objects", done, all), after == "")
-		if after == "" {
+		if after = page.GetContinue(); after == "" {
 			break
 		}
 	}
+	count.end()
 	if len(refused.Refusals) > 0 {
-		return done, refused
+		return count.done, refused
 	}
-	return done, nil
+	return count.done, nil
 }
 
 // writtenSince tells whether an object is newer than a resourceVersion. Where versions cannot be
@@ -237,14 +242,16 @@ func continued(err error) (token string, expired bool) {
 }
 
 // rewritePage writes some objects side by side.
-func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured) ([]Refusal, error) {
+func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *tally) ([]Refusal, error) {
 	results := make([]error, len(objects))
 	next := make(chan int)
 	var group sync.WaitGroup
 	for range writers {
 		group.Go(func() {
 			for i := range next {
-				results[i] = rewriteOne(ctx, c, crd, to, &objects[i])
+				if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
+					count.add(1)
+				}
 			}
 		})
 	}

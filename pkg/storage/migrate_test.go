@@ -203,7 +203,7 @@ func TestMigrate(t *testing.T) {
 				c := newCluster("v1", objects...)
 				test.prepare(c)
 				last := ""
-				_, err := Migrate(t.Context(), c, "v2", func(line string, _ bool) { last = line })
+				_, err := Migrate(t.Context(), c, "v2", func(p Progress) { last = p.Line })
 				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 					t.Errorf("the error is %v, want %q", err, test.err)
 				}
@@ -220,7 +220,7 @@ func TestMigrate(t *testing.T) {
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
-				if _, err := Migrate(t.Context(), c, "v2", func(string, bool) {}); err != nil {
+				if _, err := Migrate(t.Context(), c, "v2", func(Progress) {}); err != nil {
 					t.Errorf("run again: %v", err)
 				}
 				if got := c.crd.Status.StoredVersions; !slices.Equal(got, []string{"v2"}) {
@@ -236,13 +236,41 @@ func TestMigrateToStorageVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster("v1", "a")
 		c.crd = definition("v2", converted("ca"), "v1", "v2")
-		if _, err := Migrate(t.Context(), c, "", func(string, bool) {}); err != nil {
+		if _, err := Migrate(t.Context(), c, "", func(Progress) {}); err != nil {
 			t.Fatal(err)
 		}
 		if c.stored["a"] != "v2" || !slices.Equal(c.crd.Status.StoredVersions, []string{"v2"}) {
 			t.Errorf("stored in %s, stored versions %v", c.stored["a"], c.crd.Status.StoredVersions)
 		}
 	})
+}
+
+// Each object is told, and all are known from the first.
+func TestProgress(t *testing.T) {
+	for name, test := range map[string]struct {
+		answers map[string]error
+		want    string
+	}{
+		"all are rewritten": {nil, "0/5 1/5 2/5 2/5 3/5 4/5 4/5 5/5 5/5 final"},
+		"one is refused":    {map[string]error{"c": apierrors.NewForbidden(things, "c", errors.New("denied"))}, "0/5 1/5 2/5 2/5 3/5 3/5 4/5 4/5 final"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster("v1", "a", "b", "c", "d", "e")
+				c.answers = test.answers
+				var told []string
+				_, _ = Migrate(t.Context(), c, "v2", func(p Progress) {
+					told = append(told, fmt.Sprintf("%d/%d", p.Done, p.All))
+					if p.Final {
+						told = append(told, "final")
+					}
+				})
+				if got := strings.Join(told, " "); got != test.want {
+					t.Errorf("told %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
 }
 
 func TestRefusedError(t *testing.T) {

@@ -28,7 +28,7 @@ type Migrator interface {
 // migrated has the cluster's own migrator rewrite the objects, and tells since when: what is older is still to
 // be written. It is empty where there is none, or it fails or stalls: of what is refused it names one object at
 // best, and what is refused as a conflict or as not found it passes over.
-func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, progress Progress) (since string, err error) {
+func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell Tell) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
 		return "", err
@@ -37,12 +37,12 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	if left := page.GetRemainingItemCount(); left != nil {
 		count += int(*left)
 	}
-	if err = order(ctx, c, crd, to, page.Items, count, progress); err == nil {
-		progress(fmt.Sprintf("the cluster has rewritten %d objects", count), true)
+	if err = order(ctx, c, crd, to, page.Items, count, tell); err == nil {
+		tell(Progress{Line: fmt.Sprintf("the cluster has rewritten %d objects", count), Final: true})
 		return page.GetResourceVersion(), nil
 	}
 	if !apierrors.IsNotFound(err) {
-		progress(fmt.Sprintf("the cluster's own migrator does not do it, so objects are rewritten one by one: %v", err), true)
+		tell(Progress{Line: fmt.Sprintf("the cluster's own migrator does not do it, so objects are rewritten one by one: %v", err), Final: true})
 	}
 	return "", ctx.Err()
 }
@@ -52,7 +52,7 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 //
 // The migrator waits until its cache is as new as the order, which it learns of the next write of
 // an object, or within a minute or two: so it is given one.
-func order(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, progress Progress) error {
+func order(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell Tell) error {
 	name, err := c.Order(ctx, crd)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func order(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDe
 			_ = c.Write(ctx, crd, to, &objects[0]) // the migrator tells what is wrong with it
 		}
 		waited := time.Since(started)
-		progress(fmt.Sprintf("the cluster rewrites %d objects: %s", count, waited.Round(time.Second)), false)
+		tell(Progress{Line: fmt.Sprintf("the cluster rewrites %d objects: %s", count, waited.Round(time.Second))})
 		over, failure := judge(now, waited, count)
 		if over && !isTrue(now, storagemigrationv1beta1.MigrationRunning) {
 			failure = errors.Join(failure, c.Withdraw(ctx, name))

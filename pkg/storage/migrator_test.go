@@ -93,9 +93,9 @@ func TestMigrateByTheCluster(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c")
 				c.migrator, c.answers, c.denies = test.migrator, test.answers, true
 				var said []string
-				n, err := Migrate(t.Context(), c, "v2", func(line string, final bool) {
-					if final {
-						said = append(said, line)
+				n, err := Migrate(t.Context(), c, "v2", func(p Progress) {
+					if p.Final {
+						said = append(said, p.Line)
 					}
 				})
 				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {

@@ -160,7 +160,7 @@ func (e *env) nextRelease(before, name string) *operatorsv1alpha1.ClusterService
 func (e *env) goesBack(client *caches.Client, files, crd string) {
 	e.Helper()
 	client.Fill(e.T, 1000)
-	before := client.All(e.T, convert.V1)
+	before := client.All(e.T, convert.V1, caches.Authored)
 	if len(before) != 1002 {
 		e.Fatalf("there are %d Caches, want a thousand and the two samples", len(before))
 	}
@@ -171,7 +171,7 @@ func (e *env) goesBack(client *caches.Client, files, crd string) {
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v1/manifests/crdconversion.clusterserviceversion.yaml")
 	e.succeeds("crdconversion.v1.0.0")
 
-	if diff := cmp.Diff(before, client.All(e.T, convert.V1)); diff != "" {
+	if diff := cmp.Diff(before, client.All(e.T, convert.V1, caches.Authored)); diff != "" {
 		e.Errorf("Caches after the way back (-before +after):\n%.2000s", diff)
 	}
 	// The operator of v1 is at work: it takes the change that only it can have seen.

@@ -43,7 +43,7 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.manager("storage", "migrate", crd, "--to", "v2")
 	load.goesOn(converted)
 	load.end(never)
-	if found := client.All(e.T, convert.V2); len(found) != 1002 {
+	if found := client.All(e.T, convert.V2, caches.Authored); len(found) != 1002 {
 		e.Errorf("there are %d Caches, want 1002", len(found))
 	}
 

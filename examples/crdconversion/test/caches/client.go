@@ -63,29 +63,17 @@ func New(version schema.GroupVersion, name string, spec map[string]any) *unstruc
 	return c
 }
 
-// Content is all of a Cache that somebody has written, its operator included. The rest of
-// the metadata is the API server's own.
+// Content is a whole Cache, but for what every write changes.
 func Content(cache *unstructured.Unstructured) map[string]any {
-	content := Authored(cache)
-	if status, ok := cache.Object["status"]; ok {
-		content["status"] = status
-	}
-	return content
+	content := cache.DeepCopy()
+	content.SetResourceVersion("")
+	content.SetManagedFields(nil)
+	return content.Object
 }
 
 // Authored is Content without the status, which an operator that runs writes meanwhile.
 func Authored(cache *unstructured.Unstructured) map[string]any {
-	content := map[string]any{
-		"apiVersion": cache.GetAPIVersion(),
-		"kind":       cache.GetKind(),
-		"name":       cache.GetName(),
-		"spec":       cache.Object["spec"],
-	}
-	metadata, _, _ := unstructured.NestedMap(cache.Object, "metadata") // an object without any has none to compare
-	for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
-		if value, ok := metadata[field]; ok {
-			content[field] = value
-		}
-	}
+	content := Content(cache)
+	delete(content, "status")
 	return content
 }

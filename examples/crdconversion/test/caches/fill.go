@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
@@ -15,12 +16,34 @@ import (
 // for. Cache 7 is labelled protected=true.
 func (c *Client) Fill(t *testing.T, count int) {
 	t.Helper()
+	each(t, count, func(i int) error { return c.fillIn(t, i) })
+}
+
+// Report writes the status of every third of these Caches, as an operator would, in turns in v1 and in v2.
+func (c *Client) Report(t *testing.T, count int) {
+	t.Helper()
+	each(t, (count+2)/3, func(i int) error {
+		cache, err := c.In(Versions[i%2]).Get(t.Context(), nameOf(3*i), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		cache.Object["status"] = map[string]any{"memory": fmt.Sprintf("%dMi", i+1), "observedGeneration": cache.GetGeneration()}
+		_, err = c.In(Versions[i%2]).UpdateStatus(t.Context(), cache, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+func nameOf(i int) string { return fmt.Sprintf("cache-%04d", i) }
+
+// each does something for every number below count, side by side.
+func each(t *testing.T, count int, do func(int) error) {
+	t.Helper()
 	var group sync.WaitGroup
 	next := make(chan int)
 	for range 16 {
 		group.Go(func() {
 			for i := range next {
-				if err := c.fillIn(t, i); err != nil {
+				if err := do(i); err != nil {
 					t.Error(err)
 				}
 			}
@@ -44,7 +67,7 @@ func (c *Client) fillIn(t *testing.T, i int) error {
 			"zones": []any{fmt.Sprintf("north-%d", i)}, "eviction": map[string]any{"policy": "Random"},
 		}
 	}
-	cache := New(version, fmt.Sprintf("cache-%04d", i), spec)
+	cache := New(version, nameOf(i), spec)
 	if i == 7 {
 		cache.SetLabels(map[string]string{"protected": "true"})
 	}
@@ -52,8 +75,8 @@ func (c *Client) fillIn(t *testing.T, i int) error {
 	return err
 }
 
-// All is what people wrote of all Caches in a version, by name.
-func (c *Client) All(t *testing.T, version schema.GroupVersion) map[string]map[string]any {
+// All are all Caches in a version, by name, each made into what is to be compared of it.
+func (c *Client) All(t *testing.T, version schema.GroupVersion, of func(*unstructured.Unstructured) map[string]any) map[string]map[string]any {
 	t.Helper()
 	list, err := c.In(version).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -61,7 +84,7 @@ func (c *Client) All(t *testing.T, version schema.GroupVersion) map[string]map[s
 	}
 	found := map[string]map[string]any{}
 	for i := range list.Items {
-		found[list.Items[i].GetName()] = Authored(&list.Items[i])
+		found[list.Items[i].GetName()] = of(&list.Items[i])
 	}
 	return found
 }
