@@ -130,18 +130,12 @@ func (m *manager) reportUse(size int) {
 	m.ReportMetric(float64(m.passes())/float64(size), "passes/CSV")
 }
 
-// mostMemory is what the process may hold at most, with as many ClusterServiceVersions as
-// there are here.
-const mostMemory = 150 << 20
-
 // reportMemory tells what the process has held at most, what it holds, what of that is the
 // program itself, and what is objects in use.
 func (m *manager) reportMemory() {
 	m.Helper()
 	peak := m.status("VmHWM")
-	if peak >= mostMemory {
-		m.Errorf("the manager held %.0f MB, and is to stay below %d", peak/(1<<20), mostMemory>>20)
-	}
+	m.staysBelow(mostMemory>>20, peak/(1<<20), "the manager held at most", "MB")
 	m.ReportMetric(peak/(1<<20), "MB-peak")
 	m.ReportMetric(m.status("RssFile")/(1<<20), "MB-program")
 	m.ReportMetric(m.status("VmRSS")/(1<<20), "MB")

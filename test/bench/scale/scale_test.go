@@ -63,6 +63,7 @@ func measure(b *testing.B, size int, replicas int32, delay time.Duration) {
 	b.ReportMetric(floor.Seconds(), "floor-s")
 	b.ReportMetric(installing.Seconds()/floor.Seconds(), "x-floor")
 	b.ReportMetric(0, "ns/op")
+	e.staysBelow(mostFloors, installing.Seconds()/floor.Seconds(), "installed in", "floors")
 	e.clear()
 }
 
