@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	"k8s.io/utils/clock"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
@@ -38,6 +39,8 @@ type Options struct {
 	Probe ProbeMode
 	// Dial reaches endpoints; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Clock says when what is due later is due; nil is the real one.
+	Clock clock.WithTicker
 	// LiftRoles grants in the whole cluster, or in the namespaces that a group targets, what
 	// installers of bundles granted in the operator's own.
 	LiftRoles bool
@@ -113,7 +116,7 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		Options: options,
 		Clients: clients,
 		caches:  newCaches(clients),
-		queue:   newQueue(),
+		queue:   newQueue(options.Clock),
 		events:  events,
 		log:     log,
 		metrics: metrics,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 )
 
 // lane is one of those in which keys wait to be looked at. A lane moves while nobody waits
@@ -118,14 +119,14 @@ type queue struct {
 	lanes *lanes
 }
 
-func newQueue() queue {
+func newQueue(clock clock.WithTicker) queue {
 	const name = "olm-webhook-manager"
 	lanes := newLanes()
 	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[key]{Name: name, Queue: lanes})
 	return queue{lanes: lanes, TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[key](50*time.Millisecond, time.Minute),
 		workqueue.TypedRateLimitingQueueConfig[key]{
-			Name: name, DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[key]{Name: name, Queue: waiting}),
+			Name: name, DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[key]{Name: name, Clock: clock, Queue: waiting}),
 		})}
 }
 

@@ -24,7 +24,7 @@ func twoOf(t *testing.T, namespaces int) *Controller {
 		}
 		all = append(all, ns)
 	}
-	return &Controller{queue: newQueue(), caches: caches{
+	return &Controller{queue: newQueue(nil), caches: caches{
 		groups: holding(t, &operatorsv1.OperatorGroup{}, group), namespaces: holding(t, &corev1.Namespace{}, all...),
 		csvs: subscribed(t, 1).caches.csvs,
 	}}

@@ -40,7 +40,7 @@ func subscribed(t *testing.T, operators int) *Controller {
 		subscription.Status.InstalledCSV = name + ".v1"
 		csvs, subscriptions = append(csvs, csv), append(subscriptions, subscription)
 	}
-	return &Controller{queue: newQueue(), caches: caches{
+	return &Controller{queue: newQueue(nil), caches: caches{
 		csvs:          holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...),
 		subscriptions: holding(t, &operatorsv1alpha1.Subscription{}, subscriptions...),
 	}}

@@ -124,8 +124,8 @@ func (m *manager) looksAgain(csv string) {
 }
 
 // rests waits until nothing that happened has the manager look at a ClusterServiceVersion any
-// more: it has not for longer than it waits for its own writes to come back.
-func (m *manager) rests() {
+// more: it has not for longer than it waits for its own writes to come back, whatever else is done meanwhile.
+func (m *manager) rests(meanwhile ...func()) {
 	m.Helper()
 	const while = 60 // polls
 	last, polls := m.passes("ClusterServiceVersion"), 0
@@ -133,6 +133,9 @@ func (m *manager) rests() {
 		now := m.passes("ClusterServiceVersion")
 		if polls++; now != last {
 			last, polls = now, 0
+		}
+		for _, do := range meanwhile {
+			do()
 		}
 		return polls >= while, now
 	})

@@ -3,21 +3,27 @@ package integration
 import (
 	"cmp"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	testingclock "k8s.io/utils/clock/testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
 // Whatever is missing wakes the ClusterServiceVersion by its appearance alone: nothing else
-// happens meanwhile, which is why it runs alone, and nobody looks by the clock (pkg/rollout
-// has the test).
+// happens meanwhile, which is why it runs alone, and nobody looks by the clock: an hour of it goes by
+// before, without a look.
 func TestWhatAppearsWakes(t *testing.T) {
 	e := newEnv(t)
 	e.group("og", namespaces(e.namespace))
-	m := e.manage()
+	clock := testingclock.NewFakeClock(time.Now())
+	m := e.manage(func(o *controller.Options) { o.Clock = clock })
 	c := askingTheCluster(asking(csv("operator.v1", "server"), readPods), readNodes)
 	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds.owned." + e.namespace + ".com", Version: "v1", Kind: "Pond"}}
 	c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: "native." + e.namespace + ".com", Version: "v1", Kind: "Pond"}}
@@ -44,10 +50,11 @@ func TestWhatAppearsWakes(t *testing.T) {
 		{"the ClusterRoleBinding", e.bindReaderEverywhere, 0, 2},
 	} {
 		if step.appears != "" {
-			m.rests()
+			m.rests(func() { clock.Step(time.Minute) })
 		}
 		step.make()
 		e.eventually("it is seen that there is "+cmp.Or(step.appears, "less"), func() (bool, any) {
+			clock.Step(time.Second) // an API that is there may have to be asked again whether it serves
 			requirements := e.get("operator.v1").Status.RequirementStatus
 			lacks, satisfied := 0, 0
 			for _, r := range requirements {
@@ -63,6 +70,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 			return len(requirements) == 4 && lacks == step.lacks && satisfied == step.satisfied, requirements
 		})
 	}
+	go wait.Until(func() { clock.Step(time.Second) }, 10*time.Millisecond, e.ctx.Done())
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	e.setAvailable("server", true)
 	e.succeeds("operator.v1")
