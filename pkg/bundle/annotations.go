@@ -33,7 +33,7 @@ func (b *Bundle) readAnnotations() {
 		return
 	}
 	d := document{text: text, line: 1}
-	json, ok := b.toJSON(annotationsFile, d)
+	json, ok := b.toJSON(BrokenFile, annotationsFile, d)
 	if !ok {
 		return
 	}
@@ -55,18 +55,14 @@ func (b *Bundle) readAnnotations() {
 	b.AnnotationsObject = o
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "annotations" {
-			b.unknownAnnotation(o, "["+key+"]", "is nothing that OLM reads: all stands below annotations")
+			b.problemAt(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below annotations", "correct or remove it")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Annotations)) {
 		if strings.HasPrefix(key, annotationPrefix) && !slices.Contains(bundleAnnotations, key) {
-			b.unknownAnnotation(o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it")
+			b.problemAt(UnknownField, o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it", "correct or remove it")
 		}
 	}
-}
-
-func (b *Bundle) unknownAnnotation(o *Object, path, detail string) {
-	b.Problems = append(b.Problems, Problem{Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, WayOut: "correct or remove it"})
 }
 
 // judgeAnnotations looks for those by which a catalog places the bundle.

@@ -72,12 +72,14 @@ const (
 	UnknownField   Kind = "unknown-field"
 	RepeatedField  Kind = "repeated-field"
 	NoAnnotation   Kind = "no-annotation"
+	BrokenMetadata Kind = "broken-metadata"
+	BrokenEntry    Kind = "broken-entry"
 )
 
 // Fatal tells the problems that leave nothing to install.
 func (k Kind) Fatal() bool {
 	switch k {
-	case SeveralObjects, StrayFile, UnknownField, RepeatedField, NoAnnotation:
+	case SeveralObjects, StrayFile, UnknownField, RepeatedField, NoAnnotation, BrokenMetadata, BrokenEntry:
 		return false
 	default:
 		return true

@@ -44,6 +44,27 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
+// FuzzMetadata reads what catalogs are built from, whatever its text: each problem has a line,
+// and none keeps the bundle from being installed.
+func FuzzMetadata(f *testing.F) {
+	for _, text := range []string{
+		"dependencies: [{type: olm.package, value: {packageName: shop, version: '>=1.0.0 <2.0.0'}}]\n",
+		"dependencies:\n- type: olm.gvk\n  value: {group: example.com, kind: Shop, version: v1}\n- type: olm.label\n  value: {label: shop}\n",
+		"dependencies: [{type: olm.constraint, value: {any: {constraints: [{cel: {rule: 'properties.exists(p, p.type == \"a\")'}}, {not: {constraints: []}}]}}}]\n",
+		"dependencies: {\n", "- a\n", "dependencies: [many]\nother: a\n",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b := InspectFS(files(map[string]string{"metadata/dependencies.yaml": text}), "fuzz")
+		for _, p := range b.Problems {
+			if p.Kind != TooBig && p.Line < 1 || p.Kind.Fatal() && p.Kind != TooBig {
+				t.Errorf("%s: %s", p.Kind, p)
+			}
+		}
+	})
+}
+
 // layered is an image of layers as they are, archives or not.
 func layered(t *testing.T, layers ...[]byte) v1.Image {
 	t.Helper()

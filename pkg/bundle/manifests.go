@@ -2,13 +2,11 @@ package bundle
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,31 +59,6 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	return all, nil
-}
-
-// SuggestedNamespace is the namespace that the author had in mind.
-func (b *Bundle) SuggestedNamespace() string {
-	const suggestion = "operatorframework.io/suggested-namespace"
-	return cmp.Or(b.CSV.Annotations[suggestion], b.namespaceTemplate().Name, b.Package(), "operators")
-}
-
-// namespaceTemplate is the author's Namespace, with the labels and annotations that its
-// operator needs; an empty one when there is none.
-func (b *Bundle) namespaceTemplate() *corev1.Namespace {
-	var template corev1.Namespace
-	const annotation = "operatorframework.io/suggested-namespace-template"
-	if json.Unmarshal([]byte(b.CSV.Annotations[annotation]), &template) != nil {
-		return &corev1.Namespace{} // a suggestion that nobody can read is none
-	}
-	return &template
-}
-
-func (b *Bundle) namespaceObject(name string) *unstructured.Unstructured {
-	template := b.namespaceTemplate()
-	return plain(&corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: template.Labels, Annotations: template.Annotations},
-	})
 }
 
 // operatorGroup is the group for some namespaces, if the operator supports them.

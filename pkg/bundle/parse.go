@@ -85,7 +85,7 @@ func separates(line []byte) bool {
 }
 
 func (b *Bundle) parseDocument(file string, d document) {
-	content, ok := b.toJSON(file, d)
+	content, ok := b.toJSON(BrokenFile, file, d)
 	if !ok || string(content) == "null" {
 		return // nothing but comments
 	}
@@ -103,8 +103,8 @@ func (b *Bundle) parseDocument(file string, d document) {
 	b.decode(o, content)
 }
 
-// toJSON is a document as JSON; false for what is no YAML.
-func (b *Bundle) toJSON(file string, d document) ([]byte, bool) {
+// toJSON is a document as JSON; false for what is no YAML, which is a problem of the kind.
+func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 	content, err := yaml.YAMLToJSONStrict(d.text)
 	if err == nil {
 		return content, true
@@ -112,7 +112,7 @@ func (b *Bundle) toJSON(file string, d document) ([]byte, bool) {
 	lenient, lenientErr := yaml.YAMLToJSON(d.text)
 	if lenientErr != nil {
 		line, detail := yamlError(lenientErr, d.line)
-		b.found(BrokenFile, file, line, detail, "correct the YAML there, or just above")
+		b.found(broken, file, line, detail, "correct the YAML there, or just above")
 		return nil, false
 	}
 	// A key twice: whoever reads it takes the last.

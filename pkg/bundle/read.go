@@ -126,6 +126,7 @@ func (b *Bundle) read() *Bundle {
 	b.readManifests()
 	b.judge()
 	b.judgeAnnotations()
+	b.readMetadata()
 	return b
 }
 

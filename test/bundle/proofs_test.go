@@ -44,6 +44,12 @@ var proofs = []proof{
 	{"too-big", admission, []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 8<<20)}, tooBigToSend},
 	{"too-big-to-store", admission, []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 3<<19)}, tooBigToStore},
 
+	{"suggested-namespace", admission, suggesting("template: '{'"), namespaceWithoutLabels},
+	{"suggested-namespace", admission, suggesting(`template: '{"kind": "Pod", "apiVersion": "v1", "metadata": {"labels": {"a": "b"}}}'`), namespaceWithoutLabels},
+	{"suggested-namespace", admission, suggesting(`template: '{"metadata": {"label": {"a": "b"}}}'`), namespaceWithoutLabels},
+	{"suggested-namespace", admission, suggesting(`template: '{"metadata": {"name": "there", "labels": {"a": "b/c"}}}'`), namespaceRefused},
+	{"suggested-namespace", admission, suggesting("name: A Name"), namespaceRefused},
+
 	{"webhook-name", admission, []string{"generateName: namespaces.projectpolicy.example.com", "generateName: namespaces"}, registrationRefused},
 	{"side-effects", admission, []string{"sideEffects: None", "sideEffects: Some"}, registrationRefused},
 	{"review-version-unknown", admission, []string{"admissionReviewVersions: [v1]", "admissionReviewVersions: [v2]"}, registrationRefused},
@@ -128,6 +134,8 @@ var provedElsewhere = map[string]evidence{
 	"several-objects": {loader, "TestOLMReadsItSo", "two objects"},
 	"stray-file":      {loader, "TestOLMReadsItSo", "a hidden file"},
 	"no-annotation":   {loader, "TestOLMReadsItSo", "no annotation at all"},
+	"broken-metadata": {loader, "TestOLMReadsItSo", "broken dependencies"},
+	"broken-entry":    {loader, "TestOLMReadsItSo", "a dependency of none"},
 }
 
 const loader = "../../pkg/bundle/lint"

@@ -24,6 +24,7 @@ func TestOLMReadsItSo(t *testing.T) {
 	hasAccount := func(b *manifests.Bundle) bool {
 		return slices.ContainsFunc(b.Objects, func(o *unstructured.Unstructured) bool { return o.GetName() == "extra" })
 	}
+	dependsOnNothing := func(b *manifests.Bundle) bool { return len(b.Dependencies) == 0 }
 	for name, test := range map[string]struct {
 		code    string // of the finding; empty for none
 		change  func(texts)
@@ -39,6 +40,8 @@ func TestOLMReadsItSo(t *testing.T) {
 		"a folder":             {"stray-file", func(f texts) { f["manifests/more/a.yaml"] = account }, "contains directory", nil},
 		"two objects":          {"several-objects", func(f texts) { f[budget] += "---\n" + account }, "", func(b *manifests.Bundle) bool { return !hasAccount(b) }},
 		"a field twice":        {"repeated-field", func(f texts) { f[csv] += "  displayName: The Last\n" }, "", func(b *manifests.Bundle) bool { return b.CSV.Spec.DisplayName == "The Last" }},
+		"broken dependencies":  {"broken-metadata", func(f texts) { f["metadata/dependencies.yaml"] = "dependencies: {\n" }, "", dependsOnNothing},
+		"a dependency of none": {"broken-entry", func(f texts) { f["metadata/dependencies.yaml"] = "dependencies: [{type: some, value: {}}]\n" }, "", dependsOnNothing},
 		"no annotation at all": {"no-annotation", func(f texts) { delete(f, "metadata/annotations.yaml") }, "", func(b *manifests.Bundle) bool { return b.Package == "" }},
 	} {
 		t.Run(name, func(t *testing.T) {

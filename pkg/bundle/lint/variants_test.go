@@ -124,6 +124,13 @@ type breakage struct {
 	want []string
 }
 
+// suggest writes a template of the namespace.
+func suggest(template string) func(files) {
+	return func(f files) {
+		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace-template"] = template
+	}
+}
+
 const calling, admitting, converting = "Webhook", "Admission", "Conversion"
 
 // breakages are what goes wrong with bundles. Each is done to every example that it can
@@ -135,6 +142,20 @@ var breakages = []breakage{
 		f["metadata/annotations.yaml"] = map[string]any{"annotation": f.annotations()}
 	}, []string{"unknown-field", "no-annotation"}},
 	{"no annotations", "", func(f files) { delete(f, "metadata/annotations.yaml") }, []string{"no-annotation"}},
+	{"dependencies under another name", "", func(f files) {
+		f["metadata/dependencies.yaml"] = map[string]any{"requires": list()}
+	}, []string{"broken-metadata", "unknown-field"}},
+	{"a dependency of no type", "", func(f files) {
+		f["metadata/dependencies.yaml"] = map[string]any{"dependencies": list(map[string]any{"type": "olm.packages", "value": "shop"})}
+	}, []string{"broken-entry"}},
+	{"a template that is no JSON", "", suggest("{"), []string{"suggested-namespace"}},
+	{"a template of a Pod", "", suggest(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"}}`), []string{"suggested-namespace"}},
+	{"a template with a field misspelt", "", suggest(`{"metadata": {"name": "shop", "label": {}}}`), []string{"suggested-namespace"}},
+	{"a template without a name", "", suggest(`{"metadata": {"labels": {"a": "b"}}}`), []string{"suggested-namespace"}},
+	{"a template with a label that is none", "", suggest(`{"metadata": {"name": "shop", "labels": {"a": "b/c"}}}`), []string{"suggested-namespace"}},
+	{"a namespace that is none", "", func(f files) {
+		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace"] = "A Name"
+	}, []string{"suggested-namespace"}},
 	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
 	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
 	{"a kind misspelt", admitting, func(f files) { f.of("PodDisruptionBudget")["kind"] = "PodDisruptionBudgett" }, []string{"unknown-kind"}},

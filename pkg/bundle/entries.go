@@ -1,0 +1,168 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/blang/semver/v4"
+	strictjson "sigs.k8s.io/json"
+
+	"github.com/operator-framework/api/pkg/constraints"
+)
+
+// fault is what is wrong with an entry, and where in it.
+type fault struct{ path, what, wayOut string }
+
+// judgement finds what is wrong with the value of an entry.
+type judgement func(json.RawMessage) []fault
+
+// judgements are of the types that OLM resolves by. What else is among the properties is for
+// others to read.
+var judgements = map[string]map[string]judgement{
+	dependencies: {
+		"olm.gvk":        judging(gvkFaults),
+		"olm.package":    judging(dependencyFaults),
+		"olm.label":      judging(labelFaults),
+		"olm.constraint": judgeConstraint,
+	},
+	properties: {
+		"olm.gvk":              judging(gvkFaults),
+		"olm.gvk.required":     judging(gvkFaults),
+		"olm.package":          judging(packageFaults),
+		"olm.package.required": judging(requiredFaults),
+		"olm.label":            judging(labelFaults),
+		"olm.label.required":   judging(labelFaults),
+		"olm.constraint":       judgeConstraint,
+	},
+}
+
+func faults(list string, e entry) []fault {
+	judge, known := judgements[list][e.Type]
+	switch {
+	case e.Type == "":
+		return []fault{{"", "has no type, which says what its value means", "write it"}}
+	case len(e.Value) == 0:
+		return []fault{{"", "has no value", "write it"}}
+	case known:
+		return judge(e.Value)
+	case list == dependencies:
+		return []fault{{".type", fmt.Sprintf("is %q, and dependencies are %s alone: nobody resolves it", e.Type, strings.Join(slices.Sorted(maps.Keys(judgements[list])), ", ")), "correct it"}}
+	default:
+		return nil
+	}
+}
+
+// judging decodes a value strictly, and looks for faults in it.
+func judging[T any](in func(path string, value T) []fault) judgement {
+	return func(value json.RawMessage) []fault {
+		var v T
+		var wrong []fault
+		unknown, err := strictjson.UnmarshalStrict(value, &v, strictjson.DisallowUnknownFields)
+		if err != nil {
+			return []fault{{".value", "cannot be read: " + plainly(err), "write what its type asks for"}}
+		}
+		for _, u := range unknown {
+			wrong = append(wrong, fault{".value." + fieldPath(u), "is no field of such a value, and nobody reads it", "correct or remove it"})
+		}
+		return append(wrong, in(".value", v)...)
+	}
+}
+
+func gvkFaults(path string, gvk constraints.GVKConstraint) []fault {
+	return slices.Concat(missing(path+".group", gvk.Group), missing(path+".version", gvk.Version), missing(path+".kind", gvk.Kind))
+}
+
+// versionedPackage is a package with a version, or, among dependencies, with a range of them.
+type versionedPackage struct {
+	PackageName string `json:"packageName"`
+	Version     string `json:"version"`
+}
+
+func dependencyFaults(path string, p versionedPackage) []fault {
+	return append(missing(path+".packageName", p.PackageName), rangeFaults(path+".version", p.Version)...)
+}
+
+func packageFaults(path string, p versionedPackage) []fault {
+	wrong := missing(path+".packageName", p.PackageName)
+	if _, err := semver.Parse(p.Version); err != nil {
+		wrong = append(wrong, fault{path + ".version", fmt.Sprintf("is %q, which is no semantic version", p.Version), "write one, such as 1.0.0"})
+	}
+	return wrong
+}
+
+func requiredFaults(path string, p constraints.PackageConstraint) []fault {
+	return append(missing(path+".packageName", p.PackageName), rangeFaults(path+".versionRange", p.VersionRange)...)
+}
+
+func labelFaults(path string, l struct {
+	Label string `json:"label"`
+}) []fault {
+	return missing(path+".label", l.Label)
+}
+
+func missing(path, value string) []fault {
+	if value != "" {
+		return nil
+	}
+	return []fault{{path, "is missing", "write it"}}
+}
+
+func rangeFaults(path, versions string) []fault {
+	if versions == "" {
+		return missing(path, versions)
+	}
+	if _, err := semver.ParseRange(versions); err != nil {
+		return []fault{{path, fmt.Sprintf("is %q, which is no range of semantic versions", versions), "write one, such as >=1.0.0 <2.0.0"}}
+	}
+	return nil
+}
+
+func judgeConstraint(value json.RawMessage) []fault {
+	c, err := constraints.Parse(value)
+	if err != nil {
+		return []fault{{".value", "is no constraint that OLM reads: " + plainly(err), "write one of all, any, cel, gvk, not and package"}}
+	}
+	return constraintFaults(".value", c)
+}
+
+// constraintFaults goes through a constraint and those that it consists of. Each is of one sort.
+func constraintFaults(path string, c constraints.Constraint) []fault {
+	var wrong []fault
+	sorts := 0
+	for _, compound := range []struct {
+		sort string
+		of   *constraints.CompoundConstraint
+	}{{"all", c.All}, {"any", c.Any}, {"not", c.Not}} {
+		if compound.of == nil {
+			continue
+		}
+		sorts++
+		for i, part := range compound.of.Constraints {
+			wrong = append(wrong, constraintFaults(fmt.Sprintf("%s.%s.constraints[%d]", path, compound.sort, i), part)...)
+		}
+	}
+	if c.Package != nil {
+		sorts++
+		wrong = append(wrong, requiredFaults(path+".package", *c.Package)...)
+	}
+	if c.GVK != nil {
+		sorts++
+		wrong = append(wrong, gvkFaults(path+".gvk", *c.GVK)...)
+	}
+	if c.Cel != nil {
+		sorts++
+		if _, err := celEnvironment().Validate(c.Cel.Rule); err != nil {
+			wrong = append(wrong, fault{path + ".cel.rule", fmt.Sprintf("is no condition that OLM can evaluate: %v", err), "correct it"})
+		}
+	}
+	if sorts != 1 {
+		wrong = append(wrong, fault{path, fmt.Sprintf("has %d of all, any, cel, gvk, not and package, and OLM goes by one", sorts), "write one, and several below all"})
+	}
+	return wrong
+}
+
+var celEnvironment = sync.OnceValue(constraints.NewCelEnvironment)

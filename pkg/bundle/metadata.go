@@ -1,0 +1,80 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	strictjson "sigs.k8s.io/json"
+)
+
+// The lists in the metadata folder from which catalogs take what a bundle asks for and
+// what it offers. Each is alone in a file of its name.
+const (
+	dependencies = "dependencies"
+	properties   = "properties"
+)
+
+// entry is one item of such a list.
+type entry struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// readMetadata finds what catalogs cannot read in the files beside the annotations. None of
+// it keeps a bundle from being installed: commands that name one resolve nothing.
+func (b *Bundle) readMetadata() {
+	for _, list := range []string{dependencies, properties} {
+		file := metadataFolder + "/" + list + ".yaml"
+		text, there := b.files[file]
+		if !there {
+			continue
+		}
+		o := &Object{File: file, text: text, firstLine: 1}
+		for i, e := range b.readList(o, list) {
+			for _, f := range faults(list, e) {
+				b.problemAt(BrokenEntry, o, fmt.Sprintf("%s[%d]%s", list, i, f.path), f.what, f.wayOut)
+			}
+		}
+	}
+}
+
+// readList are the entries of a file that has one list and nothing else.
+func (b *Bundle) readList(o *Object, list string) []entry {
+	content, ok := b.toJSON(BrokenMetadata, o.File, document{text: o.text, line: o.firstLine})
+	if !ok {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(content, &fields) != nil || fields[list] == nil {
+		b.problemAt(BrokenMetadata, o, "", fmt.Sprintf("has no list %s, which is all that catalogs read of it", list), "write it, each item with a type and a value")
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if key != list {
+			b.problemAt(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below "+list, "correct or remove it")
+		}
+	}
+	if fields[list] == nil {
+		return nil
+	}
+	var entries []entry
+	unknown, err := strictjson.UnmarshalStrict(fields[list], &entries, strictjson.DisallowUnknownFields)
+	for _, u := range unknown {
+		b.problemAt(UnknownField, o, list+fieldPath(u), "is nothing that OLM reads: an item has a type and a value", "correct or remove it")
+	}
+	if err != nil {
+		b.problemAt(BrokenMetadata, o, list, fmt.Sprintf("is no list of items with a type and a value each, and catalogs are built without it: %s", plainly(err)), "write one")
+		return nil
+	}
+	return entries
+}
+
+// problemAt is a problem with a field.
+func (b *Bundle) problemAt(kind Kind, o *Object, path, detail, wayOut string) {
+	b.Problems = append(b.Problems, Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, WayOut: wayOut})
+}
+
+// plainly is what an error of decoding says, without whose it is.
+func plainly(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

@@ -1,0 +1,59 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	strictjson "sigs.k8s.io/json"
+)
+
+// The annotations of a ClusterServiceVersion by which its author suggests a namespace. Where
+// both are, the template counts.
+const (
+	NamespaceAnnotation         = "operatorframework.io/suggested-namespace"
+	NamespaceTemplateAnnotation = "operatorframework.io/suggested-namespace-template"
+)
+
+// SuggestedNamespace is the namespace that the author had in mind.
+func (b *Bundle) SuggestedNamespace() string {
+	return cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation], b.Package(), "operators")
+}
+
+// NamespaceTemplate is the author's Namespace, nil when there is none, and the fields of it
+// that no Namespace has. The error says why what is there is none.
+func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []string, err error) {
+	text := b.CSV.Annotations[NamespaceTemplateAnnotation]
+	if text == "" {
+		return nil, nil, nil
+	}
+	template = &corev1.Namespace{}
+	extra, err := strictjson.UnmarshalStrict([]byte(text), template, strictjson.DisallowUnknownFields)
+	if err != nil {
+		return nil, nil, fmt.Errorf("it cannot be read as JSON of a Namespace: %s", plainly(err))
+	}
+	if kind := template.GroupVersionKind(); kind.Kind != "" && kind != corev1.SchemeGroupVersion.WithKind("Namespace") {
+		return nil, nil, fmt.Errorf("it is no Namespace of v1, but kind %s, apiVersion %q", kind.Kind, template.APIVersion)
+	}
+	for _, e := range extra {
+		unknown = append(unknown, fieldPath(e))
+	}
+	return template, unknown, nil
+}
+
+// namespaceMeta are name, labels and annotations of the template: none, where nobody can read it.
+func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
+	template, _, err := b.NamespaceTemplate()
+	if err != nil || template == nil {
+		return metav1.ObjectMeta{}
+	}
+	return metav1.ObjectMeta{Name: template.Name, Labels: template.Labels, Annotations: template.Annotations}
+}
+
+func (b *Bundle) namespaceObject(name string) *unstructured.Unstructured {
+	object := corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: b.namespaceMeta()}
+	object.Name = name
+	return plain(&object)
+}

@@ -1,0 +1,42 @@
+package bundle
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+)
+
+// suggesting is the edit that suggests a namespace, by its name or by a template.
+func suggesting(what string) []string {
+	key, value, _ := strings.Cut(what, ": ")
+	annotation := strings.TrimSuffix("operatorframework.io/suggested-namespace-"+key, "-name")
+	return []string{"    capabilities: Basic Install\n", "    capabilities: Basic Install\n    " + annotation + ": " + value + "\n"}
+}
+
+// namespaceOf is the Namespace that the bundle is installed into.
+func namespaceOf(t *testing.T, b *bundle.Bundle) *unstructured.Unstructured {
+	t.Helper()
+	manifests, err := bundle.Manifests(b, bundle.Options{})
+	must(t, err)
+	return manifests[0]
+}
+
+func namespaceRefused(t *testing.T, e *env, b *bundle.Bundle) {
+	mustRefuse(t, e.create(t.Context(), namespaceOf(t, b), true))
+}
+
+// namespaceWithoutLabels: what the template asks for, no API server is told.
+func namespaceWithoutLabels(t *testing.T, e *env, b *bundle.Bundle) {
+	object := namespaceOf(t, b)
+	resource, err := e.resource(object)
+	must(t, err)
+	made, err := resource.Apply(t.Context(), object.GetName(), object, metav1.ApplyOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "kubectl"})
+	must(t, err)
+	if _, labelled := made.GetLabels()["a"]; labelled || made.GetName() != "projectpolicy" {
+		t.Errorf("the namespace is made as %s, with the labels %v", made.GetName(), made.GetLabels())
+	}
+}
