@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
-	"net"
 )
 
 // one probes a target over a connection of its own: a resumed session would not
@@ -15,7 +14,7 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	raw, err := o.dial(ctx, target.Address)
+	raw, err := o.connect(ctx, target.Address)
 	if err != nil {
 		return notConnected(target, err, timeout)
 	}
@@ -33,11 +32,4 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 	}
 	leaf := conn.ConnectionState().PeerCertificates[0]
 	return Result{Target: target, Reason: Serving, Leaf: fmt.Sprintf("%x", sha256.Sum256(leaf.Raw)), NotAfter: leaf.NotAfter}
-}
-
-func (o Options) dial(ctx context.Context, address string) (net.Conn, error) {
-	if o.Dial != nil {
-		return o.Dial(ctx, address)
-	}
-	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }

@@ -207,6 +207,24 @@ func TestASilentServerCostsTheTimeoutAndNoMore(t *testing.T) {
 	mustSay(t, got, TimedOut, "did not finish a TLS handshake within 50ms")
 }
 
+func TestAConnectionThatIsSwallowedIsBegunAnew(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}})
+	var begun atomic.Int32
+	o := patience
+	o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		if begun.Add(1) < 3 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	o.Timeout = 10 * time.Second // a single connection would take all of it
+	if got := probeOne(t, address, ours.bundle(), o); got.Reason != Serving || begun.Load() != 3 {
+		t.Errorf("%s after %d connections, want %s after 3: %v", got.Reason, begun.Load(), Serving, got.Err)
+	}
+}
+
 func TestACancelledProbeBlamesNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := serveRaw(t, func(conn *net.TCPConn) {
