@@ -91,9 +91,13 @@ func (w *world) change(i int, change func(*registration)) {
 	w.changed()
 }
 
-// register makes a registration as a manager does whose facts are live.
+// register makes a registration as a manager does whose facts are live: what it trusts is in
+// the Secret before. While nobody is chosen, it is an administrator who makes it.
 func (w *world) register() {
 	d := w.decide(0)
+	if d.Write != nil && w.provider != byNobody && !w.writeSecret(d.Write) {
+		return
+	}
 	r := registration{Registration: Registration{Name: fmt.Sprint("webhook ", len(w.registrations)), CABundle: d.Trust, Generation: d.Generation}, bundle: string(d.Trust)}
 	w.registrations = append(w.registrations, object[registration]{{w.now.Add(-time.Hour), registration{gone: true}}, {w.now, r}})
 	w.tell("%s is made and trusts %s", r.Name, numbersOf(parse(r.CABundle)))
