@@ -16,7 +16,7 @@ import (
 func (m *machine) distribute() {
 	if m.uncounted() {
 		if m.live() {
-			m.write(func(s *corev1.Secret) { m.storeNext(s, m.next) })
+			m.write(m.recount)
 		}
 		return
 	}
@@ -52,7 +52,15 @@ func (m *machine) distribute() {
 // uncounted tells whether next has lost its number, with the other notes, and nothing else
 // gives one that registrations would be written for: they are not written again for a lower one.
 func (m *machine) uncounted() bool {
-	return m.next.Number == 0 && m.number < m.registeredNumber()
+	return m.next.Number == 0 && m.number < m.registeredNumber() || m.number < m.writtenNumber()
+}
+
+// recount gives next a number that registrations are written for.
+func (m *machine) recount(s *corev1.Secret) {
+	m.storeNext(s, m.next)
+	if m.current == nil {
+		m.hide(s)
+	}
 }
 
 // settling tells whether the Secret says since when the registrations, as they are, trust next.
@@ -76,7 +84,7 @@ func (m *machine) promote(s *corev1.Secret) {
 	previous, ends, followed := slices.Clone(m.previous), m.previousEnds, maps.Clone(s.Annotations)
 	if m.current != nil {
 		previous = append([]*x509.Certificate{m.current.ca()}, previous...)
-		if last := end(m.current.chain); last.After(ends) {
+		if last := m.servedUntil(); last.After(ends) {
 			ends = last
 		}
 	}
@@ -90,6 +98,16 @@ func (m *machine) promote(s *corev1.Secret) {
 		}
 	}
 	m.awaitProof(s, previous, ends)
+}
+
+// servedUntil is the end of what pods may serve before they are given next: the current
+// certificate. In place of one that has ended they may serve another of its CA, from before
+// somebody put that one back.
+func (m *machine) servedUntil() time.Time {
+	if last := end(m.current.chain); last.After(m.now) {
+		return last
+	}
+	return m.current.ca().NotAfter
 }
 
 // awaitProof has previous trusted until pods are seen to serve the current generation.

@@ -48,12 +48,14 @@ func (m *machine) misattributed() bool {
 	return m.issuer != m.Issuer && m.issued.sameAs(m.current)
 }
 
-// reissued tells whether what is next was overtaken before any pod could serve it.
+// reissued tells whether what is next was overtaken before any pod could serve it, or is of
+// no use to them.
 func (m *machine) reissued() bool {
+	overtaken := m.fresh() != nil
 	if m.mints() {
-		return m.nextIssuer != m.Issuer || m.next.unfit(m.Names, m.now) != ""
+		overtaken = m.nextIssuer != m.Issuer
 	}
-	return m.fresh() != nil
+	return overtaken || m.next.unfit(m.Names, m.now) != ""
 }
 
 // issue is the generation to take in. Without one, the decision asks the manager to
@@ -73,9 +75,10 @@ func (m *machine) following() int64 {
 	return 1 + max(m.number, m.registeredNumber(), parseNumber(m.RestartedFor))
 }
 
-// numbered is a generation's number, or the one that it gets.
+// numbered is a generation's number, or the one that it gets: another, where registrations
+// were written for a later one already.
 func (m *machine) numbered(g *held) int64 {
-	if g.Number > 0 {
+	if g.Number > 0 && g.Number >= m.writtenNumber() {
 		return g.Number
 	}
 	return m.following()

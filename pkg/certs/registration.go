@@ -2,7 +2,6 @@ package certs
 
 import (
 	"crypto/x509"
-	"math"
 	"slices"
 )
 
@@ -38,13 +37,7 @@ func (f Facts) registered() []*x509.Certificate {
 // registeredNumber is the number of the newest generation that any registration trusts. It
 // keeps the count when the Secret is lost.
 func (f Facts) registeredNumber() int64 {
-	highest := highestNumber(f.registered())
-	for _, r := range f.Registered {
-		if r.Generation <= math.MaxUint32 {
-			highest = max(highest, r.Generation)
-		}
-	}
-	return highest
+	return max(highestNumber(f.registered()), f.writtenNumber())
 }
 
 // distrusting is the first registration that does not trust a CA; empty when all do.

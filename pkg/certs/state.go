@@ -52,8 +52,8 @@ func read(f Facts, now time.Time) state {
 	}
 	stamp, versions, _ := strings.Cut(secret.Annotations[vocabulary.AnnotationTrusted], " ")
 	s.trusted, s.versions = parseInstant(stamp), versions
-	s.readCurrent(f, now)
 	s.readNext(secret, now)
+	s.readCurrent(f, now)
 	s.number = max(s.number, highestNumber(s.authorities()))
 	return s
 }
@@ -86,6 +86,8 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 		s.problem = "the certificate is not the one that the manager put there"
 	case noted == "" && f.distrusting(current.ca()) != "":
 		s.problem = "the certificate is not one of the manager's, and " + f.distrusting(current.ca()) + " does not trust it"
+	case noted != "" && s.outlived(f, current) != "":
+		s.problem = "the certificate " + s.outlived(f, current)
 	default:
 		s.current = current
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,7 @@ var secretFaults = []fault{
 			s.Type, s.Labels, s.Annotations, s.Data = corev1.SecretTypeOpaque, nil, nil, nil
 		})
 	}},
+	{"what it was before is put back", (*world).restore},
 	{"its labels go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Labels = nil }) }},
 	{"the API server takes no Secret", func(w *world) {
 		w.refused = true
@@ -54,6 +56,21 @@ func (w *world) replacePair(s *corev1.Secret) {
 	g := mint(w.T, *DefaultPolicy().request(0, names, w.now))
 	w.strangers[string(g.Certificate)] = true
 	s.Data = with(s.Data, map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, vocabulary.KeyCA: g.CA}) // somebody else's may hold nothing
+}
+
+// restore puts back what the Secret was at some time: from a backup, or by who keeps manifests.
+// Another pair is as good as a stranger's, and an order that was followed since is followed
+// again.
+func (w *world) restore() {
+	s := w.secret[w.random.below(len(w.secret))].value
+	if s == nil {
+		return
+	}
+	if pair := string(s.Data[corev1.TLSCertKey]); pair != w.pair() {
+		w.strangers[pair] = true
+	}
+	w.compromised = w.compromised || strings.HasPrefix(w.order, vocabulary.RotateCompromised) && s.Annotations[vocabulary.AnnotationOrderDone] != w.order
+	w.store(s)
 }
 
 // issueByHand is the administrator's doing while nobody is chosen: it renews the leaf, from

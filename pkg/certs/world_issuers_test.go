@@ -21,6 +21,15 @@ const (
 type issuer struct {
 	signer
 	issued object[*Generation]
+	shown  time.Time // the state that caches showed last: they do not go back to an earlier one
+}
+
+// asOf is what caches show that are late by so much.
+func (i *issuer) asOf(at time.Time) *Generation {
+	if at.After(i.shown) {
+		i.shown = at
+	}
+	return i.issued.asOf(i.shown)
 }
 
 // issue has the chosen provider issue a leaf, under another CA than before if that is

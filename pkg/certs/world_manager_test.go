@@ -18,7 +18,7 @@ func (w *world) facts(lag time.Duration) Facts {
 		Secret: w.secret.asOf(w.now.Add(-w.upTo(lag))),
 	}
 	if i := w.issuers[w.provider]; i != nil {
-		f.Issued = i.issued.asOf(w.now.Add(-w.upTo(lag)))
+		f.Issued = i.asOf(w.now.Add(-w.upTo(lag)))
 	}
 	for _, r := range w.registrations {
 		if seen := r.asOf(w.now.Add(-w.upTo(lag))); !seen.gone {

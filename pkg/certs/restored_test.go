@@ -1,0 +1,85 @@
+package certs
+
+import (
+	"crypto/x509"
+	"testing"
+)
+
+// A Secret that somebody put back as it was before a rotation is repaired as a spoiled one is:
+// what it says can be published no more, and pods serve something else.
+func TestRestoredSecret(t *testing.T) {
+	first, second, third := minted(t, 1, start), minted(t, 2, after(day)), minted(t, 3, after(2*day))
+	secret := holding(t, first)
+	distributed := secret.next(second, after(day))
+	served := func(generation int64, by ...Generation) Registration {
+		r := trusting(by...)
+		r.Generation = generation
+		return r
+	}
+	another := served(3, first, third)
+	another.Name = "webhook w"
+	retired, stale := []Registration{served(2, second)}, []Registration{served(3, third)}
+	at := after(2 * day)
+	for name, c := range map[string]decision{
+		"of before the rotation": {
+			facts: Facts{Secret: secret.Secret, Registered: retired, Live: true, Issued: &third}, at: at,
+			write: "next 3, previous 2", phase: distributing, trust: "3 2", says: "missing",
+		},
+		"of before the rotation, by caches": {
+			facts: Facts{Secret: secret.Secret, Registered: retired}, at: at,
+			need: NeedLive, phase: distributing, trust: "2", says: "the certificate is of before certificate generation 2; a new certificate replaces it",
+		},
+		"of before the next one was promoted": {
+			facts: Facts{Secret: distributed.Secret, Registered: retired, Live: true}, at: at,
+			write: "next 2, previous 2", phase: distributing, trust: "2", says: "missing",
+		},
+		"of before the next one was promoted, by caches": {
+			facts: Facts{Secret: distributed.Secret, Registered: retired}, at: at,
+			need: NeedLive, phase: distributing, trust: "2", says: "the certificate is of before webhook v was made to trust the next one alone",
+		},
+		"of before another rotation, and its next one is given another number": {
+			facts: Facts{Secret: distributed.Secret, Registered: stale, Live: true}, at: at,
+			write: "next 2, previous 3", phase: distributing, trust: "3 2", says: "missing",
+		},
+		"of before another rotation, and another has issued": {
+			facts: Facts{Issuer: "theirs", Secret: distributed.Secret, Registered: stale, Live: true, Issued: &third}, at: at,
+			write: "next 3, previous 3", phase: distributing, trust: "3", says: "missing",
+		},
+		"one registration was written for a generation that is lost, and trusts what is served": {
+			facts: Facts{Secret: secret.Secret, Registered: []Registration{served(1, first), another}, Live: true, Issued: &third}, at: at,
+			write: "next 3, previous 3 1", phase: distributing, trust: "3 1", says: "missing",
+		},
+		"nobody has put anything back: a caBundle was edited": {
+			facts: Facts{Secret: distributed.Secret, Registered: []Registration{served(2, third)}}, at: at,
+			phase: distributing, trust: "2 1", says: "does not trust the next certificate yet",
+		},
+		"nobody has put anything back: registrations are behind": {
+			facts: Facts{Secret: distributed.Secret, Registered: []Registration{served(1, first)}}, at: at,
+			phase: distributing, trust: "2 1", says: "does not trust the next certificate yet",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.check(t)
+			c.facts.Names = names
+			if d := Decide(c.facts, DefaultPolicy(), c.at); d.Write != nil && d.Generation < c.facts.writtenNumber() {
+				t.Errorf("registrations are not written again for generation %d", d.Generation)
+			}
+		})
+	}
+}
+
+// In place of a certificate that has ended, pods may serve another of its CA: that stays trusted
+// until they are seen to serve the next one.
+func TestTheCAOfWhatHasEndedStaysTrusted(t *testing.T) {
+	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))
+	distributed := holding(t, first).next(second, after(40*day))
+	facts := Facts{Secret: distributed.Secret, Registered: []Registration{trusting(second, first)}, Names: names, Live: true}
+	facts.Secret = Decide(facts, DefaultPolicy(), after(40*day)).Write
+	if got, want := describe(facts.Secret), "current 2, previous 0, promoted"; got != want {
+		t.Fatalf("what is written is %s, want %s", got, want)
+	}
+	if d := Decide(facts, DefaultPolicy(), after(40*day)); d.Need != NeedEvidence {
+		t.Errorf("pods are not asked: it writes %s", describe(d.Write))
+	}
+}
