@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -44,6 +47,62 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 		return err != nil && strings.Contains(err.Error(), "labelled deny=true"), err
 	})
 	e.must(e.tryAPod(nil))
+	e.staysDownUnguarded()
+}
+
+// staysDownUnguarded is the control: without its matchConditions, as OLM v0 registers it, the
+// webhook keeps its own pods from coming back. They do once the manager is back and has
+// repaired it. Left out are the manager's Namespace, since the manager could not come back
+// either, and deletions, since this test has to delete what pods that are ending still let in.
+func (e *env) staysDownUnguarded() {
+	e.Helper()
+	guarded := e.registration()
+	if len(guarded.Webhooks[0].MatchConditions) == 0 {
+		e.Fatal("there are no matchConditions: nothing guards this webhook")
+	}
+	e.stopManager()
+	unguarded := guarded.DeepCopy()
+	unguarded.Webhooks[0].MatchConditions = nil
+	for i := range unguarded.Webhooks[0].Rules {
+		unguarded.Webhooks[0].Rules[i].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
+	}
+	unguarded.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{managerNamespace}},
+	}}
+	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, unguarded, metav1.UpdateOptions{})
+	e.must(err)
+	e.eventually("API servers have learned of it: the manager's Namespace is left out", func() (bool, any) {
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "somebody", Labels: map[string]string{"deny": "true"}}}
+		_, err := kubeClient.CoordinationV1().Leases(managerNamespace).Create(e.ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil, err
+	})
+
+	e.eventually("no pod is left, and the webhook refuses others", func() (bool, any) {
+		e.deletePods()
+		left, refused := len(e.pods()), e.refusedPods()
+		return left == 0 && refused != "", fmt.Sprintf("%d pods left; %s", left, refused)
+	})
+	e.Logf("without matchConditions: %s", e.refusedPods())
+	e.startManager()
+	e.rolledOut("hook")
+	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
+	if now := e.registration(); !equality.Semantic.DeepEqual(now.Webhooks, guarded.Webhooks) {
+		e.Errorf("the manager left the webhook as\n%+v, want\n%+v", now.Webhooks, guarded.Webhooks)
+	}
+}
+
+// refusedPods is what the replicaset controller says when the webhook cannot be asked about a
+// pod; empty while it has not said so.
+func (e *env) refusedPods() string {
+	e.Helper()
+	events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicaSet,reason=FailedCreate"})
+	e.must(err)
+	for _, event := range events.Items {
+		if strings.Contains(event.Message, `failed calling webhook "configmaps.hook.example.com"`) {
+			return event.Message
+		}
+	}
+	return ""
 }
 
 // podInterceptor has a webhook on every step of a pod's life, in all namespaces.

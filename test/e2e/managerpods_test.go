@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -71,6 +72,41 @@ func (e *env) restartManager() (leader string) {
 		return n > 0, n
 	})
 	return leader
+}
+
+// stopManager returns when no pod of the manager is left. It is there again for the next test.
+func (e *env) stopManager() {
+	e.Helper()
+	e.Cleanup(func() {
+		e.ctx = context.WithoutCancel(e.ctx)
+		e.startManager()
+	})
+	e.scaleManager(0)
+	e.eventually("no pod of the manager is left", func() (bool, any) {
+		pods := e.managerPods()
+		return len(pods) == 0, len(pods)
+	})
+}
+
+// startManager returns when both replicas run, and one of them leads.
+func (e *env) startManager() {
+	e.Helper()
+	e.scaleManager(2)
+	e.eventually("the manager is back", func() (bool, any) {
+		ready, leads := 0, false
+		for _, pod := range e.managerPods() {
+			leads = leads || pod.Name == e.leader()
+			if isReady(pod) {
+				ready++
+			}
+		}
+		return ready == 2 && leads, ready
+	})
+}
+
+func (e *env) scaleManager(replicas int) {
+	e.Helper()
+	(&env{T: e.T, ctx: e.ctx, namespace: managerNamespace}).scale(managerDeployment, replicas)
 }
 
 // passes is how often a pod of the manager has looked at a ClusterServiceVersion, to

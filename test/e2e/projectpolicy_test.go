@@ -59,10 +59,8 @@ func TestProjectPolicy(t *testing.T) {
 		pods := e.pods()
 		ready := 0
 		for _, pod := range pods {
-			for _, c := range pod.Status.Conditions {
-				if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-					ready++
-				}
+			if isReady(pod) {
+				ready++
 			}
 		}
 		return len(pods) == 2 && ready == 2, ready
