@@ -105,6 +105,13 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 			t.Errorf("%s has labels %v, status %v", m.GetKind(), m.GetLabels(), m.Object["status"])
 		}
 	}
+	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} { // which cannot have an owner
+		metadata := find(kind)["metadata"].(map[string]any)
+		want := map[string]any{"olm.owner": "shop.v1.0.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": "shop", "team": "shop"}
+		if diff := cmp.Diff(want, metadata["labels"]); diff != "" {
+			t.Errorf("labels of %s (-want +got)\n%s", kind, diff)
+		}
+	}
 	for kind, want := range map[string]string{
 		"ClusterRole":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, rules: [{apiGroups: [''], resources: [nodes], verbs: [list]}, {apiGroups: [''], resources: [secrets], verbs: [get]}, {apiGroups: [''], resources: [namespaces], verbs: [get, list, watch]}]}",
 		"RoleBinding":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}, {kind: Group, name: all}]}",

@@ -13,6 +13,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // Account is what a ClusterServiceVersion asks for a ServiceAccount.
@@ -59,10 +61,23 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 			}))
 		}
 		for _, object := range a.grants(namespace, b.CSV.Name, watch) {
-			roles = append(roles, plain(object))
+			granted := plain(object)
+			if !Namespaced(granted) {
+				label(granted, b.ownership(namespace))
+			}
+			roles = append(roles, granted)
 		}
 	}
 	return slices.Concat(accounts, roles)
+}
+
+// ownership are the labels by which the manager, or OLM v0, knows what goes with a
+// ClusterServiceVersion and cannot have an owner: it goes when another version replaces it, too.
+func (b *Bundle) ownership(namespace string) map[string]string {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: b.CSV.Name, Namespace: namespace}}
+	labels := install.OwnerLabels(csv)
+	delete(labels, vocabulary.LabelManaged) // the manager grants it to nobody
+	return labels
 }
 
 func (a Account) grants(namespace, csv string, watch []string) []runtime.Object {

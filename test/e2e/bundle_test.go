@@ -27,11 +27,13 @@ func newTerminal(t *testing.T, namespace string) *terminal {
 }
 
 // An operator comes by one command, is upgraded to a version that brings a conversion
-// together with what it converts, and goes: with its objects only when asked twice.
+// together with what it converts, and goes: with its objects only when asked twice, and leaves
+// nothing, though all that it converted were stored in its new version.
 func TestBundleUpgrades(t *testing.T) {
 	const v1, v2, crd = "examples/crdconversion/bundle-v1", "examples/crdconversion/bundle-v2", "caches.crdconversion.example.com"
 	term := newTerminal(t, "e2e-caches")
 	term.Cleanup(func() { term.kubectl("delete", "crd", crd, "--ignore-not-found") })
+	clean := term.restingCluster()
 
 	term.works("", "bundle", "install", v1, "-n", "e2e-caches", "--dry-run=server")
 	term.works("y\n", "bundle", "install", v1, "-n", "e2e-caches")
@@ -55,6 +57,7 @@ func TestBundleUpgrades(t *testing.T) {
 		}
 	}
 	client.Get(t, convert.V1, "sessions")
+	term.manager("storage", "migrate", crd, "--to", "v2")
 
 	term.works("", "status", "-n", "e2e-caches")
 	term.works("", "certificates", "-n", "e2e-caches")
@@ -66,6 +69,8 @@ func TestBundleUpgrades(t *testing.T) {
 	client.Get(t, convert.V1, "sessions")
 	term.works("y\ny\n", "bundle", "uninstall", v2, "--delete-crds")
 	term.golden("upgrade")
+	term.removeNamespace()
+	term.clusterIs(clean)
 }
 
 // startReads reads a Cache in the version that it has, which never fails, and in the one that

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -182,10 +181,7 @@ func (e *env) goesBack(client *caches.Client, files, crd string) {
 // manager runs the manager's program as an administrator does, from this source.
 func (e *env) manager(arguments ...string) {
 	e.Helper()
-	output, err := exec.CommandContext(e.ctx, "go", append([]string{"run", "../../cmd/olm-webhook-manager"}, arguments...)...).CombinedOutput()
-	if err != nil {
-		e.Fatalf("olm-webhook-manager %v: %v\n%s", arguments, err, output)
-	}
+	(&terminal{env: e}).works("", arguments...)
 }
 
 // isReplaced waits until the ClusterServiceVersion before is gone.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +36,9 @@ func (e *env) snapshot() snapshot {
 				continue
 			}
 			objects, err := dynamicClient.Resource(resource).List(e.ctx, metav1.ListOptions{})
+			if apierrors.IsNotFound(err) {
+				continue // its definition has just gone
+			}
 			e.must(err)
 			for _, o := range objects.Items {
 				all[strings.Join([]string{resource.GroupResource().String(), o.GetNamespace(), o.GetName()}, " ")] = atRest(o)
