@@ -33,13 +33,17 @@ type outcome int
 const (
 	denied    outcome = iota // the webhook answered
 	converted                // it answered with an object
+	served                   // the server of an API answered
 	uncovered                // nobody was asked
 	failed                   // somebody was asked and did not answer
 )
 
 func (o outcome) String() string {
-	return [...]string{"denied", "converted", "uncovered", "failed"}[o]
+	return [...]string{"denied", "converted", "served", "uncovered", "failed"}[o]
 }
+
+// answered tells whether somebody who was asked did.
+func (o outcome) answered() bool { return o == denied || o == converted || o == served }
 
 // startLoad calls the webhook's resource every 20 ms with an object that it denies,
 // without storing anything.
@@ -151,7 +155,7 @@ func (l *load) end(excused func(call) bool) {
 	const shown = 3
 	start, wrong := l.calls[0].sent, 0
 	for _, c := range l.calls {
-		if c.outcome == denied || c.outcome == converted || excused(c) {
+		if c.outcome.answered() || excused(c) {
 			continue
 		}
 		if wrong++; wrong <= shown {
@@ -161,7 +165,7 @@ func (l *load) end(excused func(call) bool) {
 	if wrong > shown {
 		l.Errorf("%d more calls like these", wrong-shown)
 	}
-	l.Logf("%d calls: %d uncovered, %d denied, %d converted, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(converted), l.count(failed))
+	l.Logf("%d calls: %d uncovered, %d denied, %d converted, %d served, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(converted), l.count(served), l.count(failed))
 	rate, silent, said := l.pace()
 	l.Log(said)
 	if asked := float64(time.Second) / float64(l.every); rate < 0.9*asked {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,6 +31,9 @@ func (e *env) managerPods() []corev1.Pod {
 func (e *env) leader() string {
 	e.Helper()
 	lease, err := kubeClient.CoordinationV1().Leases(managerNamespace).Get(e.ctx, vocabulary.FieldManager, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
 	e.must(err)
 	if lease.Spec.HolderIdentity == nil {
 		return ""

@@ -11,15 +11,17 @@ import (
 )
 
 // An operator is upgraded twice, with a webhook that stays as it is, one that changes, one
-// that goes and one that comes each time. The one that stays answers every call.
+// that goes and one that comes each time, and once more to a version whose Deployment has
+// another name. The one that stays answers every call.
 func TestUpgradeUnderLoad(t *testing.T) {
 	e := newEnv(t)
 	v1, v2, v3 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9), e.version("hook.v3", "hook.v2", 8)
+	v4 := behind("renamed", e.version("hook.v4", "hook.v3", 7))
 	e.create(v1)
 	e.succeeds("hook.v1")
 	load := e.startLoad()
 	load.goesOn(denied)
-	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3} {
+	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3, v4} {
 		e.create(next)
 		e.succeeds(next.Name)
 		e.eventually("the version before is gone", func() (bool, any) {
@@ -32,7 +34,24 @@ func TestUpgradeUnderLoad(t *testing.T) {
 		}
 		load.goesOn(denied)
 	}
+	e.eventually("the Deployment of the old name is gone, with its pods", func() (bool, any) {
+		_, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
+		pods := len(e.pods())
+		return apierrors.IsNotFound(err) && pods == 2, pods
+	})
+	load.goesOn(denied)
 	load.end(never)
+}
+
+// behind gives a version's only Deployment another name.
+func behind(deployment string, csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	spec := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0]
+	labels := map[string]string{"app": deployment}
+	spec.Name, spec.Spec.Selector.MatchLabels, spec.Spec.Template.Labels = deployment, labels, labels
+	for i := range csv.Spec.WebhookDefinitions {
+		csv.Spec.WebhookDefinitions[i].DeploymentName = deployment
+	}
+	return csv
 }
 
 // A version that never gets ready costs no call either: its pods do not answer, and those

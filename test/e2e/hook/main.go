@@ -1,7 +1,8 @@
 // Command hook is the workload of the e2e tests: a webhook server as plain as they
 // come, and an operator that waits for it.
 //
-//	hook serve [flags]       denies what is labelled deny=true
+//	hook serve [flags]       denies what is labelled deny=true, and answers for whichever API
+//	                         an APIService sends there
 //	  --foreign              … with a certificate of its own making
 //	  --reload               … with the certificate that is mounted now, not that of its start
 //	  --drain                … and goes on for a while when it is told to end
@@ -34,7 +35,8 @@ func main() {
 func handlers() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("/validate", validate)
+	mux.Handle("/validate", briefly(validate))
+	mux.Handle("GET /apis/{group}/{version}", briefly(discover))
 	return mux
 }
 
@@ -45,10 +47,16 @@ const perConnection = 4
 
 var answers atomic.Int64
 
-func validate(w http.ResponseWriter, r *http.Request) {
-	if answers.Add(1)%perConnection == 0 {
-		w.Header().Set("Connection", "close")
+func briefly(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if answers.Add(1)%perConnection == 0 {
+			w.Header().Set("Connection", "close")
+		}
+		answer(w, r)
 	}
+}
+
+func validate(w http.ResponseWriter, r *http.Request) {
 	var review admissionv1.AdmissionReview
 	var object metav1.PartialObjectMetadata
 	err := json.NewDecoder(r.Body).Decode(&review)
@@ -65,8 +73,21 @@ func validate(w http.ResponseWriter, r *http.Request) {
 		Result:  &metav1.Status{Message: "labelled deny=true"},
 	}
 	review.Request = nil
+	write(w, review)
+}
+
+// discover answers what an API server asks of those behind it: which resources there are.
+func discover(w http.ResponseWriter, r *http.Request) {
+	write(w, metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"},
+		GroupVersion: r.PathValue("group") + "/" + r.PathValue("version"),
+		APIResources: []metav1.APIResource{{Name: "echoes", SingularName: "echo", Kind: "Echo", Verbs: metav1.Verbs{"get"}}},
+	})
+}
+
+func write(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(review); err != nil {
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		log.Print(err)
 	}
 }

@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+const ownedGroup, ownedVersion = "echo.example.com", "v1"
+
+// An API of the operator's own is registered when its pods serve, a rotation of their
+// certificate costs no request to it, and nothing is left when the operator goes.
+func TestAPIServiceUnderLoad(t *testing.T) {
+	e := newBareEnv(t)
+	clean := e.restingCluster()
+	e.group()
+	csv := owningAPI(hookCSV("hook.v1", draining(server("hook", "--reload"))))
+	csv.Spec.WebhookDefinitions = nil
+	e.create(csv)
+	e.succeeds("hook.v1")
+	registered := e.apiService()
+	if ready := e.firstReady(); registered.CreationTimestamp.Time.Before(ready) {
+		t.Errorf("the APIService was registered at %s, and the first pod was ready at %s", registered.CreationTimestamp, ready)
+	}
+
+	load := e.startLoadOf(between, e.asksItsAPI)
+	load.goesOn(served)
+	e.order("hook.v1", "once")
+	e.rotates("hook.v1", 2)
+	load.goesOn(served)
+	load.end(never)
+	if now := e.apiService(); now.UID != registered.UID || string(now.Spec.CABundle) == string(registered.Spec.CABundle) {
+		t.Errorf("after the rotation the APIService is %s, and was %s; it trusts\n%s", now.UID, registered.UID, now.Spec.CABundle)
+	}
+
+	e.uninstall("hook.v1")
+	e.must(olmClient.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.clusterIs(clean)
+}
+
+// owningAPI lets a ClusterServiceVersion own an API, beside its webhooks.
+func owningAPI(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{
+		Name: "echoes", Group: ownedGroup, Version: ownedVersion, Kind: "Echo",
+		DeploymentName: csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name, ContainerPort: 9443,
+	}}
+	return csv
+}
+
+func (e *env) apiService() *apiregistrationv1.APIService {
+	e.Helper()
+	client, err := aggregator.NewForConfig(config)
+	e.must(err)
+	a, err := client.ApiregistrationV1().APIServices().Get(e.ctx, ownedVersion+"."+ownedGroup, metav1.GetOptions{})
+	e.must(err)
+	return a
+}
+
+// firstReady is when the first of the Namespace's pods was, to the second.
+func (e *env) firstReady() (first time.Time) {
+	e.Helper()
+	for _, pod := range e.pods() {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && (first.IsZero() || c.LastTransitionTime.Time.Before(first)) {
+				first = c.LastTransitionTime.Time
+			}
+		}
+	}
+	if first.IsZero() {
+		e.Fatal("no pod is ready")
+	}
+	return first
+}
+
+// asksItsAPI sends a request through the API server to the one behind it, once.
+func (e *env) asksItsAPI(ctx context.Context) call {
+	c := call{sent: time.Now(), outcome: served}
+	answer, err := kubeClient.Discovery().RESTClient().Get().AbsPath("/apis", ownedGroup, ownedVersion).MaxRetries(0).DoRaw(ctx)
+	c.answered, c.err = time.Now(), err
+	if err != nil || !strings.Contains(string(answer), `"name":"echoes"`) {
+		c.outcome = failed
+	}
+	return c
+}
