@@ -42,9 +42,12 @@ when it ends and when it is due, its CA and, while it replaces another, which en
 					return err
 				}
 			}
-			rollouts, err := c.Rollouts(cmd.Context(), namespace)
+			rollouts, unknown, err := c.Rollouts(cmd.Context(), namespace)
 			if err != nil {
 				return err
+			}
+			if unknown {
+				fmt.Fprintln(cmd.ErrOrStderr(), "This cluster does not know the kind WebhookRollout: the manager is not installed, and looks after no certificates.")
 			}
 			return output.printCertificates(cmd.OutOrStdout(), certificatesOf(rollouts))
 		},

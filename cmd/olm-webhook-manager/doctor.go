@@ -64,6 +64,9 @@ func printFindings(to io.Writer, findings []doctor.Finding, facts doctor.Facts) 
 		}
 		fmt.Fprintf(to, "  %s\n  Way out: %s\n\n", f.Message, f.WayOut)
 	}
+	if facts.NoCSVs {
+		fmt.Fprintln(to, "This cluster does not know the kind ClusterServiceVersion: nothing in it belongs to an operator of OLM or of this manager.")
+	}
 	count := map[doctor.Level]int{}
 	for _, f := range findings {
 		count[f.Level]++

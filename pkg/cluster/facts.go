@@ -91,34 +91,33 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 		return facts, nil, err
 	}
 	facts.Webhooks = append(doctor.Webhooks(validating.Items, mutating.Items, crds.Items), apis...)
-	if facts.Owners, err = c.owners(ctx); err != nil {
+	if facts.Owners, facts.NoCSVs, err = c.owners(ctx); err != nil {
 		return facts, nil, err
 	}
 	backends, err := c.backends(ctx, facts)
 	return facts, backends, err
 }
 
-// owners are the ClusterServiceVersions.
-func (c *Cluster) owners(ctx context.Context) (map[types.NamespacedName]bool, error) {
-	csvs, err := c.csvs(ctx, metav1.NamespaceAll)
-	owners := map[types.NamespacedName]bool{}
+// owners are the ClusterServiceVersions that there are; none where the cluster does not know them.
+func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]bool, unknown bool, err error) {
+	csvs, unknown, err := c.csvs(ctx, metav1.NamespaceAll)
+	owners = map[types.NamespacedName]bool{}
 	for _, csv := range csvs {
 		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
 	}
-	return owners, err
+	return owners, unknown, err
 }
 
-// csvs are all ClusterServiceVersions of a namespace, or of all; none where the kind does
-// not exist.
-func (c *Cluster) csvs(ctx context.Context, namespace string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+// csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
+func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
 	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	if c.undefined(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
+		return nil, true, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return list.Items, nil
+	return list.Items, false, nil
 }
 
 // backend is a Service that webhooks call, with what stands behind it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
@@ -38,6 +39,9 @@ func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Dur
 		kube.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(),
 		kube.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(),
 	} {
+		if err := informer.SetWatchErrorHandlerWithContext(report); err != nil {
+			return err
+		}
 		if _, err := informer.AddEventHandler(handler); err != nil {
 			return err
 		}
@@ -59,5 +63,12 @@ func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Dur
 			return nil
 		case <-time.After(calm):
 		}
+	}
+}
+
+// report leaves out that a kind is not there, or may not be read: a look says so, and either may change.
+func report(ctx context.Context, r *cache.Reflector, err error) {
+	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		cache.DefaultWatchErrorHandler(ctx, r, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, error) {
 	var facts status.Facts
 	var err error
-	if facts.Rollouts, err = c.Rollouts(ctx, namespace); err != nil {
+	if facts.Rollouts, facts.NoRollouts, err = c.Rollouts(ctx, namespace); err != nil {
 		return facts, err
 	}
 	facts.Facts, _, err = c.webhooks(ctx)
@@ -29,7 +29,7 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	if err != nil {
 		return facts, err
 	}
-	if facts.CSVs, err = c.csvs(ctx, namespace); err != nil {
+	if facts.CSVs, facts.NoCSVs, err = c.csvs(ctx, namespace); err != nil {
 		return facts, err
 	}
 	facts.Leases, err = c.leases(ctx)
@@ -48,15 +48,14 @@ func (c *Cluster) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 	return list.Items, nil
 }
 
-// Rollouts are all WebhookRollouts of a namespace, or of all; none where the kind does not
-// exist.
-func (c *Cluster) Rollouts(ctx context.Context, namespace string) ([]managerv1alpha1.WebhookRollout, error) {
+// Rollouts are the WebhookRollouts of a namespace, or of all. A cluster need not know the kind.
+func (c *Cluster) Rollouts(ctx context.Context, namespace string) (all []managerv1alpha1.WebhookRollout, unknown bool, err error) {
 	list, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	if c.undefined(err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
+		return nil, true, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return list.Items, nil
+	return list.Items, false, nil
 }

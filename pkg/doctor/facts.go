@@ -15,6 +15,8 @@ type Facts struct {
 	Namespaces map[string]map[string]string
 	// Owners are the ClusterServiceVersions that are there.
 	Owners map[types.NamespacedName]bool
+	// NoCSVs tells that the cluster does not know the kind.
+	NoCSVs bool
 	// Answers are what the pods behind a webhook said, by the webhook's String. A webhook
 	// that is not in it was not asked.
 	Answers map[string][]Answer

@@ -17,6 +17,9 @@ func (s Status) Print(to io.Writer, wide bool, now time.Time) error {
 		fmt.Fprintf(to, "No manager is at work: nobody has held Lease %s for %s. Nothing is renewed or repaired, and what is said of certificates may be out of date.\n\n",
 			s.Away.Lease, duration.HumanDuration(now.Sub(s.Away.Since.Time)))
 	}
+	if s.NotInstalled != "" {
+		fmt.Fprintf(to, "%s\n\n", s.NotInstalled)
+	}
 	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	header := []string{"NAMESPACE", "CSV", "WEBHOOK", "TYPE", "STATE", "SINCE", "CERTIFICATE"}
 	if wide {

@@ -25,6 +25,8 @@ type Facts struct {
 	doctor.Facts
 	CSVs     []operatorsv1alpha1.ClusterServiceVersion
 	Rollouts []managerv1alpha1.WebhookRollout
+	// NoRollouts tells that the cluster does not know the kind.
+	NoRollouts bool
 	// Leases are those of managers; none where a manager needs none, or nobody may see them.
 	Leases []coordinationv1.Lease
 	// Unseen is why whoever asks may not see the webhooks of the cluster; else empty.
@@ -34,8 +36,10 @@ type Facts struct {
 // Status is the answer to "which webhooks are live, and if not, why".
 type Status struct {
 	// Away is set when no manager is at work: what it said last may be out of date.
-	Away     *Away     `json:"managerAway,omitempty"`
-	Webhooks []Webhook `json:"webhooks"`
+	Away *Away `json:"managerAway,omitempty"`
+	// NotInstalled says which kinds the cluster does not know, and what follows from that.
+	NotInstalled string    `json:"notInstalled,omitempty"`
+	Webhooks     []Webhook `json:"webhooks"`
 	// Unseen is why nobody looked whether API servers call them, and reach them; else empty.
 	Unseen string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
@@ -87,7 +91,7 @@ type Other struct {
 // Of puts the status of a cluster together. An empty namespace is all of them; only then
 // are others told of, which are in none.
 func Of(f Facts, namespace string, now time.Time) Status {
-	s := Status{Away: away(f.Leases, now), Unseen: f.Unseen}
+	s := Status{Away: away(f.Leases, now), NotInstalled: notInstalled(f), Unseen: f.Unseen, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
 		if namespace == "" || r.Namespace == namespace {
 			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
@@ -105,6 +109,18 @@ func Of(f Facts, namespace string, now time.Time) Status {
 		s.Others = others(f.Facts, now)
 	}
 	return s
+}
+
+// notInstalled is empty where there is all that the manager goes by.
+func notInstalled(f Facts) string {
+	switch {
+	case f.NoCSVs:
+		return "This cluster does not know the kind ClusterServiceVersion: no operator in it declares webhooks to this manager, or to an OLM."
+	case f.NoRollouts:
+		return "This cluster does not know the kind WebhookRollout: the manager is not installed, and what is said of webhooks is what their registrations show."
+	default:
+		return ""
+	}
 }
 
 // webhooks are those that a WebhookRollout speaks of. What API servers call, and whether

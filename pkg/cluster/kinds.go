@@ -1,0 +1,25 @@
+package cluster
+
+import (
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// undefined tells whether a list failed because the cluster does not know the kind. API servers
+// say so to whoever may list it; to others they say that they may not, whether it is there or not.
+func (c *Cluster) undefined(err error, kind schema.GroupVersionResource) bool {
+	if apierrors.IsNotFound(err) {
+		return true
+	}
+	if !apierrors.IsForbidden(err) {
+		return false
+	}
+	known, err := c.kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return !slices.ContainsFunc(known.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource })
+}
