@@ -21,15 +21,15 @@ func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissi
 	for _, l := range SelfDeadlocks(in, d) {
 		conditions = append(conditions, l.Condition())
 	}
-	authored, err := authoredConditions(in.CSV)
+	authored, err := AuthoredConditions(in.CSV)
 	if err != nil {
 		return conditions // such a ClusterServiceVersion is not installed
 	}
 	return append(conditions, authored[d.GenerateName]...)
 }
 
-// authoredConditions are the author's matchConditions, by the generateName of their webhook.
-func authoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
+// AuthoredConditions are the author's matchConditions, by the generateName of their webhook.
+func AuthoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
 	var conditions map[string][]admissionregistrationv1.MatchCondition
 	if text := csv.Annotations[vocabulary.AnnotationMatchConditions]; text != "" {
 		if err := yaml.UnmarshalStrict([]byte(text), &conditions); err != nil {
@@ -42,7 +42,7 @@ func authoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[strin
 // conditionViolations are mistakes in the author's matchConditions. What an expression
 // says, the API server judges when the webhook is registered.
 func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
-	authored, err := authoredConditions(csv)
+	authored, err := AuthoredConditions(csv)
 	if err != nil {
 		return []Violation{{
 			Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", vocabulary.AnnotationMatchConditions, err),

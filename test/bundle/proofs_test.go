@@ -56,6 +56,9 @@ var proofs = []proof{
 	{"timeout-range", admission, []string{"timeoutSeconds: 5", "timeoutSeconds: 31"}, registrationRefused},
 	{"webhook-path", admission, []string{"webhookPath: /validate-namespaces", "webhookPath: validate-namespaces"}, registrationRefused},
 	{"webhook-path", admission, []string{"webhookPath: /validate-namespaces", "webhookPath: /validate//namespaces"}, registrationRefused},
+	{"match-condition-invalid", admission, []string{"    capabilities: Basic Install\n", `    capabilities: Basic Install
+    olm-webhook-manager.io/match-conditions: '{"namespaces.projectpolicy.example.com": [{"name": "a", "expression": "objekt.metadata.name != \"\""}]}'
+`}, conditionRefused},
 	{"webhook-value", admission, []string{"failurePolicy: Fail", "failurePolicy: fail"}, registrationRefused},
 	{"object-selector", admission, []string{"operator: NotIn", "operator: Exists"}, registrationRefused},
 	{"rule-incomplete", admission, []string{"operations: [CREATE, UPDATE]", "operations: []"}, registrationRefused},

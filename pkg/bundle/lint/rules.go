@@ -195,15 +195,13 @@ func narrowModes(s *subject) []string {
 }
 
 func selfDeadlocks(s *subject) []mistake {
-	csv := s.CSV.DeepCopy()
-	csv.Namespace = s.SuggestedNamespace()
 	var all []mistake
 	for _, w := range s.admission() {
 		if narrowed(w) && !s.selectsItself(w) {
 			continue
 		}
 		var cut []string
-		for _, l := range install.SelfDeadlocksAnywhere(csv, w.WebhookDescription) {
+		for _, l := range s.lifelines(w) {
 			if !slices.Contains(cut, l.What) {
 				cut = append(cut, l.What)
 			}
@@ -214,6 +212,13 @@ func selfDeadlocks(s *subject) []mistake {
 		}
 	}
 	return all
+}
+
+// lifelines are the requests that the manager exempts from a webhook.
+func (s *subject) lifelines(w webhook) []install.Lifeline {
+	csv := s.CSV.DeepCopy()
+	csv.Namespace = s.SuggestedNamespace()
+	return install.SelfDeadlocksAnywhere(csv, w.WebhookDescription)
 }
 
 func failsOpen(w webhook) bool {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,6 +90,12 @@ func (f files) another(change func(map[string]any)) {
 	change(copied)
 	spec := f.at("spec").(map[string]any)
 	spec["webhookdefinitions"] = append(spec["webhookdefinitions"].([]any), copied)
+}
+
+// condition gives the first webhook a matchCondition.
+func (f files) condition(name, expression string) {
+	text, _ := json.Marshal(map[string]any{f.webhook()["generateName"].(string): list(map[string]any{"name": name, "expression": expression})})
+	f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = string(text)
 }
 
 func (f files) modes(supported ...string) {
@@ -203,6 +210,9 @@ var breakages = []breakage{
 	{"conditions of a webhook that there is not", "", func(f files) {
 		f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = `{"nobody.example.com": [{"name": "a", "expression": "true"}]}`
 	}, []string{"match-conditions"}},
+	{"a condition that does not compile", admitting, func(f files) { f.condition("a", "objekt.spec == 1") }, []string{"match-condition-invalid"}},
+	{"a condition that is no question", admitting, func(f files) { f.condition("a", "object.metadata.name + 'a'") }, []string{"match-condition-invalid"}},
+	{"a condition of no name", admitting, func(f files) { f.condition("no name", "true") }, []string{"match-condition-invalid"}},
 	{"a policy in lower case", admitting, func(f files) { f.webhook()["failurePolicy"] = "fail" }, []string{"webhook-value"}},
 	{"a selector that is none", admitting, func(f files) {
 		f.webhook()["objectSelector"] = map[string]any{"matchExpressions": list(map[string]any{"key": "a", "operator": "In"})}

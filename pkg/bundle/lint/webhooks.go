@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // webhookChecks are about the descriptions by themselves: what no API server would
@@ -125,6 +123,14 @@ webhook that there is not, or a condition twice: the ClusterServiceVersion is Fa
 		find: matchConditions,
 	},
 	{
+		Code: "match-condition-invalid", Level: Error, Basis: Rejected,
+		Explain: `A condition that the annotation olm-webhook-manager.io/match-conditions adds is an expression in CEL that says true or false, about request, object, oldObject,
+namespaceObject and authorizer. It does not compile, its name is none as labels have, or there are too many: the API server refuses the registration, the webhook stays
+Blocked, and the ClusterServiceVersion fails with InstallComponentFailed. The compiler is that of the API server's library that this program is built with, which takes what
+the version before it understands, as API servers do: an older cluster may refuse more, and a newer one less.`,
+		find: invalidConditions,
+	},
+	{
 		Code: "webhook-value", Level: Error, Basis: Rejected,
 		Explain: `failurePolicy is Fail or Ignore, matchPolicy Exact or Equivalent, reinvocationPolicy Never or IfNeeded, with that spelling. The definition of
 ClusterServiceVersions takes any text there; the API server refuses the registration.`,
@@ -145,17 +151,6 @@ func violations(s *subject, wanted func(operatorsv1alpha1.WebhookDescription, st
 	for _, v := range s.verdict.Violations {
 		if v.Webhook >= 0 && wanted(s.CSV.Spec.WebhookDefinitions[v.Webhook], v.Message) {
 			all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
-		}
-	}
-	return all
-}
-
-// matchConditions are the manager's own words about the annotation.
-func matchConditions(s *subject) []mistake {
-	var all []mistake
-	for _, v := range s.verdict.Violations {
-		if strings.HasPrefix(v.Message, "annotation "+vocabulary.AnnotationMatchConditions) {
-			all = append(all, s.inCSV("metadata.annotations["+vocabulary.AnnotationMatchConditions+"]", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
 		}
 	}
 	return all

@@ -1,0 +1,87 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	celenvironment "k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+var conditionsPath = annotation(vocabulary.AnnotationMatchConditions)
+
+// matchConditions are the manager's own words about the annotation.
+func matchConditions(s *subject) []mistake {
+	var all []mistake
+	for _, v := range s.verdict.Violations {
+		if strings.HasPrefix(v.Message, "annotation "+vocabulary.AnnotationMatchConditions) {
+			all = append(all, s.inCSV(conditionsPath, "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
+		}
+	}
+	return all
+}
+
+// invalidConditions leaves to matchConditions what the manager refuses.
+func invalidConditions(s *subject) []mistake {
+	authored, err := install.AuthoredConditions(s.CSV)
+	if err != nil {
+		return nil
+	}
+	var all []mistake
+	for _, w := range s.admission() {
+		refused := func(what, wayOut string) {
+			all = append(all, s.inCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), wayOut))
+		}
+		conditions := authored[w.GenerateName]
+		if own := len(s.lifelines(w)); len(conditions) > 0 && len(conditions)+own > maxConditions {
+			refused(fmt.Sprintf("with %d of the manager's own it has %d conditions, and may have %d", own, len(conditions)+own, maxConditions), "join some by &&")
+		}
+		for _, c := range conditions {
+			if c.Name == "" || c.Expression == "" {
+				continue
+			}
+			if messages := validation.IsQualifiedName(c.Name); len(messages) > 0 {
+				refused(fmt.Sprintf("the name %q of a condition is invalid: %s", c.Name, strings.Join(messages, "; ")), "name it as a label is named")
+			}
+			if why := uncompiled(c); why != "" {
+				refused(fmt.Sprintf("condition %q: %s", c.Name, why), "correct the expression")
+			}
+		}
+	}
+	return all
+}
+
+// maxConditions is how many a webhook has at most.
+const maxConditions = 64
+
+// conditionCompiler is that of API servers, which take what the version before theirs
+// understands, too. It takes a moment to make.
+var conditionCompiler = sync.OnceValue(func() cel.Compiler {
+	return cel.NewCompiler(celenvironment.MustBaseEnvSet(celenvironment.DefaultCompatibilityVersion()))
+})
+
+// uncompiled is why an API server cannot compile a condition; empty when it can.
+func uncompiled(c admissionregistrationv1.MatchCondition) string {
+	c.Expression = strings.TrimSpace(c.Expression)
+	if c.Expression == "" {
+		return "the expression is empty"
+	}
+	result := conditionCompiler().CompileCELExpression(new(matchconditions.MatchCondition(c)), cel.OptionalVariableDeclarations{HasAuthorizer: true}, celenvironment.NewExpressions)
+	if result.Error == nil {
+		return ""
+	}
+	var lines []string
+	for line := range strings.Lines(result.Error.Detail) {
+		if !strings.HasPrefix(line, " | ") { // the expression once more, and a pointer into it
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(lines, "; ")
+}
