@@ -25,10 +25,16 @@ func mountCertificate(pod *corev1.PodSpec, secretName string) {
 	}
 }
 
+// WithCertificate is an author's pod as it runs behind a webhook.
+func WithCertificate(pod corev1.PodSpec, secretName string) corev1.PodSpec {
+	mounted := pod.DeepCopy()
+	mountCertificate(mounted, secretName)
+	return *mounted
+}
+
 // DisplacedVolumes are the author's volumes of a pod, by name, that make way for the serving certificate.
 func DisplacedVolumes(pod corev1.PodSpec) []string {
-	mounted := pod.DeepCopy()
-	mountCertificate(mounted, "")
+	mounted := WithCertificate(pod, "")
 	var displaced []string
 	for _, v := range pod.Volumes {
 		if !slices.ContainsFunc(mounted.Volumes, func(m corev1.Volume) bool { return equality.Semantic.DeepEqual(m, v) }) {

@@ -51,9 +51,11 @@ func (e *env) registered(t *testing.T, d operatorsv1alpha1.WebhookDescription, n
 	})
 }
 
+// createDeployment writes the bundle's first Deployment, with the certificate that the manager adds.
 func (e *env) createDeployment(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0]
+	spec.Spec.Template.Spec = install.WithCertificate(spec.Spec.Template.Spec, "claim")
 	return e.create(t.Context(), &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: testNamespace}, Spec: spec.Spec,

@@ -67,6 +67,7 @@ var proofs = []proof{
 	{"rule-incomplete", admission, []string{"apiVersions: [v1]", "apiVersions: []"}, registrationRefused},
 	{"rule-incomplete", admission, []string{"scope: Cluster", "scope: Everywhere"}, registrationRefused},
 	{"selector-mismatch", admission, []string{"            matchLabels:\n", "            matchLabels:\n              other: pods\n"}, deploymentRefused},
+	{"pod-invalid", admission, []string{"              containers:\n", "              volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]\n              containers:\n"}, deploymentRefused},
 	{"ports-in-conflict", admission, []string{"  install:\n", secondWebhook + "  install:\n"}, serviceRefused},
 
 	{"forbidden-rule", admission, []string{`apiGroups: [""]`, `apiGroups: ["*"]`}, managerFails},

@@ -54,14 +54,21 @@ InstallComponentFailed.`,
 		}),
 	},
 	{
+		Code: "pod-invalid", Level: Error, Basis: Rejected,
+		Explain: `The API server refuses a Deployment whose pods have two volumes or two containers of one name, init containers included, or with a container that mounts a volume that
+the pod does not have, or two in one place: the ClusterServiceVersion fails with InstallComponentFailed. Certificates that are mounted where the libraries look for them are replaced
+by the manager's, as under OLM v0, and not meant here.`,
+		find: invalidPods,
+	},
+	{
 		Code: "no-replicas", Level: Error, Basis: Broken,
-		Explain: `A Deployment with replicas: 0 runs nothing, so its webhooks are never reachable: the manager never registers them, and the ClusterServiceVersion stays Installing until
+		Explain: `A Deployment with replicas: 0 runs nothing, so its webhooks and APIs are never reachable: the manager never registers them, and the ClusterServiceVersion stays Installing until
 somebody scales the Deployment. OLM v0 registers them, and every call fails.`,
 		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
 			if !s.serves(d) || d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
 				return "", "", ""
 			}
-			return "spec.replicas", fmt.Sprintf("the webhooks of %s are never reachable: it has no replicas", d.Name), "write replicas: 2"
+			return "spec.replicas", fmt.Sprintf("what %s serves is never reachable: it has no replicas", d.Name), "write replicas: 2"
 		}),
 	},
 	{
@@ -243,11 +250,9 @@ func (s *subject) issued(d deployment, source source) bool {
 	return s.serves(d) && source.kind == "Secret" && source.name == names.Secret(names.Service(d.Name))
 }
 
-// serves tells whether webhooks are served by a Deployment: its pods then have the
-// manager's certificate.
-func (s *subject) serves(d deployment) bool {
-	return slices.ContainsFunc(s.webhooks(), func(w webhook) bool { return w.DeploymentName == d.Name })
-}
+// serves tells whether a Deployment serves webhooks or APIs: its pods then have the manager's
+// certificate.
+func (s *subject) serves(d deployment) bool { return len(install.DescriptionsOf(s.CSV, d.Name)) > 0 }
 
 // serviceCA tells whether a Service of the bundle asks OpenShift's service-ca for a Secret.
 func (s *subject) serviceCA(secret string) bool {

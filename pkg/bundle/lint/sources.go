@@ -25,11 +25,8 @@ func sources(pod corev1.PodSpec, unwanted []string) []source {
 		}
 		all = append(all, ofVolume(fmt.Sprintf("volumes[%d]", i), v)...)
 	}
-	for i, c := range pod.Containers {
-		all = append(all, environment(fmt.Sprintf("containers[%d]", i), c)...)
-	}
-	for i, c := range pod.InitContainers {
-		all = append(all, environment(fmt.Sprintf("initContainers[%d]", i), c)...)
+	for _, c := range containersOf(pod) {
+		all = append(all, environment(c)...)
 	}
 	return all
 }
@@ -58,15 +55,15 @@ func ofVolume(field string, v corev1.Volume) []source {
 }
 
 func mounted(pod corev1.PodSpec, volume string) bool {
-	return slices.ContainsFunc(slices.Concat(pod.Containers, pod.InitContainers), func(c corev1.Container) bool {
+	return slices.ContainsFunc(containersOf(pod), func(c container) bool {
 		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
 	})
 }
 
-func environment(path string, c corev1.Container) []source {
+func environment(c container) []source {
 	var all []source
 	for i, e := range c.Env {
-		field := fmt.Sprintf("%s.env[%d]", path, i)
+		field := fmt.Sprintf("%s.env[%d]", c.field, i)
 		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
 			all = append(all, source{field, "Secret", from.SecretKeyRef.Name, ptr.Deref(from.SecretKeyRef.Optional, false)})
 		} else if from != nil && from.ConfigMapKeyRef != nil {
@@ -74,7 +71,7 @@ func environment(path string, c corev1.Container) []source {
 		}
 	}
 	for i, e := range c.EnvFrom {
-		field := fmt.Sprintf("%s.envFrom[%d]", path, i)
+		field := fmt.Sprintf("%s.envFrom[%d]", c.field, i)
 		if e.SecretRef != nil {
 			all = append(all, source{field, "Secret", e.SecretRef.Name, ptr.Deref(e.SecretRef.Optional, false)})
 		} else if e.ConfigMapRef != nil {

@@ -42,3 +42,20 @@ func TestMissingSecretSaysWhere(t *testing.T) {
 		})
 	}
 }
+
+// The pods that serve an API have the manager's certificate, too.
+func TestCertificatesOfAPIServers(t *testing.T) {
+	for _, serves := range []bool{false, true} {
+		f := readFiles(t, "../../../examples/projectpolicy/bundle")
+		f.pod()["volumes"] = list(map[string]any{"name": "v", "secret": map[string]any{"secretName": "issued"}})
+		f.container()["volumeMounts"] = list(map[string]any{"name": "v", "mountPath": "/apiserver.local.config/certificates"})
+		spec, name := f.at("spec").(map[string]any), f.deployment()["name"]
+		delete(spec, "webhookdefinitions")
+		if serves {
+			spec["apiservicedefinitions"] = map[string]any{"owned": list(apiService("api.example.com", name))}
+		}
+		if missing := slices.Contains(codes(Run(inspect(t, f))), "missing-secret"); missing == serves {
+			t.Errorf("it serves an API: %t, and a Secret is missing: %t", serves, missing)
+		}
+	}
+}

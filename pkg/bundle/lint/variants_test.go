@@ -263,6 +263,21 @@ var breakages = []breakage{
 	{"a selector of other pods", "", func(f files) {
 		f.deployment()["spec"].(map[string]any)["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
 	}, []string{"selector-mismatch"}},
+	{"two volumes of one name", "", func(f files) {
+		volume := map[string]any{"name": "a", "emptyDir": map[string]any{}}
+		f.pod()["volumes"] = list(volume, volume)
+	}, []string{"pod-invalid"}},
+	{"two containers of one name", "", func(f files) {
+		f.pod()["initContainers"] = list(map[string]any{"name": f.container()["name"], "image": "example.com/a"})
+	}, []string{"pod-invalid"}},
+	{"a volume that there is not", "", func(f files) {
+		f.container()["volumeMounts"] = list(map[string]any{"name": "nothing", "mountPath": "/a"})
+	}, []string{"pod-invalid"}},
+	{"two volumes in one place", "", func(f files) {
+		f.pod()["volumes"] = list(map[string]any{"name": "a", "emptyDir": map[string]any{}})
+		mount := map[string]any{"name": "a", "mountPath": "/a"}
+		f.container()["volumeMounts"] = list(mount, mount)
+	}, []string{"pod-invalid"}},
 	{"no replicas", calling, func(f files) { f.deployment()["spec"].(map[string]any)["replicas"] = 0 }, []string{"no-replicas"}},
 	{"an account that nobody creates", "", func(f files) { f.pod()["serviceAccountName"] = "nobody" }, []string{"missing-service-account"}},
 	{"a Secret of another tool", "", func(f files) {
