@@ -40,6 +40,21 @@ func unconverted(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "conversion webhook")
 }
 
+// createConverted writes the bundle's definition with the conversion that the manager adds.
+func (e *env) createConverted(t *testing.T, b *bundle.Bundle) error {
+	t.Helper()
+	crd, d := b.CRDs()[0].DeepCopy(), first(b)
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+		ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: testNamespace, Name: "claim", Path: d.WebhookPath}},
+		ConversionReviewVersions: d.AdmissionReviewVersions,
+	}}
+	return e.create(t.Context(), definition(t, crd), true)
+}
+
+func conversionRefused(t *testing.T, e *env, b *bundle.Bundle) {
+	mustRefuse(t, e.createConverted(t, b))
+}
+
 // define creates the bundle's definition under a name of its own, without the limits of
 // its schemas, and takes it away after the test.
 func (e *env) define(t *testing.T, b *bundle.Bundle, plural string) *apiextensionsv1.CustomResourceDefinition {

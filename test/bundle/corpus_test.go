@@ -22,12 +22,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 )
 
-// refused are the bundles whose manifests no API server accepts, and by which finding
-// that is foretold.
-var refused = map[string]string{
-	"cluster-aas-operator":     "not-an-object",
-	"ndb-operator":             "csv-schema",
-	"service-binding-operator": "csv-api-version",
+// refused are the bundles that cannot be rendered, or whose manifests the API server does not
+// accept: by which finding that is foretold, and what every line of the answer says.
+var refused = map[string]struct{ foretold, says string }{
+	"cluster-aas-operator":     {"not-an-object", "is no Kubernetes object: it has no apiVersion"},
+	"ndb-operator":             {"csv-schema", "spec.customresourcedefinitions.owned[0].resources[0].name: Required value"},
+	"service-binding-operator": {"csv-api-version", "which no cluster knows as a ClusterServiceVersion"},
 }
 
 // corpus are the folders of the bundles of others, by name; none where BUNDLES is not set.
@@ -101,12 +101,23 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	for name, dir := range bundles {
 		t.Run(name, func(t *testing.T) {
 			err := e.dryRun(t, dir)
-			if foretold := refused[name]; foretold != "" {
-				if err == nil {
-					t.Errorf("is accepted, and validate says %s", foretold)
+			want, known := refused[name]
+			if !known {
+				must(t, err)
+				return
+			}
+			if err == nil {
+				t.Fatalf("is accepted, and %s says it is not", want.foretold)
+			}
+			for line := range strings.Lines(err.Error()) {
+				if !strings.Contains(line, want.says) {
+					t.Errorf("got %q, want %q", line, want.says)
 				}
-			} else if err != nil {
-				t.Error(err)
+			}
+			b, err := bundle.Inspect(dir)
+			must(t, err)
+			if !finds(b, want.foretold) {
+				t.Errorf("%s does not foretell it", want.foretold)
 			}
 		})
 	}

@@ -53,12 +53,15 @@ var proofs = []proof{
 	{"webhook-name", admission, []string{"generateName: namespaces.projectpolicy.example.com", "generateName: namespaces"}, registrationRefused},
 	{"side-effects", admission, []string{"sideEffects: None", "sideEffects: Some"}, registrationRefused},
 	{"review-version-unknown", admission, []string{"admissionReviewVersions: [v1]", "admissionReviewVersions: [v2]"}, registrationRefused},
+	{"review-version-unknown", conversion, []string{"admissionReviewVersions: [v1]", "admissionReviewVersions: [v2]"}, conversionRefused},
 	{"timeout-range", admission, []string{"timeoutSeconds: 5", "timeoutSeconds: 31"}, registrationRefused},
 	{"webhook-path", admission, []string{"webhookPath: /validate-namespaces", "webhookPath: validate-namespaces"}, registrationRefused},
 	{"webhook-path", admission, []string{"webhookPath: /validate-namespaces", "webhookPath: /validate//namespaces"}, registrationRefused},
 	{"match-condition-invalid", admission, []string{"    capabilities: Basic Install\n", `    capabilities: Basic Install
     olm-webhook-manager.io/match-conditions: '{"namespaces.projectpolicy.example.com": [{"name": "a", "expression": "objekt.metadata.name != \"\""}]}'
 `}, conditionRefused},
+	{"webhook-path", conversion, []string{"webhookPath: /convert", "webhookPath: convert"}, conversionRefused},
+	{"webhook-path", conversion, []string{"webhookPath: /convert", "webhookPath: /convert?to=v2"}, conversionRefused},
 	{"webhook-value", admission, []string{"failurePolicy: Fail", "failurePolicy: fail"}, registrationRefused},
 	{"object-selector", admission, []string{"operator: NotIn", "operator: Exists"}, registrationRefused},
 	{"rule-incomplete", admission, []string{"operations: [CREATE, UPDATE]", "operations: []"}, registrationRefused},
@@ -75,6 +78,7 @@ var proofs = []proof{
 	{"match-conditions", admission, []string{"    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm-webhook-manager.io/match-conditions: '{'\n"}, managerFails},
 	{"conversion-refused", conversion, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, managerFails},
 	{"unknown-deployment", admission, []string{"deploymentName: projectpolicy-webhook", "deploymentName: nobody"}, managerWaits},
+	{"unknown-deployment", admission, []string{"      deployments:\n", "      deployments:\n      - name: projectpolicy-webhook\n        spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: example.com/a}]}}}\n"}, managerWaits},
 	{"conversion-crd", conversion, []string{"kind: CustomResourceDefinition", "kind: ConfigMap", "apiextensions.k8s.io/v1\n", "v1\n"}, managerWaits},
 
 	{"owned-version", conversion, []string{"    served: true\n    storage: false", "    served: false\n    storage: false"}, managerWaits},
@@ -210,6 +214,7 @@ func TestTheExamplesAreAccepted(t *testing.T) {
 	for what, err := range map[string]error{
 		"ClusterServiceVersion": e.createCSV(t, b, true), "registration": e.register(t, first(b), "whole", nil, true),
 		"Deployment": e.createDeployment(t, b), "definition": e.createDefinition(t, edited(t, proof{example: conversion})),
+		"conversion": e.createConverted(t, edited(t, proof{example: conversion})),
 	} {
 		if err != nil {
 			t.Errorf("the %s is refused: %v", what, err)
