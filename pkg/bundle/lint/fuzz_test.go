@@ -9,27 +9,33 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
 )
 
-// FuzzValidate does with whatever a file of a bundle may hold all that the commands do. Nothing
-// of it may panic, what is found in a file names a line of it, and what can be installed is
-// rendered, or it is said why not.
+// FuzzValidate does with whatever the files of a bundle may hold all that the commands do. Nothing
+// of it may panic, what is found in a file names a line of it and the way out, and what can be
+// installed is rendered, or it is said why not.
 func FuzzValidate(f *testing.F) {
 	// Small ones: whole examples would keep the fuzzer busy with their prose.
 	for _, text := range []string{
 		smallCSV, smallCSV + smallDefinition, smallCSV + smallObjects, "a: b\n---\n", "- \"\\u0000\"", "a: *a", "? {a: b}\n: c\n",
 		"a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n",
 	} {
-		f.Add([]byte(text))
+		f.Add([]byte(text), []byte(smallAnnotations))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		const file = "manifests/a.yaml"
-		b := bundle.InspectFS(fstest.MapFS{
-			file:                        {Data: text},
-			"metadata/annotations.yaml": {Data: []byte("annotations: {operators.operatorframework.io.bundle.package.v1: shop}\n")},
-		}, "fuzz")
+	for _, annotations := range []string{
+		"", "annotations:\n", "annotations: {a: 1, b: true, c: null}\n", "annotation: {a: b}\n", "annotations: [a]\n", "annotations: {a: b, a: c}\n", "---\nannotations: {}\n---\na: b\n",
+		"annotations: {operators.operatorframework.io.bundle.manifests.v1: ../a/, operators.operatorframework.io.bundle.chanels.v1: b}\n",
+	} {
+		f.Add([]byte(smallCSV), []byte(annotations))
+	}
+	f.Fuzz(func(t *testing.T, text, annotations []byte) {
+		files := fstest.MapFS{"manifests/a.yaml": {Data: text}, "metadata/annotations.yaml": {Data: annotations}}
+		b := bundle.InspectFS(files, "fuzz")
 		report := Run(b)
 		for _, found := range report.Findings {
-			if found.File == file && found.Code != string(bundle.TooBig) && found.Line < 1 {
+			if files[found.File] != nil && found.Code != string(bundle.TooBig) && found.Line < 1 {
 				t.Errorf("%s has no line: %s", found.Code, found.What)
+			}
+			if found.WayOut == "" {
+				t.Errorf("%s says no way out: %s", found.Code, found.What)
 			}
 		}
 		report.Print(io.Discard)
@@ -46,6 +52,15 @@ func FuzzValidate(f *testing.F) {
 		}
 	})
 }
+
+const smallAnnotations = `annotations:
+  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
+  operators.operatorframework.io.bundle.manifests.v1: manifests/
+  operators.operatorframework.io.bundle.metadata.v1: metadata/
+  operators.operatorframework.io.bundle.package.v1: shop
+  operators.operatorframework.io.bundle.channels.v1: alpha,stable
+  operators.operatorframework.io.bundle.channel.default.v1: stable
+`
 
 const smallCSV = `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
