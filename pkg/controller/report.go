@@ -18,12 +18,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// reportPatiently reports what is worth being told by now, and says when to look again.
+// reportPatiently reports what is worth being told by now, and says when to look again. What
+// people and later passes rely on, the WebhookRollout has at once.
 func (c *Controller) reportPatiently(ctx context.Context, k key, s *snapshot, plan rollout.Plan) (time.Time, error) {
-	if at := rollout.TellAt(s.csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience); c.now().Before(at) {
+	at := rollout.TellAt(s.csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience)
+	switch {
+	case !c.now().Before(at):
+		return plan.NextLook, c.report(ctx, k, s, plan)
+	case rollout.IsNews(s.said(), plan.Status):
+		return sooner(plan.NextLook, at), c.reportRollout(ctx, k, s, plan.Status)
+	default:
 		return sooner(plan.NextLook, at), nil
 	}
-	return plan.NextLook, c.report(ctx, k, s, plan)
 }
 
 // report says what the pass came to: in the WebhookRollout, in the status of the

@@ -59,7 +59,7 @@ type Policy struct {
 func DefaultPolicy() Policy {
 	return Policy{
 		Gate:           GateServing,
-		Settle:         time.Second,
+		Settle:         300 * time.Millisecond,
 		OrderBound:     time.Minute,
 		RunningBound:   20 * time.Second,
 		Patience:       time.Second,

@@ -14,28 +14,31 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// TellAt is when what a plan reports is worth being written: at once, which is the zero time,
-// but for an installation that goes on as it is said to. That its Deployment is just being
-// created, and every turn of what it waits for, is told with patience: where many are
-// installed at once, most of it is over before anybody could read it, and each word costs the
-// API server as much as an object of the next operator.
+// TellAt is when what a plan reports is worth being said in the ClusterServiceVersion: at once,
+// which is the zero time, but for an installation that goes on as it is said to. That its
+// Deployment is just being created, and every turn of what it waits for, is told with patience:
+// where many are installed at once, most of it is over before anybody could read it, and each
+// word costs the API server as much as an object of the next operator.
 func TellAt(said operatorsv1alpha1.ClusterServiceVersionStatus, told managerv1alpha1.WebhookRolloutStatus, plan Plan, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
 	var since time.Time
 	switch from := phaseOf(said); {
-	case patience == 0 || !goesOn(from, plan.Phases) || isNews(told, plan.Status):
+	case patience == 0 || !goesOn(from, plan.Phases) || from.Phase == "" && IsNews(told, plan.Status):
 		return time.Time{}
 	case from.Phase != "" && said.LastUpdateTime != nil:
-		since = said.LastUpdateTime.Time
+		since = said.LastUpdateTime.Add(nextWord * patience)
 	default:
 		for _, d := range deployments {
-			since = later(since, d.CreationTimestamp.Time)
+			since = later(since, d.CreationTimestamp.Add(patience))
 		}
 	}
 	if since.IsZero() {
 		return time.Time{}
 	}
-	return since.Add(patience + time.Second) // neither instant has fractions
+	return since.Add(time.Second) // neither instant has fractions
 }
+
+// nextWord is how many times as long a word stands, once there is one to be read.
+const nextWord = 4
 
 // goesOn tells whether an installation goes on: it has just begun, or waited, and waits.
 func goesOn(from Phase, walked []Phase) bool {
@@ -51,9 +54,9 @@ func waits(p Phase) bool {
 		(p.Reason == operatorsv1alpha1.CSVReasonWaiting || p.Reason == operatorsv1alpha1.CSVReasonInstallSuccessful)
 }
 
-// isNews tells whether a status differs from the one before, if there was any, in more than
+// IsNews tells whether a status differs from the one before, if there was any, in more than
 // words: in anything that people or later passes rely on.
-func isNews(before, after managerv1alpha1.WebhookRolloutStatus) bool {
+func IsNews(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	if len(before.Conditions) > 0 {
 		return !equality.Semantic.DeepEqual(withoutWords(before), withoutWords(after))
 	}

@@ -54,10 +54,10 @@ func TestWithdrawn(t *testing.T) {
 				t.Errorf("phases %q, want %q", said, test.wantPhase)
 			}
 			c.wait(time.Second)
-			if plan = c.pass(); len(plan.Steps)+len(plan.Phases) > 0 || !plan.NextLook.Equal(c.now.Add(time.Second)) {
+			if plan = c.pass(); len(plan.Steps)+len(plan.Phases) > 0 || !plan.NextLook.Equal(c.now.Add(c.Policy.Settle)) {
 				t.Errorf("a second later: steps %q, phases %q, next look %s", stepsOf(plan), phasesOf(plan), plan.NextLook)
 			}
-			c.wait(time.Second)
+			c.wait(c.Policy.Settle)
 			if diff := cmp.Diff([]string{"delete Deployment shop/manager"}, stepsOf(c.pass())); diff != "" {
 				t.Errorf("in the end (-want +got):\n%s", diff)
 			}
