@@ -139,6 +139,44 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	a.leavesNothing()
 }
 
+// A version that has taken the APIService over and fails gives it back, and it is in service all the
+// while.
+func TestFailedUpgradeOfAnAPIService(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments("last")
+	a := e.playAPI()
+	e.manage(throughAPIServer)
+	e.create(a.csv("operator.v1"))
+	a.start()
+	e.succeeds("operator.v1")
+	before := a.registered()
+
+	ended := a.callAllTheTime()
+	next := a.csv("operator.v2")
+	next.Spec.Replaces = "operator.v1"
+	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
+	e.create(next)
+	ownedBy := func(version string) {
+		e.eventually("the APIService is of "+version, func() (bool, any) {
+			labels := a.registered().Labels
+			return labels["olm.owner"] == version, labels
+		})
+	}
+	ownedBy("operator.v2")
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.uninstall("operator.v2")
+	e.succeeds("operator.v1")
+	ownedBy("operator.v1")
+	calls, failures := ended()
+	if len(failures) > 0 || calls == 0 {
+		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
+	}
+	if after := a.registered(); after.UID != before.UID || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
+		t.Errorf("the APIService is not the one of before: %+v", after)
+	}
+}
+
 // What somebody deletes or edits of an APIService, and of what its server needs, is put right.
 func TestRepairOfAnAPIService(t *testing.T) {
 	e := newParallelEnv(t)

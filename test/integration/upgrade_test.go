@@ -102,6 +102,32 @@ func TestUpgradeThatFails(t *testing.T) {
 	})
 }
 
+// A new version may fail with all of its webhooks in service, for want of a Deployment that
+// has none. When it is deleted, those of the old version are registered as they were.
+func TestUpgradeThatFailsLate(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments("last")
+	e.manage()
+	v1, v2 := versions()
+	e.install(v1)
+	before, same := e.webhooks(), e.registration("same.example.com")
+
+	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
+	e.create(v2)
+	switched := []string{"changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
+		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate"}
+	e.eventually("its webhooks are in service", func() (bool, any) { return slices.Equal(e.webhooks(), switched), e.webhooks() })
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+
+	e.uninstall("operator.v2")
+	e.succeeds("operator.v1")
+	e.eventually("the webhooks are those of before", func() (bool, any) { return slices.Equal(e.webhooks(), before), e.webhooks() })
+	if now := e.registration("same.example.com"); now.UID != same.UID {
+		t.Error("the unchanged webhook was registered anew")
+	}
+}
+
 // What a version waits for that replaces another.
 func TestUpgradeWaits(t *testing.T) {
 	tests := map[string]struct {
