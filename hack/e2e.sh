@@ -12,4 +12,6 @@ done
 ./hack/image.sh hook ./test/e2e/hook
 ./hack/deploy.sh "${examples[@]}" hook
 
-go test -count=1 -timeout=25m -v ./test/e2e "$@"
+# Tests wait for the cluster more than they use the machine, so more of them run side by side
+# than it has cores; how many of them put it under load at once, the tests see to.
+go test -count=1 -timeout=25m -parallel 4 -v ./test/e2e "$@"

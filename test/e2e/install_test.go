@@ -9,6 +9,7 @@ import (
 // A webhook goes live without one failed call, and is live when the
 // ClusterServiceVersion says so.
 func TestInstallUnderLoad(t *testing.T) {
+	t.Parallel()
 	mutating := hookCSV("hook.v1", server("hook"))
 	mutating.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.MutatingAdmissionWebhook
 	tests := map[string]*operatorsv1alpha1.ClusterServiceVersion{
@@ -18,6 +19,7 @@ func TestInstallUnderLoad(t *testing.T) {
 	}
 	for name, csv := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			e := newEnv(t)
 			e.allowConfigMaps()
 			load := e.startLoad()

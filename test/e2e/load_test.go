@@ -56,8 +56,13 @@ func (e *env) startLoad() *load {
 // but a flood of them would be another load.
 const mostLate = 100 * time.Millisecond
 
+// atOnce bounds how many loads there are at one time: tests that run side by side wait for
+// each other with theirs, so that none is called late for the sake of others.
+var atOnce = make(chan struct{}, 2)
+
 func (e *env) startLoadOf(every time.Duration, do func(context.Context) call) *load {
 	e.Helper()
+	atOnce <- struct{}{}
 	ctx, cancel := context.WithCancel(e.ctx)
 	l := &load{env: e, every: every}
 	var requests sync.WaitGroup
@@ -74,7 +79,11 @@ func (e *env) startLoadOf(every time.Duration, do func(context.Context) call) *l
 			}
 		}
 	})
-	l.stop = sync.OnceFunc(func() { cancel(); requests.Wait() })
+	l.stop = sync.OnceFunc(func() {
+		cancel()
+		requests.Wait()
+		<-atOnce
+	})
 	e.Cleanup(l.stop)
 	return l
 }

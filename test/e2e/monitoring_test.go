@@ -13,6 +13,7 @@ var metricName = regexp.MustCompile(`\b(olm_webhook_manager|workqueue|leader_ele
 
 // Every metric that an alert or a panel asks for is one that the manager exposes.
 func TestMonitoring(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	csv := hookCSV("hook.v1", server("hook"))
 	e.create(csv)

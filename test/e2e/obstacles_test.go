@@ -17,6 +17,7 @@ import (
 // A webhook that does not serve is never registered, and both the ClusterServiceVersion
 // and the WebhookRollout say what is in the way and what to do about it.
 func TestNeverRegistered(t *testing.T) {
+	t.Parallel()
 	const installing, waiting = operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting
 	tests := map[string]struct {
 		spoil  func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)

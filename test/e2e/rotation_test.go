@@ -29,7 +29,7 @@ const (
 
 // A rotation that somebody orders costs no call, whatever the server is like and whatever
 // happens meanwhile. The kubelet is as it comes, and would take a minute to bring a
-// Secret to its pods.
+// Secret to its pods. Nothing else goes on meanwhile: a call that is late may miss a loss.
 func TestRotationUnderLoad(t *testing.T) {
 	for name, test := range map[string]struct {
 		flags    []string

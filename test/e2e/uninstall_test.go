@@ -53,6 +53,7 @@ func TestNamespaceDeleted(t *testing.T) {
 // However the deletion cascades, the webhook goes first, and nothing is left but what was to
 // be orphaned: the operator, whose pods go on to run.
 func TestUninstallCascades(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		policy metav1.DeletionPropagation
 		left   []string

@@ -15,6 +15,7 @@ import (
 // A live webhook that loses all its pods is reported, and otherwise left alone: what it
 // guards stays closed.
 func TestLosesAllPods(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")

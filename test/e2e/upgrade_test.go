@@ -14,6 +14,7 @@ import (
 // that goes and one that comes each time, and once more to a version whose Deployment has
 // another name. The one that stays answers every call.
 func TestUpgradeUnderLoad(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	v1, v2, v3 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9), e.version("hook.v3", "hook.v2", 8)
 	v4 := behind("renamed", e.version("hook.v4", "hook.v3", 7))
@@ -57,6 +58,7 @@ func behind(deployment string, csv *operatorsv1alpha1.ClusterServiceVersion) *op
 // A version that never gets ready costs no call either: its pods do not answer, and those
 // of the version before do. When it is deleted, all is as before.
 func TestFailedUpgradeUnderLoad(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	v1, v2 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9)
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Args = []string{"nothing"}
