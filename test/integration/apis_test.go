@@ -41,7 +41,7 @@ func TestRequiredAPIs(t *testing.T) {
 			},
 			func(e *env, group string) { e.define(group, "v1") },
 			func(group string) operatorsv1alpha1.RequirementStatus {
-				return operatorsv1alpha1.RequirementStatus{Group: group, Kind: "Pond", Name: "Pond.v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
+				return operatorsv1alpha1.RequirementStatus{Group: group, Version: "v1", Kind: "Pond", Name: "Pond.v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 			}, "Native API does not exist",
 		},
 		"an APIService": {
@@ -50,7 +50,7 @@ func TestRequiredAPIs(t *testing.T) {
 			},
 			func(e *env, group string) { e.define(group, "v1") },
 			func(group string) operatorsv1alpha1.RequirementStatus {
-				return operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Kind: "APIService", Name: "v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
+				return operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: "v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 			}, "APIService is not present",
 		},
 	} {
@@ -108,7 +108,7 @@ func TestMinKubeVersion(t *testing.T) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	e.requires(operatorsv1alpha1.RequirementStatus{
-		Group: "operators.coreos.com", Kind: "ClusterServiceVersion", Name: "operator.v1", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+		Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion", Name: "operator.v1", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 	})
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.MinKubeVersion = "1.20.0" })
 	e.succeeds("operator.v1")
@@ -116,7 +116,7 @@ func TestMinKubeVersion(t *testing.T) {
 
 func missingPonds(group string) operatorsv1alpha1.RequirementStatus {
 	return operatorsv1alpha1.RequirementStatus{
-		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "ponds." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: "ponds." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -71,10 +72,15 @@ func TestUnmanaged(t *testing.T) {
 			})
 			c := csv("operator.v1", "server")
 			mark(c)
-			m.looksAfter(func() { e.create(c) })
+			m.looksAfter(func() { c = e.create(c) })
+			c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded, Reason: operatorsv1alpha1.CSVReasonCopied, Message: "by OLM"}
+			_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
+			e.must(err)
 			m.looksAgain("operator.v1")
-			if left := e.get("operator.v1"); left.Status.Phase != "" || len(left.Finalizers) > 0 {
-				t.Errorf("it is %s, with finalizers %v", left.Status.Phase, left.Finalizers)
+			left := e.get("operator.v1")
+			e.same("its status", left.Status, c.Status)
+			if len(left.Finalizers) > 0 || len(left.Annotations) > 0 {
+				t.Errorf("it has finalizers %v and annotations %v", left.Finalizers, left.Annotations)
 			}
 			if made := e.owned(derived); len(made) > 0 {
 				t.Errorf("made for it:\n%s", namesOf(made))

@@ -238,8 +238,7 @@ func converting(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 // newCRD makes a definition with objects of any form, stored in its last version.
-func (e *env) newCRD(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
-	e.Helper()
+func (e *env) things(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	anything := true
 	group := e.namespace + ".example.com"
 	crd := &apiextensionsv1.CustomResourceDefinition{
@@ -255,6 +254,13 @@ func (e *env) newCRD(plural string, versions ...string) *apiextensionsv1.CustomR
 			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &anything}},
 		})
 	}
+	return crd
+}
+
+// newCRD has the API server serve such things until the test ends.
+func (e *env) newCRD(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+	e.Helper()
+	crd := e.things(plural, versions...)
 	client := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
 	created, err := client.Create(e.ctx, crd, metav1.CreateOptions{})
 	e.must(err)

@@ -167,6 +167,9 @@ func TestEditThatIsRefused(t *testing.T) {
 	if !strings.HasPrefix(message, "install strategy failed: ") || !strings.Contains(message, "field is immutable") {
 		t.Errorf("message %q does not say, in OLM v0's words, that the selector of a Deployment stays", message)
 	}
+	if said := e.get("operator.v1").Status.Message; said != message {
+		t.Errorf("status.message is %q, where OLM v0's goes on as well: %q", said, message)
+	}
 	if e.registration("v.example.com").ResourceVersion != before {
 		t.Error("the registration was changed")
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -133,6 +134,11 @@ func TestGroupGoes(t *testing.T) {
 	}
 	e.carriesLabel(group, []string{e.namespace}, e.namespace)
 
-	e.group("og", namespaces(e.namespace))
+	again := e.group("og", namespaces(e.namespace))
 	e.succeeds("operator.v1")
+	e.carriesLabel(again, []string{e.namespace}, e.namespace)
+	e.eventually("the registration selects by the label of the new group", func() (bool, any) {
+		got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
+		return gocmp.Equal(got, selectorOf(again)), got
+	})
 }

@@ -34,12 +34,17 @@ func TestTwoManagers(t *testing.T) {
 }
 
 // A manager of all namespaces knows that nobody needs the label of a group that is gone,
-// once no webhook selects by it.
+// once no webhook selects by it: at once, where none ever did.
 func TestLabelOfAGroupThatIsGone(t *testing.T) {
 	e := newEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.Namespaces = nil })
+	alone := e.beside()
+	unused := alone.group("og", namespaces(e.namespace))
+	e.carriesLabel(unused, []string{e.namespace}, e.namespace)
+	e.must(e.olm.OperatorsV1().OperatorGroups(alone.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+	e.carriesLabel(unused, nil, e.namespace)
 	e.install(csv("operator.v1", "server"))
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)

@@ -31,36 +31,39 @@ func askingTheCluster(c *operatorsv1alpha1.ClusterServiceVersion, rules ...rbacv
 // ClusterServiceVersion waits and says what its account may not do; then it goes on, and
 // when they are taken away it says so.
 func TestPermissionsOfAnOperator(t *testing.T) {
+	const readPodsRule = ` rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`
+	const namespaced = "namespaced" + readPodsRule
 	for name, test := range map[string]struct {
 		csv     func(*operatorsv1alpha1.ClusterServiceVersion, ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion
 		targets func(own, other string) []string
 		grant   func(e *env, other string) func()
 		message string
+		rule    string // as OLM v0 writes it
 	}{
 		"in its namespace, by a Role": {
 			asking, func(own, _ string) []string { return []string{own} },
 			func(e *env, _ string) func() { return e.bindRole(e.namespace) },
-			"it may not get, list pods in namespace",
+			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace, by a ClusterRole for all": {
 			asking, func(own, _ string) []string { return []string{own} },
 			func(e *env, _ string) func() { return e.bindClusterRole() },
-			"it may not get, list pods in namespace",
+			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace and the target": {
 			asking, func(_, other string) []string { return []string{other} },
 			func(e *env, other string) func() { e.bindRole(e.namespace); return e.bindRole(other) },
-			"it may not get, list pods in namespace",
+			"it may not get, list pods in namespace", namespaced,
 		},
 		"in all namespaces": {
 			asking, func(string, string) []string { return nil },
 			func(e *env, _ string) func() { return e.bindClusterRole() },
-			"bind a ClusterRole to the account with a ClusterRoleBinding",
+			"bind a ClusterRole to the account with a ClusterRoleBinding", namespaced,
 		},
 		"in the whole cluster": {
 			askingTheCluster, func(own, _ string) []string { return []string{own} },
 			func(e *env, _ string) func() { return e.bindClusterRole() },
-			"it may not get, list pods in the whole cluster",
+			"it may not get, list pods in the whole cluster", "cluster" + readPodsRule,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,14 +79,12 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
 			}
 			e.requires(operatorsv1alpha1.RequirementStatus{
-				Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: e.accountUID(),
+				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: e.accountUID(),
 			})
+			e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
 			revoke := test.grant(e, other)
 			e.succeeds("operator.v1")
-			if got := e.get("operator.v1").Status.RequirementStatus[0].Dependents; len(got) != 1 || got[0].Status != operatorsv1alpha1.DependentStatusReasonSatisfied ||
-				!strings.HasSuffix(got[0].Message, `rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`) {
-				t.Errorf("dependents %+v", got)
-			}
+			e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonSatisfied)
 			revoke()
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 			if e.deployment("server") == nil || len(e.registered()) != 1 {
@@ -94,6 +95,14 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			}
 		})
 	}
+}
+
+// dependsOn wants this to be said of the only rule that the only account is to have.
+func (e *env) dependsOn(rule string, status operatorsv1alpha1.StatusReason) {
+	e.Helper()
+	e.same("dependents", e.get("operator.v1").Status.RequirementStatus[0].Dependents, []operatorsv1alpha1.DependentStatus{
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "PolicyRule", Status: status, Message: rule},
+	})
 }
 
 func (e *env) accountUID() string {

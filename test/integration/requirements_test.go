@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,16 +47,12 @@ func TestMissingServiceAccount(t *testing.T) {
 }
 
 // requires compares the only requirement of operator.v1, but for the message, which is
-// for people.
+// for people, and what depends on it.
 func (e *env) requires(want operatorsv1alpha1.RequirementStatus) {
 	e.Helper()
 	got := e.get("operator.v1").Status.RequirementStatus
-	if len(got) != 1 {
-		e.Fatalf("status.requirementStatus %+v, want one", got)
-	}
-	want.Message = got[0].Message
-	if got[0].Status != want.Status || got[0].UUID != want.UUID || got[0].Kind != want.Kind || got[0].Name != want.Name || got[0].Group != want.Group {
-		e.Errorf("status.requirementStatus %+v, want %+v", got[0], want)
+	if diff := gocmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, got, cmpopts.IgnoreFields(operatorsv1alpha1.RequirementStatus{}, "Message", "Dependents")); diff != "" {
+		e.Errorf("status.requirementStatus (-want +got):\n%s", diff)
 	}
 }
 
@@ -71,7 +69,7 @@ func TestUnmetRequirements(t *testing.T) {
 				c.Spec.WebhookDefinitions[0].DeploymentName = "sever"
 			},
 			want: operatorsv1alpha1.RequirementStatus{
-				Group: "apps", Kind: "Deployment", Name: "sever", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
+				Group: "apps", Version: "v1", Kind: "Deployment", Name: "sever", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
 			},
 			message: "set spec.webhookdefinitions[0].deploymentName to one of server",
 			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -86,7 +84,7 @@ func TestUnmetRequirements(t *testing.T) {
 				}}})
 			},
 			want: operatorsv1alpha1.RequirementStatus{
-				Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 			},
 			message: "owned by another ClusterServiceVersion",
 			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -209,7 +209,7 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 		Volumes:      []corev1.Volume{configMapVolume("both", "admin"), configMapVolume("admin", "admin")},
 		VolumeMounts: []corev1.VolumeMount{{Name: "both", MountPath: "/admin"}, {Name: "admin", MountPath: "/other"}},
 		Tolerations:  []corev1.Toleration{{Key: "admin", Operator: corev1.TolerationOpExists}}, NodeSelector: map[string]string{"admin": "yes"},
-		Affinity: &corev1.Affinity{PodAntiAffinity: spread("admin")}, Annotations: map[string]string{"example.com/who": "admin"},
+		Affinity: &corev1.Affinity{PodAntiAffinity: spread("admin")}, Annotations: map[string]string{"example.com/who": "admin", "example.com/both": "admin"},
 	})
 	e.runDeployments()
 	e.manage()
@@ -230,7 +230,9 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 	e.same("tolerations", got.Tolerations, []corev1.Toleration{{Key: "author", Operator: corev1.TolerationOpExists}, {Key: "admin", Operator: corev1.TolerationOpExists}})
 	e.same("nodeSelector", got.NodeSelector, map[string]string{"admin": "yes"})
 	e.same("affinity", got.Affinity, &corev1.Affinity{PodAntiAffinity: spread("admin"), PodAffinity: together("author")})
-	e.same("annotations", []string{d.Annotations["example.com/who"], d.Spec.Template.Annotations["example.com/who"]}, []string{"admin", "admin"})
+	for annotation, want := range map[string][]string{"example.com/who": {"admin", "admin"}, "example.com/both": {"admin", "author"}} {
+		e.same(annotation+" of the Deployment and its pods", []string{d.Annotations[annotation], d.Spec.Template.Annotations[annotation]}, want)
+	}
 }
 
 // subscribeInstalled makes a Subscription that says which version it has installed.
@@ -250,7 +252,9 @@ func (e *env) subscribeInstalled(csv string, config *operatorsv1alpha1.Subscript
 // configured is an operator whose author has set whatever an administrator can.
 func configured() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server")
-	pod := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
+	template := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template
+	template.Annotations = map[string]string{"example.com/both": "author"}
+	pod := &template.Spec
 	pod.Containers = append(pod.Containers, corev1.Container{Name: "sidecar", Image: "example.com/sidecar:1"})
 	for i := range pod.Containers {
 		container := &pod.Containers[i]

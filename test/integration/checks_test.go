@@ -1,0 +1,153 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// What is looked at before any phase, in OLM v0's order: the finalizer, one group, the
+// annotations, the install modes. Whatever else is wrong is not looked at before.
+func TestChecksBeforeAnyPhase(t *testing.T) {
+	for name, test := range map[string]struct {
+		groups    []operatorsv1.OperatorGroupSpec
+		reason    operatorsv1alpha1.ConditionReason
+		annotated bool
+	}{
+		"no group":           {nil, operatorsv1alpha1.CSVReasonNoOperatorGroup, false},
+		"two groups":         {groups(allNamespaces, allNamespaces), operatorsv1alpha1.CSVReasonTooManyOperatorGroups, false},
+		"an unsupported one": {groups(allNamespaces), operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			for i, spec := range test.groups {
+				e.group(fmt.Sprint("og", i), spec)
+			}
+			m := e.manage()
+			c := needs(csv("operator.v1", "server"), "absent")
+			support(c, operatorsv1alpha1.InstallModeTypeOwnNamespace)
+			c.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"*"}
+			e.create(c)
+			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason)
+			m.looksAgain("operator.v1")
+			got := e.get("operator.v1")
+			if !slices.Equal(got.Finalizers, []string{"operators.coreos.com/csv-cleanup"}) {
+				t.Errorf("finalizers %v", got.Finalizers)
+			}
+			annotations := map[string]string{}
+			if test.annotated {
+				annotations = map[string]string{"olm.operatorGroup": "og0", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": ""}
+			}
+			if !maps.Equal(got.Annotations, annotations) {
+				t.Errorf("annotations %v, want %v", got.Annotations, annotations)
+			}
+			if got.Status.Reason != test.reason || len(got.Status.RequirementStatus) > 0 {
+				t.Errorf("it says %s, and of its requirements %+v", got.Status.Reason, got.Status.RequirementStatus)
+			}
+		})
+	}
+}
+
+// A manager as it is shipped tells nothing for a while of what goes on as it should. Who reads the
+// conditions misses no phase by it, and who waits for a phase in which it stays sees that.
+func TestPhasesOfAPatientManager(t *testing.T) {
+	unknown := says{"Pending", "RequirementsUnknown", "requirements not yet checked"}
+	ready := says{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"}
+	installing := says{"Installing", "InstallSucceeded", "waiting for install components to report healthy"}
+	succeeded := says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"}
+	for name, test := range map[string]struct {
+		change func(*operatorsv1alpha1.ClusterServiceVersion)
+		starts bool // its Deployment gets available at once
+		phase  says // in which it stays, but for the end of its message
+		passed []says
+	}{
+		"all is well":           {unchanged, true, succeeded, []says{unknown, ready, installing}},
+		"its pods do not start": {unchanged, false, says{"Installing", "InstallWaiting", "installing: waiting for deployment server to become ready: "}, []says{unknown, ready, installing}},
+		"it lacks an account": {func(c *operatorsv1alpha1.ClusterServiceVersion) { needs(c, "absent") }, true,
+			says{"Pending", "RequirementsNotMet", requirementsNotMet}, []says{unknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			if test.starts {
+				e.runDeployments()
+			}
+			e.manage(func(o *controller.Options) { o.Rollout.Patience = rollout.DefaultPolicy().Patience })
+			c := csv("operator.v1", "server")
+			test.change(c)
+			e.create(c)
+			e.reaches("operator.v1", test.phase.phase, test.phase.reason)
+			e.saidInOrder("operator.v1", append(test.passed, test.phase)...)
+		})
+	}
+}
+
+// A definition whose kind another one has is there, and not available.
+func TestDefinitionWhoseKindIsTaken(t *testing.T) {
+	e := newParallelEnv(t)
+	crds := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	var made []*apiextensionsv1.CustomResourceDefinition
+	for _, plural := range []string{"takers", "losers"} {
+		crd, err := crds.Create(e.ctx, e.things(plural, "v1"), metav1.CreateOptions{})
+		e.must(err)
+		made = append(made, crd)
+		e.eventually("it is decided who has the kind", func() (bool, any) {
+			now, err := crds.Get(e.ctx, crd.Name, metav1.GetOptions{})
+			e.must(err)
+			return len(now.Status.Conditions) > 0, now.Status
+		})
+	}
+	taker, loser := made[0], made[1]
+	e.Cleanup(func() { e.must(crds.Delete(context.WithoutCancel(e.ctx), loser.Name, metav1.DeleteOptions{})) })
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: loser.Name, Version: "v1", Kind: "Thing"}}
+	e.create(c)
+	e.comesToSay("operator.v1", says{"Pending", "RequirementsNotMet", requirementsNotMet})
+	want := operatorsv1alpha1.RequirementStatus{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: loser.Name, Status: "PresentNotAvailable", UUID: string(loser.UID),
+	}
+	e.requires(want)
+	e.must(crds.Delete(e.ctx, taker.Name, metav1.DeleteOptions{}))
+	e.succeeds("operator.v1")
+	want.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+	e.requires(want)
+}
+
+// Roles of the whole cluster, and their bindings, that bear the owner labels of a
+// ClusterServiceVersion go with it, whoever made them; those of others stay.
+func TestUninstallTakesLabelledPermissions(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(csv("operator.v1", "server"))
+	for _, owner := range []string{"operator.v1", "operator.v2"} {
+		meta := metav1.ObjectMeta{Name: e.namespace + "-" + owner, Labels: map[string]string{
+			"olm.owner": owner, "olm.owner.namespace": e.namespace, "olm.owner.kind": "ClusterServiceVersion",
+		}}
+		_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readNodes}}, metav1.CreateOptions{})
+		e.must(err)
+		_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+		}, metav1.CreateOptions{})
+		e.must(err)
+	}
+	e.uninstall("operator.v1")
+	stays := e.namespace + "-operator.v2"
+	expect(t, e.lifted(), "ClusterRole /"+stays, "ClusterRoleBinding /"+stays)
+}
