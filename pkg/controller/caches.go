@@ -192,9 +192,7 @@ func withoutCatalog(o any) (any, error) {
 // converted, served and stored.
 func withoutSchemas(o any) (any, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-		for i := range crd.ManagedFields {
-			crd.ManagedFields[i].FieldsV1 = nil // who wrote last, and when, is enough
-		}
+		rollout.LeanDefinition(crd)
 		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key == corev1.LastAppliedConfigAnnotation })
 		for i := range crd.Spec.Versions {
 			v := crd.Spec.Versions[i]

@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -71,14 +72,42 @@ func (p *planner) beganGap(lost []*apiextensionsv1.CustomResourceDefinition, bef
 	return gap
 }
 
-// lastForeignWrite is who wrote a definition last besides the manager, and when.
+// lastForeignWrite is who wrote a definition last besides the manager, and when. Of several in
+// the same second, which is all that field ownership tells of time, it is who owns the
+// conversion. Where that tells nobody, or two, nobody is accused.
 func lastForeignWrite(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
+	var writers, owners []string
 	for _, entry := range crd.ManagedFields {
-		if entry.Time != nil && entry.Subresource == "" && entry.Manager != vocabulary.FieldManager && !entry.Time.Time.Before(at) {
-			by, at = entry.Manager, entry.Time.Time
+		if entry.Time == nil || entry.Subresource != "" || entry.Manager == vocabulary.FieldManager || entry.Time.Time.Before(at) {
+			continue
+		}
+		if entry.Time.After(at) {
+			writers, owners, at = nil, nil, entry.Time.Time
+		}
+		writers = append(writers, entry.Manager)
+		if !conversionFields(entry).Empty() {
+			owners = append(owners, entry.Manager)
 		}
 	}
-	return by, at
+	for _, candidates := range [][]string{writers, owners} {
+		slices.Sort(candidates)
+		if candidates = slices.Compact(candidates); len(candidates) == 1 {
+			return candidates[0], at
+		}
+	}
+	return "", time.Time{}
+}
+
+// conversionFields are those in spec.conversion that a write has left there. That there is
+// such a field is none of them: who created the definition goes on owning that.
+func conversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	fields := fieldpath.NewSet()
+	fieldsOf(entry).Iterate(func(p fieldpath.Path) {
+		if strings.HasPrefix(p.String(), ".spec.conversion.") {
+			fields.Insert(p.Copy())
+		}
+	})
+	return fields
 }
 
 // micro is an instant as a status can hold it.

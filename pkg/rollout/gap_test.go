@@ -64,6 +64,50 @@ func TestConversionGap(t *testing.T) {
 	}
 }
 
+// The API server tells of writes to the second, and lists those of one second by name.
+func TestLastForeignWrite(t *testing.T) {
+	const (
+		conversion = `{"f:spec":{"f:conversion":{"f:strategy":{}},"f:group":{}}}`
+		kept       = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}` // by caches
+		existence  = `{"f:spec":{"f:conversion":{".":{}},"f:versions":{}}}`
+		other      = `{"f:metadata":{"f:labels":{"f:a":{}}}}`
+	)
+	at := func(second int, manager, fields string) metav1.ManagedFieldsEntry {
+		entry := wrote(manager, fields)
+		entry.Time = new(metav1.NewTime(noon.Add(time.Duration(second) * time.Second)))
+		return entry
+	}
+	ofStatus := at(9, "kube-apiserver", conversion)
+	ofStatus.Subresource = "status"
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		by      string
+	}{
+		"nobody else":                   {[]metav1.ManagedFieldsEntry{at(1, "olm-webhook-manager", conversion), ofStatus}, ""},
+		"one":                           {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(1, "olm-webhook-manager", conversion)}, "kubectl"},
+		"the later":                     {[]metav1.ManagedFieldsEntry{at(0, "kubectl", conversion), at(1, "helm", other)}, "helm"},
+		"the owner of one second":       {[]metav1.ManagedFieldsEntry{at(0, "administrator", conversion), at(0, "creator", existence)}, "administrator"},
+		"the owner, listed last":        {[]metav1.ManagedFieldsEntry{at(0, "creator", existence), at(0, "kubectl", conversion)}, "kubectl"},
+		"the owner, and somebody later": {[]metav1.ManagedFieldsEntry{at(0, "kubectl", conversion), at(1, "a", other), at(1, "b", other)}, ""},
+		"two, and neither owns it":      {[]metav1.ManagedFieldsEntry{at(0, "a", other), at(0, "b", existence)}, ""},
+		"two owners":                    {[]metav1.ManagedFieldsEntry{at(0, "a", conversion), at(0, "b", conversion)}, ""},
+		"one in two ways":               {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(0, "kubectl", conversion)}, "kubectl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
+			LeanDefinition(crd) // as caches do
+			for _, entry := range crd.ManagedFields {
+				if entry.FieldsV1 != nil && entry.FieldsV1.GetRawString() != kept {
+					t.Errorf("the cache keeps %s", entry.FieldsV1.GetRawString())
+				}
+			}
+			if by, when := lastForeignWrite(crd); by != test.by || when.IsZero() != (test.by == "") {
+				t.Errorf("by %q at %s, want %q", by, when, test.by)
+			}
+		})
+	}
+}
+
 // A definition that was opened for a webhook which nobody serves yet is not converted by it.
 func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")

@@ -3,7 +3,9 @@ package rollout
 import (
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -17,15 +19,29 @@ func Lean(o Object) {
 		if entry.Manager != vocabulary.FieldManager || entry.Operation == metav1.ManagedFieldsOperationApply {
 			continue
 		}
-		entries[i].FieldsV1 = nil
-		if added := additions(o, fieldsOf(entry)); !added.Empty() {
-			text, err := added.ToJSON()
-			if err != nil {
-				panic(err) // they were read from JSON
-			}
-			entries[i].FieldsV1 = &metav1.FieldsV1{}
-			entries[i].FieldsV1.SetRawBytes(text)
-		}
+		entries[i].FieldsV1 = rawFields(additions(o, fieldsOf(entry)))
 	}
 	o.SetManagedFields(entries)
+}
+
+// LeanDefinition leaves of the managed fields of a definition, which are as long as its schema,
+// who wrote, when, and which part of its conversion.
+func LeanDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
+	for i, entry := range crd.ManagedFields {
+		crd.ManagedFields[i].FieldsV1 = rawFields(conversionFields(entry))
+	}
+}
+
+// rawFields are fields as an object has them; nil for none.
+func rawFields(fields *fieldpath.Set) *metav1.FieldsV1 {
+	if fields.Empty() {
+		return nil
+	}
+	text, err := fields.ToJSON()
+	if err != nil {
+		panic(err) // they were read from JSON
+	}
+	raw := &metav1.FieldsV1{}
+	raw.SetRawBytes(text)
+	return raw
 }
