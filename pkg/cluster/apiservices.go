@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -13,6 +14,9 @@ import (
 // webhooks are, and broken as they are.
 func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 	list, err := c.aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) { // the API server stands alone
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -100,14 +100,15 @@ func (c *Controller) apis(facts *install.Facts) error {
 		}
 		facts.Kubernetes = version
 	}
+	facts.Unaggregated = c.caches.aggregation.absent.Load()
 	facts.APIs = map[schema.GroupVersionKind]bool{}
 	facts.APIServices = map[string]*apiregistrationv1.APIService{}
 	for _, kind := range install.RequiredAPIs(facts.CSV) {
-		service := c.caches.apiServices.get("", install.APIServiceName(kind.Group, kind.Version))
-		if service == nil {
+		if service := c.caches.apiServices.get("", install.APIServiceName(kind.Group, kind.Version)); service != nil {
+			facts.APIServices[service.Name] = service
+		} else if !facts.Unaggregated {
 			continue
 		}
-		facts.APIServices[service.Name] = service
 		serves, err := c.served.serves(kind, now)
 		if err != nil {
 			return err

@@ -63,12 +63,12 @@ func (c *Controller) apiServiceChanged(before, after rollout.Object) {
 // unregisterAPIs takes APIServices out of service. Few ClusterServiceVersions have any, and to
 // look costs less than to delete none.
 func (c *Controller) unregisterAPIs(ctx context.Context, owned metav1.ListOptions) error {
-	services, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, owned)
+	services, err := c.liveAPIServices(ctx, owned)
 	if err != nil {
 		return err
 	}
-	for i := range services.Items {
-		if err := deleteExactly(ctx, c.Aggregator.ApiregistrationV1().APIServices(), &services.Items[i]); err != nil {
+	for i := range services {
+		if err := deleteExactly(ctx, c.Aggregator.ApiregistrationV1().APIServices(), &services[i]); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,9 @@ type caches struct {
 	clusterGrants store[*rbacv1.ClusterRoleBinding]
 	apiServices   store[*apiregistrationv1.APIService]
 
-	factories []factory
+	factories   []factory
+	aggregator  factory // where there is any
+	aggregation *aggregation
 }
 
 type factory interface {
@@ -107,7 +109,7 @@ func newCaches(clients Clients) caches {
 		clusterGrants: clusterRoleBindings,
 		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), unlessManaged(withoutManagedFields)),
 
-		factories: []factory{all, managed, pods, operators, extensions, apis},
+		factories: []factory{all, managed, pods, operators, extensions}, aggregator: apis, aggregation: &aggregation{},
 	}
 }
 
@@ -137,13 +139,16 @@ func (c caches) start(ctx context.Context) {
 	for _, f := range c.factories {
 		f.StartWithContext(ctx)
 	}
+	if !c.aggregation.absent.Load() {
+		c.aggregator.StartWithContext(ctx)
+	}
 }
 
 func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
 		c.csvs.synced, c.subscriptions.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
 		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.clusterRoleBindings.synced, c.clusterRoles.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
-		c.rules.synced, c.clusterRules.synced, c.grants.synced, c.clusterGrants.synced, c.apiServices.synced,
+		c.rules.synced, c.clusterRules.synced, c.grants.synced, c.clusterGrants.synced, c.aggregation.unless(c.apiServices.synced),
 	}
 }
 

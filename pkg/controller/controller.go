@@ -135,6 +135,9 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if c.self, err = whoAmI(ctx, c.Kube); err != nil {
 		return err
 	}
+	if err := c.caches.aggregation.find(c.Kube.Discovery()); err != nil {
+		return err
+	}
 	c.caches.start(ctx)
 	c.foreign.live(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.synced()...) {

@@ -36,11 +36,11 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 	if err != nil {
 		return err
 	}
-	apis, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, owned)
+	apis, err := c.liveAPIServices(ctx, owned)
 	if err != nil {
 		return err
 	}
-	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = pointers(validating.Items), pointers(mutating.Items), pointers(apis.Items)
+	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = pointers(validating.Items), pointers(mutating.Items), pointers(apis)
 	if err := c.addUnlabelled(ctx, s); err != nil {
 		return err
 	}

@@ -129,13 +129,12 @@ func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.
 			return err
 		}
 	}
-	apis := c.Aggregator.ApiregistrationV1().APIServices()
-	services, err := apis.List(ctx, owned)
+	services, err := c.liveAPIServices(ctx, owned)
 	if err != nil {
 		return err
 	}
-	for i := range services.Items {
-		if err := giveTo(ctx, apis, csv, heir, &services.Items[i], install.APIServiceType); err != nil {
+	for i := range services {
+		if err := giveTo(ctx, c.Aggregator.ApiregistrationV1().APIServices(), csv, heir, &services[i], install.APIServiceType); err != nil {
 			return err
 		}
 	}

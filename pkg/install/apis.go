@@ -20,6 +20,8 @@ const (
 	statusDeploymentNotFound operatorsv1alpha1.StatusReason = "DeploymentNotFound"
 )
 
+const unaggregated = "the API server of this cluster does not pass requests on to others (apiregistration.k8s.io/v1): use one that does"
+
 // APIServiceName is the name of the APIService that serves a version of a group.
 func APIServiceName(group, version string) string { return version + "." + group }
 
@@ -32,6 +34,8 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
 		service := f.APIServices[result.Name]
 		switch {
+		case f.Unaggregated:
+			result.Message = "APIService is not present: " + unaggregated
 		case service == nil:
 			result.Message = "APIService is not present: install the operator that serves it"
 		case !f.APIs[schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}]:
@@ -58,6 +62,17 @@ func availability(service *apiregistrationv1.APIService) apiregistrationv1.APISe
 		}
 	}
 	return apiregistrationv1.APIServiceCondition{}
+}
+
+// registrable are those of them that can be registered: none, in a cluster without aggregation.
+func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
+	results := OwnedAPIServices(f.CSV)
+	for i := range results {
+		if f.Unaggregated {
+			results[i].Status, results[i].Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, "APIService cannot be registered: "+unaggregated
+		}
+	}
+	return results
 }
 
 // OwnedAPIServices are those that a Deployment of the ClusterServiceVersion serves: one
@@ -114,6 +129,11 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 func recheck(f Facts) time.Duration {
 	for _, kind := range RequiredAPIs(f.CSV) {
 		if f.APIServices[APIServiceName(kind.Group, kind.Version)] != nil && !f.APIs[kind] {
+			return time.Second
+		}
+	}
+	for _, api := range f.CSV.Spec.NativeAPIs {
+		if f.Unaggregated && !f.APIs[gvk(api)] {
 			return time.Second
 		}
 	}

@@ -72,6 +72,36 @@ func TestOwnedAPIServices(t *testing.T) {
 	}
 }
 
+// Without aggregation there are no APIServices, and a native API may come without any.
+func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
+	pond := schema.GroupVersionKind{Group: "g.example.com", Version: "v1", Kind: "Pond"}
+	apiService := []operatorsv1alpha1.APIServiceDescription{{Group: pond.Group, Version: pond.Version, Kind: pond.Kind, DeploymentName: "manager"}}
+	for title, test := range map[string]struct {
+		needs   func(*operatorsv1alpha1.ClusterServiceVersionSpec)
+		served  bool
+		passes  bool
+		recheck time.Duration
+	}{
+		"required": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) { s.APIServiceDefinitions.Required = apiService }, true, false, 0},
+		"owned":    {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) { s.APIServiceDefinitions.Owned = apiService }, true, false, 0},
+		"native, served": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.NativeAPIs = []metav1.GroupVersionKind{metav1.GroupVersionKind(pond)}
+		}, true, true, 0},
+		"native, not served yet": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.NativeAPIs = []metav1.GroupVersionKind{metav1.GroupVersionKind(pond)}
+		}, false, false, time.Second},
+	} {
+		t.Run(title, func(t *testing.T) {
+			csv := operator(deployments(deploymentOf("manager")))
+			test.needs(&csv.Spec)
+			verdict := Check(Facts{CSV: csv, Unaggregated: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}})
+			if verdict.Passes() != test.passes || verdict.Recheck != test.recheck {
+				t.Errorf("passes: %t, looks again in %s: %s", verdict.Passes(), verdict.Recheck, verdict.Unmet())
+			}
+		})
+	}
+}
+
 func TestNativeAPIs(t *testing.T) {
 	csv := operator(nil)
 	csv.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}

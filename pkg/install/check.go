@@ -29,6 +29,8 @@ type Facts struct {
 	Access Access
 	// APIServices are those that exist, by name.
 	APIServices map[string]*apiregistrationv1.APIService
+	// Unaggregated is a cluster that cannot have any: nothing tells when a kind comes.
+	Unaggregated bool
 	// APIs are the kinds that the cluster serves.
 	APIs map[schema.GroupVersionKind]bool
 	// Kubernetes is the version of the API server, as it says itself.
@@ -65,7 +67,7 @@ func Check(f Facts) Verdict {
 		Requirements: slices.Concat(
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),
-			requiredAPIServices(f), OwnedAPIServices(f.CSV), nativeAPIs(f),
+			requiredAPIServices(f), registrable(f), nativeAPIs(f),
 			distinctDeployments(f.CSV), requiredBackends(f.CSV),
 			requiredAccounts(f)),
 		Conflict: ownerConflict(f),

@@ -1,0 +1,76 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// standingAlone makes an API server one without aggregation, which the cluster's own refuses to be:
+// whoever asks for its kinds is told that there are none.
+func standingAlone(rt http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasPrefix(r.URL.Path, "/apis/apiregistration.k8s.io") {
+			return rt.RoundTrip(r)
+		}
+		text, err := json.Marshal(metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound,
+			Message: "the server could not find the requested resource",
+		})
+		return &http.Response{
+			StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)), Request: r,
+		}, err
+	})
+}
+
+// An API server that passes requests on to nobody has all that operators need but APIServices. Of the
+// kinds of cert-manager and of OpenShift there are none in this package's cluster either.
+func TestWithoutAggregation(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	config := cluster.Config()
+	config.Wrap(standingAlone)
+	e.manageThrough(config)
+	group := e.namespace + ".example.com"
+
+	c := csv("operator.v1", "server")
+	c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: group, Version: "v1", Kind: "Pond"}}
+	e.create(c)
+	e.comesToSay("operator.v1", says{"Pending", "RequirementsNotMet", requirementsNotMet})
+	e.define(group, "v1")
+	e.succeeds("operator.v1")
+	e.order("once")
+	e.rotates(2)
+
+	v2 := csv("operator.v2", "server")
+	v2.Spec.Replaces = "operator.v1"
+	e.create(v2)
+	e.succeeds("operator.v2")
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.collect()
+
+	serving := csv("serving.v1", "api")
+	serving.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "owned." + group, Version: "v1", Kind: "Lake", DeploymentName: "api"}}
+	e.create(serving)
+	message := e.reaches("serving.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	if !strings.Contains(message, "does not pass requests on to others (apiregistration.k8s.io/v1)") {
+		t.Errorf("message %q does not say what the cluster lacks", message)
+	}
+	commands, err := clusterpkg.New(config)
+	e.must(err)
+	_, err = commands.Examine(e.ctx, false)
+	e.must(err)
+	e.uninstall("serving.v1")
+	e.uninstall("operator.v2")
+	e.leavesNothing()
+}
