@@ -60,6 +60,18 @@ func TestASeedTellsOneStory(t *testing.T) {
 	}
 }
 
+// What was decided before a rotation and is written in its middle holds it up. This is what
+// promotion reads registrations live for, and why the settle time begins anew with each change.
+func TestRegisteredLateInARotation(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(32) {
+		w := newWorld(t, seed, byManager)
+		for range 3 {
+			w.liveThrough(w.sleep(), map[int]fault{0: registeredLate})
+		}
+	}
+}
+
 // rotate sleeps until the certificate is due, and lives through its rotation, in the
 // middle of which something happens, or two things do.
 func (w *world) rotate() {
@@ -69,6 +81,12 @@ func (w *world) rotate() {
 	for range 1 + w.random.below(2) {
 		strikes[w.random.below(1+w.random.below(60))] = faults[w.random.below(len(faults))]
 	}
+	w.liveThrough(from, strikes)
+}
+
+// liveThrough has a rotation come to its end, and something happen at some of its steps.
+func (w *world) liveThrough(from string, strikes map[int]fault) {
+	w.Helper()
 	for step := range 5000 {
 		if f, ok := strikes[step]; ok {
 			w.tell("%s", f.name)
@@ -145,5 +163,5 @@ func (w *world) rest() {
 	}
 	w.compromised, w.strict = false, true
 	w.call()
-	w.strict = false
+	w.strict, w.peace = false, w.decide(0)
 }

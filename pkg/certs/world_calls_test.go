@@ -35,12 +35,12 @@ var exemptions = []struct {
 	},
 	{
 		"an API server learns of registrations later than the settle time, which says how long it may take: no client can see what it knows",
-		func(_ *world, c call) bool { return c.late > DefaultPolicy().Settle },
+		func(w *world, c call) bool { return c.late > w.policy.Settle },
 	},
 	{
 		"the manager's clock was set ahead in the settle time, which is measured with it: a manager that takes over must be able to measure it, too",
 		func(w *world, _ call) bool {
-			return !w.jumped.IsZero() && w.now.Sub(w.jumped) <= DefaultPolicy().Settle
+			return !w.jumped.IsZero() && w.now.Sub(w.jumped) <= w.policy.Settle
 		},
 	},
 	{

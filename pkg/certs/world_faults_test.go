@@ -53,7 +53,7 @@ var secretFaults = []fault{
 }
 
 func (w *world) replacePair(s *corev1.Secret) {
-	g := mint(w.T, *DefaultPolicy().request(0, names, w.now))
+	g := mint(w.T, *w.policy.request(0, names, w.now))
 	w.strangers[string(g.Certificate)] = true
 	s.Data = with(s.Data, map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, vocabulary.KeyCA: g.CA}) // somebody else's may hold nothing
 }
@@ -114,13 +114,14 @@ var podFaults = []fault{
 
 var registrationFaults = []fault{
 	{"a caBundle is emptied", func(w *world) { w.editBundle(nil) }},
-	{"a caBundle is replaced", func(w *world) { w.editBundle(mint(w.T, *DefaultPolicy().request(0, names, w.now)).CA) }},
+	{"a caBundle is replaced", func(w *world) { w.editBundle(mint(w.T, *w.policy.request(0, names, w.now)).CA) }},
 	{"a registration is changed", func(w *world) { w.change(w.random.below(len(w.registrations)), func(*registration) {}) }},
 	{"another webhook is registered", func(w *world) { w.register() }},
 	{"another webhook is registered, and caches do not show it", func(w *world) {
 		w.stall()
 		w.register()
 	}},
+	registeredLate,
 	{"a webhook is unregistered", func(w *world) { w.change(len(w.registrations)-1, func(r *registration) { r.gone = true }) }},
 	{"registrations cannot be written", func(w *world) {
 		w.stuck = true
@@ -132,6 +133,10 @@ var registrationFaults = []fault{
 		w.in(w.late[1]+w.upTo(time.Minute), func() { w.late[1] = was })
 	}},
 }
+
+var registeredLate = fault{"a manager that was paused before the rotation registers another webhook in the settle time", func(w *world) {
+	w.onceTrusted(120, (*world).registerLate)
+}}
 
 // forget notes what pods serve of which the last fault took the last trace.
 func (w *world) forget() {
@@ -156,8 +161,8 @@ func (w *world) editBundle(bundle []byte) {
 var managerFaults = []fault{
 	{"caches stall", (*world).stall},
 	{"the clock is set back", func(w *world) { w.setClock(-w.upTo(day)) }},
-	{"the clock is set ahead", func(w *world) { w.setClock(w.upTo(DefaultPolicy().ClockSkew)) }},
-	{"the clock is set ahead in the settle time", func(w *world) { w.onceTrusted(120, func() { w.setClock(DefaultPolicy().ClockSkew) }) }},
+	{"the clock is set ahead", func(w *world) { w.setClock(w.upTo(w.policy.ClockSkew)) }},
+	{"the clock is set ahead in the settle time", func(w *world) { w.onceTrusted(120, func(w *world) { w.setClock(w.policy.ClockSkew) }) }},
 	{"the clock is set far ahead", func(w *world) { w.setClock(time.Hour) }},
 	{"a rotation is ordered", func(w *world) { w.order = w.now.String(); w.changed() }},
 	{"the CA is compromised", func(w *world) {
@@ -178,9 +183,9 @@ func (w *world) stall() {
 
 // onceTrusted does something when the Secret says that registrations trust the next
 // certificate, if that is so within some seconds.
-func (w *world) onceTrusted(seconds int, do func()) {
+func (w *world) onceTrusted(seconds int, do func(*world)) {
 	if last := w.secret.last(); last != nil && last.Annotations[vocabulary.AnnotationTrusted] != "" {
-		do()
+		do(w)
 	} else if seconds > 0 {
 		w.in(time.Second, func() { w.onceTrusted(seconds-1, do) })
 	}

@@ -32,7 +32,7 @@ func (w *world) facts(lag time.Duration) Facts {
 func (w *world) decide(lag time.Duration) Decision {
 	f := w.facts(lag)
 	for {
-		d := Decide(f, DefaultPolicy(), w.clock())
+		d := Decide(f, w.policy, w.clock())
 		switch d.Need {
 		case NeedNothing:
 			return d
@@ -120,7 +120,11 @@ func (w *world) send(do []func() bool, faulty bool) {
 			pause += w.upTo(2 * time.Minute)
 		}
 		if pause > 0 {
-			w.in(pause, func() { write(one) })
+			w.underWay++
+			w.in(pause, func() {
+				w.underWay--
+				write(one)
+			})
 		} else {
 			write(one)
 		}

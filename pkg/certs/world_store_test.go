@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // version is a state that an object had from an instant on.
@@ -98,6 +100,23 @@ func (w *world) register() {
 	if d.Write != nil && w.provider != byNobody && !w.writeSecret(d.Write) {
 		return
 	}
+	w.registerAs(d)
+}
+
+// registerLate makes one as it was decided to between two rotations, if pods are still given what
+// they were given then. Whoever creates is not held up by what others have written since. Caches
+// may not show it for long. Where another manager is paused that is about to promote, nothing
+// could help.
+func (w *world) registerLate() {
+	if last := w.secret.last(); w.underWay == 0 && w.peace.Serving != nil && last != nil && last.Annotations[vocabulary.AnnotationLeaf] == w.peace.Serving.Leaf {
+		if w.random.chance(50) {
+			w.stall()
+		}
+		w.registerAs(w.peace)
+	}
+}
+
+func (w *world) registerAs(d Decision) {
 	r := registration{Registration: Registration{Name: fmt.Sprint("webhook ", len(w.registrations)), CABundle: d.Trust, Generation: d.Generation}, bundle: string(d.Trust)}
 	w.registrations = append(w.registrations, object[registration]{{w.now.Add(-time.Hour), registration{gone: true}}, {w.now, r}})
 	w.tell("%s is made and trusts %s", r.Name, numbersOf(parse(r.CABundle)))

@@ -25,6 +25,7 @@ type world struct {
 	writes        int
 
 	// Managers.
+	policy       Policy
 	provider     managerv1alpha1.CertificateProvider
 	order        string
 	ahead        time.Duration // of their clock
@@ -33,6 +34,8 @@ type world struct {
 	looksAt      time.Time     // when their timer goes off
 	looks        map[time.Time]bool
 	restartedFor string
+	underWay     int      // writes that they have decided on
+	peace        Decision // the last between two rotations
 
 	refused bool // whether the API server refuses to write the Secret
 	stuck   bool // whether it refuses to write registrations
@@ -64,7 +67,7 @@ type event struct {
 // newWorld has a webhook in service under a certificate of some provider's.
 func newWorld(t *testing.T, seed uint64, provider managerv1alpha1.CertificateProvider) *world {
 	w := &world{
-		T: t, random: dice{seed}, now: start, provider: provider, reloads: seed%3 != 0,
+		T: t, random: dice{seed}, now: start, policy: policyOf(t, seed), provider: provider, reloads: seed%3 != 0,
 		lag: []time.Duration{200 * time.Millisecond, 10 * time.Second}[seed%2], loads: []time.Duration{500 * time.Millisecond, 10 * time.Second}[seed/2%2],
 		looks: map[time.Time]bool{}, issuers: map[managerv1alpha1.CertificateProvider]*issuer{},
 		answers: map[handshake]time.Time{}, strangers: map[string]bool{}, forgotten: map[string]bool{}, exempted: map[string]int{},
@@ -78,8 +81,9 @@ func newWorld(t *testing.T, seed uint64, provider managerv1alpha1.CertificatePro
 	for range 2 {
 		w.register()
 	}
-	w.late = []time.Duration{0, DefaultPolicy().Settle - 100*time.Millisecond}
+	w.late = []time.Duration{0, w.policy.Settle - 100*time.Millisecond}
 	w.elapse(time.Minute)
+	w.peace = w.decide(0)
 	return w
 }
 
