@@ -60,7 +60,7 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 	}
 	provider := rollout.Status.Provider
 	if provider == managerv1alpha1.ProviderNone {
-		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: its certificates are in the administrator's hands (provider none): replace them where they are made", of)
+		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: its certificates are in the administrator's hands (provider none): %s", of, remedy(compromised))
 	}
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
@@ -90,6 +90,18 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 		fmt.Fprintf(out, "the CA of %s itself stays trusted until it issues under another\n", provider)
 	}
 	return nil
+}
+
+// remedy is what an administrator can do about certificates that nobody can be asked to replace.
+func remedy(compromised bool) string {
+	again := ""
+	where := "replace them where they are made"
+	if compromised {
+		where = "replace them where they are made, under another CA, and take the old one out of what is injected as caBundle, which makes calls fail until pods follow"
+		again = ", and order this again once it does"
+	}
+	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",
+		where, vocabulary.AnnotationCertificates, managerv1alpha1.ProviderManager, again)
 }
 
 // losses are the calls that fail until pods follow.

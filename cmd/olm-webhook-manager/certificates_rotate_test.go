@@ -72,9 +72,9 @@ func TestRotate(t *testing.T) {
 		"the manager's, compromised":   {provider: "manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, loses}},
 		"cert-manager's":               {provider: "cert-manager", order: "2026-03-01T12:00:00Z", says: []string{ordered, asked}},
 		"cert-manager's, compromised":  {provider: "cert-manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, asked, loses, stays}},
-		"the administrator's":          {provider: "none", fails: []string{"nothing was ordered", "in the administrator's hands"}},
+		"the administrator's":          {provider: "none", fails: []string{"nothing was ordered", "in the administrator's hands", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificates: manager in spec.config.annotations of the Subscription"}},
 		"of no ClusterServiceVersion":  {csv: "shop.v2", fails: []string{"ClusterServiceVersion shop/shop.v2"}},
-		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was ordered"}},
+		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was ordered", "under another CA, and take the old one out of what is injected as caBundle", "have the manager issue them", "and order this again once it does"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var orders []string
