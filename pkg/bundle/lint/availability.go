@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -120,14 +119,14 @@ func unprobed(s *subject) []mistake {
 		if !ok || !s.failsClosed(w) {
 			continue
 		}
-		containers := d.Spec.Template.Spec.Containers
-		i := slices.IndexFunc(containers, func(c corev1.Container) bool { return declares(c, install.TargetPort(w.WebhookDescription)) })
+		containers := running(d.Spec.Template.Spec)
+		i := slices.IndexFunc(containers, func(c container) bool { return declares(c, install.TargetPort(w.WebhookDescription)) })
 		const wayOut = "let it have a readinessProbe that asks the server of the webhooks"
 		switch {
 		case i >= 0 && containers[i].ReadinessProbe == nil:
-			all = append(all, s.inCSV(fmt.Sprintf("%s.spec.template.spec.containers[%d]", d.path, i),
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+containers[i].field,
 				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), wayOut))
-		case i < 0 && !slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil }):
+		case i < 0 && !slices.ContainsFunc(containers, func(c container) bool { return c.ReadinessProbe != nil }):
 			all = append(all, s.inCSV(d.path+".spec.template.spec.containers",
 				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), wayOut))
 		}

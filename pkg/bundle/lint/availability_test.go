@@ -29,3 +29,19 @@ func TestWhoDependsOnAConversion(t *testing.T) {
 		})
 	}
 }
+
+// A container that starts first and then runs as long as the pod is one that may answer.
+func TestReadinessOfSidecars(t *testing.T) {
+	for _, probed := range []bool{false, true} {
+		f := readFiles(t, "../../../examples/projectpolicy/bundle")
+		server := f.container()
+		server["restartPolicy"] = "Always"
+		if !probed {
+			delete(server, "readinessProbe")
+		}
+		f.pod()["initContainers"], f.pod()["containers"] = list(server), list(map[string]any{"name": "other", "image": "example.com/other"})
+		if found := slices.Contains(codes(Run(inspect(t, f))), "no-readiness-probe"); found == probed {
+			t.Errorf("it has a probe: %t, and no-readiness-probe is found: %t", probed, found)
+		}
+	}
+}

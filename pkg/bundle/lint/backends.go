@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -177,13 +176,10 @@ func eachBackend(look func(webhook, corev1.PodSpec) (field, what, wayOut string)
 
 // opens tells whether a container that runs as long as the pod declares the port.
 func opens(pod corev1.PodSpec, port intstr.IntOrString) bool {
-	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return declares(c, port) }) ||
-		slices.ContainsFunc(pod.InitContainers, func(c corev1.Container) bool {
-			return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways && declares(c, port)
-		})
+	return slices.ContainsFunc(running(pod), func(c container) bool { return declares(c, port) })
 }
 
-func declares(c corev1.Container, port intstr.IntOrString) bool {
+func declares(c container, port intstr.IntOrString) bool {
 	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
 		return p.Name == port.StrVal && port.StrVal != "" || p.ContainerPort == port.IntVal && port.Type == intstr.Int
 	})

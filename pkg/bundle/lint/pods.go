@@ -3,8 +3,10 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -81,6 +83,13 @@ func hasVolume(volumes []corev1.Volume, name string) bool {
 type container struct {
 	corev1.Container
 	field string
+}
+
+// running are those that run as long as the pod.
+func running(pod corev1.PodSpec) []container {
+	return slices.DeleteFunc(containersOf(pod), func(c container) bool {
+		return strings.HasPrefix(c.field, "init") && ptr.Deref(c.RestartPolicy, "") != corev1.ContainerRestartPolicyAlways
+	})
 }
 
 func containersOf(pod corev1.PodSpec) []container {

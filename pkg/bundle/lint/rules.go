@@ -31,8 +31,8 @@ manager also plurals, subresources and */*, whatever their case. Name the groups
 	},
 	{
 		Code: "rule-incomplete", Level: Error, Basis: Rejected,
-		Explain: `A rule has at least one API group ("" for the core group), one API version, one resource and one operation. "*" stands alone in its list, and so does "*/*";
-"*/x" and "x" do not go together where one covers the other. The API server refuses the registration otherwise.`,
+		Explain: `A rule has at least one API group ("" for the core group), one API version, one resource and one operation, and their names are not empty. "*" stands alone in its list,
+and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and beside "*" no other resource without subresource. The API server refuses the registration otherwise.`,
 		find: eachRule(incompleteRule),
 	},
 	{
@@ -154,33 +154,6 @@ func eachWildcard(s *subject) []mistake {
 			return "operations", "the webhook is called for every operation, also to delete and to connect", "name the operations that it handles"
 		})(s),
 	)
-}
-
-func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
-	var operations []string
-	for _, o := range rule.Operations {
-		operations = append(operations, string(o))
-	}
-	for _, list := range []struct {
-		field string
-		items []string
-	}{{"operations", operations}, {"apiGroups", rule.APIGroups}, {"apiVersions", rule.APIVersions}, {"resources", rule.Resources}} {
-		switch {
-		case len(list.items) == 0:
-			return list.field, "the API server refuses to register the webhook: a rule without " + list.field, "name at least one"
-		case len(list.items) > 1 && (slices.Contains(list.items, "*") && list.field != "resources" || slices.Contains(list.items, "*/*")):
-			return list.field, fmt.Sprintf("the API server refuses to register the webhook: * among other %s", list.field), "write it alone, or name them all"
-		}
-	}
-	for _, o := range operations {
-		if !slices.Contains([]string{"*", "CREATE", "UPDATE", "DELETE", "CONNECT"}, o) {
-			return "operations", fmt.Sprintf("the API server refuses to register the webhook: there is no operation %q", o), "write CREATE, UPDATE, DELETE, CONNECT or *"
-		}
-	}
-	if rule.Scope != nil && !slices.Contains([]admissionregistrationv1.ScopeType{"*", "Cluster", "Namespaced"}, *rule.Scope) {
-		return "scope", fmt.Sprintf("the API server refuses to register the webhook: there is no scope %q", *rule.Scope), "write Cluster, Namespaced or *"
-	}
-	return "", "", ""
 }
 
 // narrowModes are the install modes that limit the operator to some namespaces.

@@ -193,6 +193,7 @@ var breakages = []breakage{
 	{"a rule for all operations", admitting, func(f files) { f.rule()["operations"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule without operations", admitting, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},
 	{"an operation that there is not", admitting, func(f files) { f.rule()["operations"] = list("PATCH") }, []string{"rule-incomplete"}},
+	{"a resource that another covers", admitting, func(f files) { f.rule()["resources"] = list("pods/*", "pods/status") }, []string{"rule-incomplete"}},
 	{"no rules", admitting, func(f files) { delete(f.webhook(), "rules") }, []string{"no-rules"}},
 	{"side effects", admitting, func(f files) { f.webhook()["sideEffects"] = "Some" }, []string{"side-effects"}},
 	{"a version of reviews that nobody speaks", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},

@@ -34,7 +34,7 @@ OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give e
 				return "", "", ""
 			}
 			return "generateName", fmt.Sprintf("the API server refuses to register a webhook named %q: it has to be a domain name of at least three parts", w.GenerateName),
-				"write a name such as " + w.GenerateName + ".example.com"
+				"write a name such as pods.example.com"
 		}),
 	},
 	{
@@ -124,10 +124,10 @@ webhook that there is not, or a condition twice: the ClusterServiceVersion is Fa
 	},
 	{
 		Code: "match-condition-invalid", Level: Error, Basis: Rejected,
-		Explain: `A condition that the annotation olm-webhook-manager.io/match-conditions adds is an expression in CEL that says true or false, about request, object, oldObject,
-namespaceObject and authorizer. It does not compile, its name is none as labels have, or there are too many: the API server refuses the registration, the webhook stays
-Blocked, and the ClusterServiceVersion fails with InstallComponentFailed. The compiler is that of the API server's library that this program is built with, which takes what
-the version before it understands, as API servers do: an older cluster may refuse more, and a newer one less.`,
+		Explain: `A condition that the annotation olm-webhook-manager.io/match-conditions adds is an expression in CEL, which says true or false of request, object, oldObject,
+namespaceObject and authorizer. When it does not compile, when its name could not be a label's, or when a webhook has more than 64, the API server refuses the registration: the
+webhook stays Blocked, and the ClusterServiceVersion fails with InstallComponentFailed. The compiler is the API server's own, of the version that this program is built with: a
+cluster that is older may refuse more, and one that is newer less.`,
 		find: invalidConditions,
 	},
 	{

@@ -1,0 +1,75 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// incompleteRule finds what an API server does not take of a rule.
+func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+	const refused = "the API server refuses to register the webhook: "
+	var operations []string
+	for _, o := range rule.Operations {
+		operations = append(operations, string(o))
+	}
+	for _, list := range []struct {
+		field string
+		items []string
+	}{{"operations", operations}, {"apiGroups", rule.APIGroups}, {"apiVersions", rule.APIVersions}, {"resources", rule.Resources}} {
+		if flaw, wayOut := invalidList(list.field, list.items); flaw != "" {
+			return list.field, refused + flaw, wayOut
+		}
+	}
+	for _, o := range operations {
+		if !slices.Contains([]string{"*", "CREATE", "UPDATE", "DELETE", "CONNECT"}, o) {
+			return "operations", refused + fmt.Sprintf("there is no operation %q", o), "write CREATE, UPDATE, DELETE, CONNECT or *"
+		}
+	}
+	if covered, by := coveredResource(rule.Resources); covered != "" {
+		return "resources", refused + fmt.Sprintf("%s stands beside %s, which covers it", covered, by), "remove one of the two"
+	}
+	if rule.Scope != nil && !slices.Contains([]admissionregistrationv1.ScopeType{"*", "Cluster", "Namespaced"}, *rule.Scope) {
+		return "scope", refused + fmt.Sprintf("there is no scope %q", *rule.Scope), "write Cluster, Namespaced or *"
+	}
+	return "", "", ""
+}
+
+func invalidList(field string, items []string) (what, wayOut string) {
+	switch {
+	case len(items) == 0:
+		return "a rule without " + field, "name at least one"
+	case field != "apiGroups" && slices.Contains(items, ""):
+		return "an empty name among the " + field, "write the name, or remove it"
+	case field != "resources" && len(items) > 1 && slices.Contains(items, "*"):
+		return "* among other " + field, "write it alone, or name them all"
+	}
+	return "", ""
+}
+
+// coveredResource is a resource that an API server does not take beside another. What comes
+// first in the list matters to it, as here.
+func coveredResource(resources []string) (covered, by string) {
+	var plain []string
+	for i, resource := range resources {
+		name, subresource, nested := strings.Cut(resource, "/")
+		if !nested {
+			plain = append(plain, resource)
+			continue
+		}
+		for _, wide := range []string{name + "/*", "*/" + subresource} {
+			if slices.Contains(resources[:i], wide) {
+				return resource, wide
+			}
+		}
+	}
+	if others := slices.DeleteFunc(slices.Clone(resources), func(r string) bool { return r == "*/*" }); len(others) > 0 && len(others) < len(resources) {
+		return others[0], "*/*"
+	}
+	if slices.Contains(plain, "*") && plain[len(plain)-1] != "*" {
+		return plain[len(plain)-1], "*"
+	}
+	return "", ""
+}
