@@ -96,11 +96,7 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 }
 
 func (o *installOptions) install(cmd *cobra.Command, reference string) error {
-	kept := ""
-	c, i, err := o.prepare(cmd, reference, func(c *cluster.Cluster, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (err error) {
-		kept, err = c.Join(ctx, b, options)
-		return err
-	})
+	c, i, err := o.prepare(cmd, reference, (*cluster.Cluster).Join)
 	if err != nil {
 		return err
 	}
@@ -113,15 +109,12 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 			return fmt.Errorf("%s, which %s replaces, is installed in %s: use bundle upgrade", other.Name, i.Bundle.CSV.Name, i.Namespace())
 		}
 	}
-	if kept != "" {
-		fmt.Fprintln(o.output.tellsOn(cmd), kept)
-	}
 	return o.goAhead(cmd, c, i, "Install it")
 }
 
 // prepare reads the bundle and makes its manifests. What is installed already may choose
 // what the flags do not.
-func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete func(*cluster.Cluster, context.Context, *bundle.Bundle, *bundle.Options) error) (*cluster.Cluster, cluster.Installation, error) {
+func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete func(*cluster.Cluster, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)) (*cluster.Cluster, cluster.Installation, error) {
 	none := cluster.Installation{}
 	if err := o.check(); err != nil {
 		return nil, none, err
@@ -141,7 +134,8 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, none, err
 	}
-	if err := complete(c, cmd.Context(), b, &options); err != nil {
+	kept, err := complete(c, cmd.Context(), b, &options)
+	if err != nil {
 		return nil, none, err
 	}
 	options.Config = o.withCertificates(options.Config)
@@ -150,9 +144,12 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 		return nil, none, err
 	}
 	out := o.output.tellsOn(cmd)
-	i := cluster.Installation{Bundle: b, Manifests: manifests, Patience: o.patience, Say: teller(out)}
+	i := cluster.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Say: teller(out)}
 	fmt.Fprintf(out, "%s, from %s\n", b.CSV.Name, b.Source)
 	show.Of(b, i.Watched()).PrintWebhooks(out)
+	if kept != "" {
+		fmt.Fprintln(out, kept)
+	}
 	return c, i, c.Adopt(cmd.Context(), i)
 }
 
@@ -185,10 +182,10 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i clust
 		tried, err := c.TryInstall(ctx, i)
 		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
 	case dryRunClient:
-		for _, m := range i.Manifests {
+		for _, m := range i.Applied() {
 			fmt.Fprintf(out, "would apply %s\n", cluster.NameOf(m))
 		}
-		return o.output.print(cmd.OutOrStdout(), i.Manifests)
+		return o.output.print(cmd.OutOrStdout(), i.Applied())
 	}
 	if err := confirm(cmd, out, o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
 		return err

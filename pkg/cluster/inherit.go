@@ -18,31 +18,32 @@ import (
 )
 
 // Inherit completes the options for an upgrade by what the version that is replaced was
-// installed with.
-func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+// installed with. Kept is what Join says.
+func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
 	// The bundle's own is what there is where an upgrade was interrupted after that one went.
 	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
 	if err != nil {
-		return err
+		return "", err
 	}
 	switch {
 	case len(found) == 0 && len(before) == 0:
-		return fmt.Errorf("%s replaces no other version: use bundle install", b.CSV.Name)
+		return "", fmt.Errorf("%s replaces no other version: use bundle install", b.CSV.Name)
 	case len(found) == 0:
-		return fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
+		return "", fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
 			b.CSV.Name, strings.Join(before, ", "))
 	}
 	chosen := o.Watch
-	if err := c.installedWith(ctx, found, b, o); err != nil || chosen == nil {
-		return err
+	if err := c.installedWith(ctx, found, b, o); err != nil {
+		return "", err
 	}
-	_, err = c.Join(ctx, b, o)
-	return err
+	o.Watch = chosen
+	return c.Join(ctx, b, o)
 }
 
 // Join completes the options for an installation by the group that is in their namespace
-// already, and says so. It refuses those by which other operators there would change.
+// already. Kept says so, where that group is to stay as it is. It refuses those by which other
+// operators there would change.
 func (c *Cluster) Join(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
 	groups, err := c.olm.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
@@ -70,26 +71,26 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 
 // Find completes the options for a removal by what the bundle was installed with. Where
 // only the rest of it is left, the options say where that is.
-func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(found) > 0 {
-		return c.installedWith(ctx, found, b, o)
+		return "", c.installedWith(ctx, found, b, o)
 	}
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
 	others, err := c.Others(ctx, namespace, b.CSV.Name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, other := range others {
 		if related(b.CSV, &other) {
-			return fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, namespace, other.Name)
+			return "", fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, namespace, other.Name)
 		}
 	}
 	o.Namespace = namespace
-	return c.inherit(ctx, b, o)
+	return "", c.inherit(ctx, b, o)
 }
 
 // versions are the installed ClusterServiceVersions of these names, copies left out.
@@ -123,9 +124,7 @@ func (c *Cluster) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 			return err
 		}
 		for _, group := range groups.Items {
-			if o.Watch = group.Spec.TargetNamespaces; o.Watch == nil {
-				o.Watch = []string{metav1.NamespaceAll}
-			}
+			o.Watch = deploy.Targets(group)
 		}
 	}
 	if o.Config != nil {

@@ -20,6 +20,8 @@ import (
 type Installation struct {
 	Bundle    *bundle.Bundle
 	Manifests []*unstructured.Unstructured
+	// Kept says that the group was there already, and stays as it is; else empty.
+	Kept string
 	// Patience is how long it may be in trouble before that is the diagnosis.
 	Patience time.Duration
 	// Say tells a person what happens.
@@ -38,6 +40,13 @@ func (i Installation) Watched() []string {
 		}
 	}
 	return nil
+}
+
+// Applied are the manifests that are written: all, but for a group that stays as it is.
+func (i Installation) Applied() []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
+		return i.Kept != "" && o.GetKind() == operatorsv1.OperatorGroupKind
+	})
 }
 
 // CSV is the ClusterServiceVersion as it is installed.
@@ -60,7 +69,7 @@ func (c *Cluster) Install(ctx context.Context, i Installation) ([]*unstructured.
 		return nil, err
 	}
 	var applied []*unstructured.Unstructured
-	for _, o := range i.Manifests {
+	for _, o := range i.Applied() {
 		written, err := c.bring(ctx, a, i, o, awaited)
 		if ctx.Err() != nil {
 			return applied, ErrInterrupted

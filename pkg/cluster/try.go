@@ -25,7 +25,7 @@ func (c *Cluster) TryInstall(ctx context.Context, i Installation) ([]*unstructur
 	}
 	var taken []*unstructured.Unstructured
 	var refused []error
-	for _, o := range i.Manifests {
+	for _, o := range i.Applied() {
 		missing, err := c.missing(ctx, a, o)
 		if err != nil {
 			return taken, err

@@ -26,9 +26,11 @@ func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch
 	group := groups[0]
 	name := fmt.Sprintf("OperatorGroup %s/%s", group.Namespace, group.Name)
 	switch {
+	case chosen == nil && selects(group) && len(group.Status.Namespaces) == 0:
+		return nil, "", fmt.Errorf("%s is for %s, and its status names none: label namespaces, see that a manager looks after it, or say which with --watch-namespaces", name, coverage(group))
 	case chosen == nil:
-		return targets(group), fmt.Sprintf("%s is there already and stays as it is: for %s", name, coverage(group)), nil
-	case len(others) == 0 || !selects(group) && slices.Equal(distinct(chosen), targets(group)):
+		return Targets(group), fmt.Sprintf("%s is there already and stays as it is: for %s", name, coverage(group)), nil
+	case len(others) == 0 || !selects(group) && slices.Equal(distinct(chosen), Targets(group)):
 		return chosen, "", nil
 	default:
 		return nil, "", fmt.Errorf("%s is for %s, and so is %s, whose webhooks would change with it: use another namespace for this operator (-n), or leave out --all-namespaces and --watch-namespaces to keep the group as it is",
@@ -36,8 +38,12 @@ func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch
 	}
 }
 
-// targets are the namespaces that a group names; one empty string is all.
-func targets(group operatorsv1.OperatorGroup) []string {
+// Targets are the namespaces that a group is for; one empty string is all. Which ones a
+// selector matches, its status says.
+func Targets(group operatorsv1.OperatorGroup) []string {
+	if selects(group) {
+		return group.Status.Namespaces
+	}
 	return distinct(group.Spec.TargetNamespaces)
 }
 
@@ -58,5 +64,5 @@ func coverage(group operatorsv1.OperatorGroup) string {
 	if selects(group) {
 		return fmt.Sprintf("the namespaces that its selector %q matches", metav1.FormatLabelSelector(group.Spec.Selector))
 	}
-	return cmp.Or(strings.Join(targets(group), ", "), "all namespaces")
+	return cmp.Or(strings.Join(Targets(group), ", "), "all namespaces")
 }

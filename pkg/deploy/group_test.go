@@ -23,6 +23,8 @@ func TestWatched(t *testing.T) {
 	}
 	everywhere := []string{""}
 	selecting := operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}}
+	selected := groups(selecting)
+	selected[0].Status.Namespaces = []string{"a", "b"}
 	neighbour := []string{"shop.v1"}
 	for name, test := range map[string]struct {
 		groups         []operatorsv1.OperatorGroup
@@ -30,20 +32,21 @@ func TestWatched(t *testing.T) {
 		want           []string
 		kept, err      string
 	}{
-		"no group, nothing chosen":        {groups(), nil, nil, nil, "", ""},
-		"no group":                        {groups(), []string{"a"}, nil, []string{"a"}, "", ""},
-		"nothing chosen":                  {groups(named("a", "b")), nil, nil, []string{"a", "b"}, "stays as it is: for a, b", ""},
-		"nothing chosen, beside another":  {groups(named("a", "b")), nil, neighbour, []string{"a", "b"}, "stays as it is: for a, b", ""},
-		"nothing chosen, a group for all": {groups(named()), nil, neighbour, everywhere, "for all namespaces", ""},
-		"nothing chosen, a selector":      {groups(selecting), nil, neighbour, everywhere, `its selector "team=shop" matches`, ""},
-		"others, alone":                   {groups(named("a")), []string{"b"}, nil, []string{"b"}, "", ""},
-		"the same, beside another":        {groups(named("a", "b")), []string{"b", "a", "a"}, neighbour, []string{"b", "a", "a"}, "", ""},
-		"all, beside one for all":         {groups(named()), everywhere, neighbour, everywhere, "", ""},
-		"more, beside another":            {groups(named("a")), []string{"a", "b"}, neighbour, nil, "", "OperatorGroup shop-operator/shop is for a, and so is shop.v1"},
-		"all, beside another":             {groups(named("a")), everywhere, neighbour, nil, "", "use another namespace for this operator (-n)"},
-		"one, beside one for all":         {groups(named()), []string{"a"}, neighbour, nil, "", "is for all namespaces, and so is shop.v1"},
-		"all, beside a selector":          {groups(selecting), everywhere, neighbour, nil, "", `its selector "team=shop" matches`},
-		"two groups":                      {groups(named("a"), named("a")), nil, nil, nil, "", "has 2 OperatorGroups"},
+		"no group, nothing chosen":         {groups(), nil, nil, nil, "", ""},
+		"no group":                         {groups(), []string{"a"}, nil, []string{"a"}, "", ""},
+		"nothing chosen":                   {groups(named("a", "b")), nil, nil, []string{"a", "b"}, "stays as it is: for a, b", ""},
+		"nothing chosen, beside another":   {groups(named("a", "b")), nil, neighbour, []string{"a", "b"}, "stays as it is: for a, b", ""},
+		"nothing chosen, a group for all":  {groups(named()), nil, neighbour, everywhere, "for all namespaces", ""},
+		"nothing chosen, a selector":       {selected, nil, neighbour, []string{"a", "b"}, `its selector "team=shop" matches`, ""},
+		"nothing chosen, nothing selected": {groups(selecting), nil, neighbour, nil, "", `its selector "team=shop" matches, and its status names none`},
+		"others, alone":                    {groups(named("a")), []string{"b"}, nil, []string{"b"}, "", ""},
+		"the same, beside another":         {groups(named("a", "b")), []string{"b", "a", "a"}, neighbour, []string{"b", "a", "a"}, "", ""},
+		"all, beside one for all":          {groups(named()), everywhere, neighbour, everywhere, "", ""},
+		"more, beside another":             {groups(named("a")), []string{"a", "b"}, neighbour, nil, "", "OperatorGroup shop-operator/shop is for a, and so is shop.v1"},
+		"all, beside another":              {groups(named("a")), everywhere, neighbour, nil, "", "use another namespace for this operator (-n)"},
+		"one, beside one for all":          {groups(named()), []string{"a"}, neighbour, nil, "", "is for all namespaces, and so is shop.v1"},
+		"all, beside a selector":           {groups(selecting), everywhere, neighbour, nil, "", `its selector "team=shop" matches`},
+		"two groups":                       {groups(named("a"), named("a")), nil, nil, nil, "", "has 2 OperatorGroups"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			watch, kept, err := Watched(test.groups, test.chosen, test.others)

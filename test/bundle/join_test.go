@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -60,5 +62,44 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 				t.Errorf("people are told %q", kept)
 			}
 		})
+	}
+}
+
+// The group of another operator is used and not written: who applies it next finds no field
+// of it in other hands.
+func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
+	e := newEnv(t)
+	e.namespace(t, "kept")
+	group := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop, namespace: kept, labels: {team: shop}}}`), group))
+	must(t, e.create(t.Context(), group, false))
+	resource, err := e.resource(group)
+	must(t, err)
+	before, err := resource.Get(t.Context(), "shop", metav1.GetOptions{})
+	must(t, err)
+
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	b, o := edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"}
+	kept, err := c.Join(t.Context(), b, &o)
+	must(t, err)
+	manifests, err := bundle.Manifests(b, o)
+	must(t, err)
+	i := clusterpkg.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: time.Millisecond, Say: t.Logf}
+	must(t, c.Adopt(t.Context(), i))
+	applied, err := c.Install(t.Context(), i)
+	for _, object := range applied[1:] { // in the Namespace, which is first
+		resource, err := e.resource(object)
+		must(t, err)
+		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
+	}
+	// No manager is there to go on.
+	if err == nil || !strings.Contains(err.Error(), "no manager has looked") || len(applied) != len(manifests)-1 {
+		t.Errorf("of %d manifests %d are applied: %v", len(manifests), len(applied), err)
+	}
+	after, err := resource.List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	if diff := cmp.Diff([]unstructured.Unstructured{*before}, after.Items); diff != "" {
+		t.Errorf("the groups of the namespace (-before +after):\n%s", diff)
 	}
 }
