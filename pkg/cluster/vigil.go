@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,7 +40,11 @@ var ErrInterrupted = errors.New("interrupted: nothing is taken back, and the man
 // await tells each change until the operator is installed, or what is in the way.
 func (v *vigil) await(ctx context.Context) error {
 	v.began = time.Now()
-	err := v.Follow(ctx, v.Namespace(), min(v.Patience, Heartbeat), v.look)
+	atLeast := min(v.Patience, Heartbeat)
+	if !deploy.Reported(v.Bundle.CSV) {
+		atLeast = min(atLeast, often)
+	}
+	err := v.Follow(ctx, v.Namespace(), atLeast, v.look)
 	switch {
 	case errors.Is(err, errDone):
 		return nil
@@ -106,9 +111,39 @@ func (v *vigil) see(ctx context.Context) (deploy.Look, error) {
 	if l.Rollout, err = found(v.olm.ManagerV1alpha1().WebhookRollouts(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil {
 		return l, err
 	}
-	l.Warnings, err = v.warnings(ctx, l.CSV)
+	if l.Warnings, err = v.warnings(ctx, l.CSV); err != nil {
+		return l, err
+	}
+	l.Lag, err = v.lag(ctx, l.CSV)
 	return l, err
 }
+
+// lag is what is left to be done where only Deployments show it. Where nobody may read them,
+// the phase has to do.
+func (v *vigil) lag(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*deploy.Lag, error) {
+	if deploy.Reported(csv) || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+		return nil, nil
+	}
+	list, err := v.kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	live := map[string]*appsv1.Deployment{}
+	for i, d := range list.Items {
+		live[d.Name] = &list.Items[i]
+	}
+	subscription, err := found(v.olm.OperatorsV1alpha1().Subscriptions(csv.Namespace).Get(ctx, v.subscription.Name, metav1.GetOptions{}))
+	if err != nil {
+		return nil, err
+	}
+	return deploy.LagOf(csv, subscription, live), nil
+}
+
+// often is how often to look where nothing tells of changes but the Deployments themselves.
+const often = time.Second
 
 // found is what was read; nil when it does not exist.
 func found[T any](object *T, err error) (*T, error) {

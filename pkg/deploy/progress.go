@@ -21,6 +21,9 @@ type Look struct {
 	Rollout *managerv1alpha1.WebhookRollout
 	// Subscription is the one whose config has been applied.
 	Subscription managerv1alpha1.SubscriptionReference
+	// Lag is what an operator without webhooks still waits for after it was Succeeded once; nil
+	// for nothing.
+	Lag *Lag
 	// Warnings are the last of the pods of each Deployment; nil where nobody may read them.
 	Warnings map[string]string
 	// Fresh is set for a while: what was said before anything was applied may still stand.
@@ -56,6 +59,11 @@ func ProgressOf(l Look) Progress {
 	if csv.Status.Phase == "" || !l.followed() {
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
 		p.Trouble, p.Unseen = unseen(csv), true
+		return p
+	}
+	if l.Lag != nil {
+		p.Lines = append(p.Lines, joined(fmt.Sprintf("waiting for Deployment %s", l.Lag.Deployment), l.Lag.Message))
+		p.Trouble, p.Unseen = l.lagging(), l.Lag.Unseen
 		return p
 	}
 	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), l.Rollout)))
@@ -107,15 +115,24 @@ func joined(what, why string) string {
 	return what + ": " + why
 }
 
-// declares tells whether there is anything that a WebhookRollout would speak of.
-func (l Look) declares() bool {
-	return len(l.CSV.Spec.WebhookDefinitions)+len(l.CSV.Spec.APIServiceDefinitions.Owned) > 0
+// lagging is the trouble of a Deployment that lags: pods of which nobody warns are on their way.
+func (l Look) lagging() string {
+	warning := l.Warnings[l.Lag.Deployment]
+	if !l.Lag.Unseen && warning == "" {
+		return ""
+	}
+	return joined(fmt.Sprintf("Deployment %s: %s", l.Lag.Deployment, l.Lag.Message), warning)
+}
+
+// Reported tells whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
+func Reported(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
 // followed tells whether the manager speaks of what was applied, and not of what was there
 // before.
 func (l Look) followed() bool {
-	if !l.declares() {
+	if !Reported(l.CSV) {
 		return true
 	}
 	if l.Rollout == nil || l.Rollout.Status.ObservedGeneration != l.CSV.Generation {
@@ -135,7 +152,7 @@ func (l Look) followed() bool {
 // allLive tells whether the WebhookRollout, too, says that every webhook is, and every
 // Deployment as it was applied: what the manager has just begun to change, it says there first.
 func (l Look) allLive() bool {
-	if !l.declares() {
+	if !Reported(l.CSV) {
 		return true
 	}
 	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&

@@ -1,0 +1,70 @@
+package deploy
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// Lag is a Deployment that is not yet as its ClusterServiceVersion and its config have it.
+type Lag struct {
+	Deployment string
+	// Unseen is set while no manager has written it so.
+	Unseen bool
+	// Message says how far it is.
+	Message string
+}
+
+// LagOf is what is to be waited for where no WebhookRollout says so: the phase is that of what
+// was there before until a manager has looked, and the pods are until they are replaced. Nil
+// when all is there.
+func LagOf(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *Lag {
+	wanted := install.Render(install.Input{CSV: csv, Scope: annotated(csv), Config: install.ConfigOf(subscription)})
+	for _, w := range wanted.Deployments {
+		d := live[w.Object.Name]
+		if d == nil || d.Labels[vocabulary.LabelDeploymentHash] != w.Object.Labels[vocabulary.LabelDeploymentHash] {
+			return &Lag{w.Object.Name, true, "no manager has written it yet as the ClusterServiceVersion and its config have it now, or it is one of another version than this command"}
+		}
+		if message := unfinished(d); message != "" {
+			return &Lag{w.Object.Name, false, message}
+		}
+	}
+	return nil
+}
+
+// unfinished is why the rollout of a Deployment goes on; empty when every pod is a new one and available.
+func unfinished(d *appsv1.Deployment) string {
+	s, replicas := d.Status, ptr.Deref(d.Spec.Replicas, 1)
+	switch {
+	case s.ObservedGeneration < d.Generation:
+		return "the Deployment controller has not seen it yet"
+	case s.UpdatedReplicas < replicas:
+		return fmt.Sprintf("%d of %d pods are new", s.UpdatedReplicas, replicas)
+	case s.Replicas > s.UpdatedReplicas:
+		return fmt.Sprintf("%d old pods have to go", s.Replicas-s.UpdatedReplicas)
+	case s.AvailableReplicas < s.UpdatedReplicas:
+		return fmt.Sprintf("%d of %d pods are available", s.AvailableReplicas, s.UpdatedReplicas)
+	default:
+		return ""
+	}
+}
+
+// annotated is the scope that a manager has written on a ClusterServiceVersion.
+func annotated(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
+	return scope.Scope{
+		Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{
+			Name: csv.Annotations[vocabulary.AnnotationOperatorGroup], Namespace: csv.Annotations[vocabulary.AnnotationOperatorNamespace],
+		}},
+		Namespaces: strings.Split(csv.Annotations[vocabulary.AnnotationTargetNamespaces], ","),
+	}
+}

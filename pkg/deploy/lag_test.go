@@ -1,0 +1,69 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// An operator without webhooks is installed when its Deployments are as they were applied
+// last, and not when the phase still says so of what was there before.
+func TestLagOf(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", Annotations: map[string]string{
+		"olm.operatorGroup": "og", "olm.operatorNamespace": "shop", "olm.targetNamespaces": "a,b",
+	}}}
+	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{{Name: "manager", Spec: appsv1.DeploymentSpec{
+		Replicas: ptr.To(int32(2)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager"}}}},
+	}}}
+	csv.Status.Phase = operatorsv1alpha1.CSVPhaseSucceeded
+	before, now := &operatorsv1alpha1.Subscription{}, &operatorsv1alpha1.Subscription{Spec: &operatorsv1alpha1.SubscriptionSpec{
+		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "b"}}},
+	}}
+	written := func(under *operatorsv1alpha1.Subscription, updated, all, available int32) *appsv1.Deployment {
+		d := install.Render(install.Input{CSV: csv, Scope: annotated(csv), Config: install.ConfigOf(under)}).Deployments[0].Object
+		d.Generation, d.Status = 3, appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: updated, Replicas: all, AvailableReplicas: available}
+		return d
+	}
+	unobserved := written(now, 2, 2, 2)
+	unobserved.Status.ObservedGeneration = 2
+	for name, test := range map[string]struct {
+		live    *appsv1.Deployment
+		message string // part of it; empty when there is nothing to wait for
+		unseen  bool
+	}{
+		"as it was applied":                 {written(now, 2, 2, 2), "", false},
+		"gone":                              {nil, "no manager has written it", true},
+		"with the config before":            {written(before, 2, 2, 2), "no manager has written it", true},
+		"not seen by its controller":        {unobserved, "has not seen it yet", false},
+		"with a pod of before for each new": {written(now, 2, 3, 3), "1 old pods have to go", false},
+		"with one new pod":                  {written(now, 1, 3, 2), "1 of 2 pods are new", false},
+		"with a pod that is not ready":      {written(now, 2, 2, 1), "1 of 2 pods are available", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := map[string]*appsv1.Deployment{"manager": test.live}
+			if test.live == nil {
+				live = nil
+			}
+			lag := LagOf(csv, now, live)
+			if (lag != nil) != (test.message != "") || lag != nil && (lag.Unseen != test.unseen || !strings.Contains(lag.Message, test.message)) {
+				t.Errorf("got %+v, want %q", lag, test.message)
+			}
+			p := ProgressOf(Look{CSV: csv, Lag: lag})
+			if p.Done != (test.message == "") || (p.Trouble != "") != test.unseen || p.Unseen != test.unseen || !strings.Contains(strings.Join(p.Lines, "\n"), test.message) {
+				t.Errorf("people are told %+v", p)
+			}
+			warned := ProgressOf(Look{CSV: csv, Lag: lag, Warnings: map[string]string{"manager": "no image"}})
+			if lag != nil && !lag.Unseen && !strings.Contains(warned.Trouble, "no image") {
+				t.Errorf("what events warn of is no trouble: %+v", warned)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package integration
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// An operator without webhooks is Succeeded before the manager has looked at another config,
+// and while its pods are replaced: its Deployments say whether it has, to whoever reads them.
+func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{})
+	e.runDeployments()
+	m := e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.WebhookDefinitions = nil
+	e.install(c)
+	if lag := e.lag(); lag != nil {
+		t.Errorf("it is installed, and lags: %+v", lag)
+	}
+
+	m.stop()
+	e.reconfigure(func(config *operatorsv1alpha1.SubscriptionConfig) {
+		config.Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
+	})
+	e.succeeds("operator.v1")
+	if lag := e.lag(); lag == nil || !lag.Unseen {
+		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
+	}
+	e.manage()
+	e.eventually("it lags no more", func() (bool, any) { lag := e.lag(); return lag == nil, lag })
+	if env := e.deployment("server").Spec.Template.Spec.Containers[0].Env; len(env) == 0 || env[0].Name != "A" {
+		t.Errorf("it has the variables %+v", env)
+	}
+}
+
+func (e *env) lag() *deploy.Lag {
+	e.Helper()
+	subscription, err := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace).Get(e.ctx, "operator", metav1.GetOptions{})
+	e.must(err)
+	return deploy.LagOf(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
+}
