@@ -79,3 +79,33 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 		t.Errorf("with another selector it covers the same")
 	}
 }
+
+// Of the groups that select by labels, a Namespace wakes those that it begins or ends to match.
+func TestANamespaceWakesGroupsWhoseMatchChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		namespace string
+		labels    map[string]string
+		wakes     bool
+	}{
+		"it is selected":           {"2", map[string]string{"team": "red"}, true},
+		"it is selected no more":   {"0", nil, true},
+		"it is, and has one more":  {"0", map[string]string{"team": "red", "more": ""}, false},
+		"it is not, as it was not": {"2", map[string]string{"team": "blue"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := twoOf(t, 3)
+			was := c.caches.namespaces.get("", test.namespace)
+			is := was.DeepCopy()
+			is.Labels = test.labels
+			c.namespaceChanged(was, is)
+			woken := false
+			for c.queue.Len() > 0 {
+				k, _ := c.queue.Get()
+				woken = woken || k.kind == groupKind
+			}
+			if woken != test.wakes {
+				t.Errorf("the group is woken: %t", woken)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // watch maps every change to the keys that have to be looked at because of it.
@@ -168,7 +169,7 @@ func (c *Controller) groupChanged(before, after rollout.Object) {
 	c.queue.Add(key{kind: namespacesKind})
 }
 
-// namespaceChanged matters to the groups that may target the Namespace, and to
+// namespaceChanged matters to the groups that target the Namespace, or did, and to
 // whatever is in it when it comes or goes.
 func (c *Controller) namespaceChanged(before, after rollout.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
@@ -182,8 +183,10 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 	for _, group := range c.caches.groups.in(name) {
 		c.lookAtRivalsOf(nil, group)
 	}
+	was, _ := before.(*corev1.Namespace)
+	is, _ := after.(*corev1.Namespace)
 	for _, group := range c.caches.groups.all() {
-		if group.Spec.Selector != nil || slices.Contains(group.Spec.TargetNamespaces, name) {
+		if scope.Concerns(group, was, is) {
 			c.queue.Add(key{groupKind, group.Namespace, group.Name})
 			c.lookAtCSVsOf(group.Namespace)
 			c.lookAtRivalsOf(nil, group)

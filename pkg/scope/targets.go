@@ -27,12 +27,26 @@ func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (
 	}
 	var matched []string
 	for _, namespace := range namespaces {
-		if wanted.labels.Matches(labels.Set(namespace.Labels)) {
+		if wanted.matches(namespace) {
 			matched = append(matched, namespace.Name)
 		}
 	}
 	slices.Sort(matched)
 	return matched, nil
+}
+
+// Concerns tells whether an OperatorGroup may cover something else, or cover it in another way, because
+// a Namespace has come, is being deleted, has gone, or has other labels. It is nil where it was, or is, not there.
+func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace) bool {
+	wanted, err := selectionOf(group)
+	switch {
+	case err != nil || wanted.everything():
+		return false
+	case len(wanted.names) > 0:
+		return slices.ContainsFunc([]*corev1.Namespace{before, after}, func(n *corev1.Namespace) bool { return n != nil && slices.Contains(wanted.names, n.Name) })
+	}
+	was, is := wanted.matches(before), wanted.matches(after)
+	return was != is || is && before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }
 
 // Named are the namespaces that the targets of some OperatorGroups depend on; all is set
@@ -62,6 +76,10 @@ func selectionOf(group *operatorsv1.OperatorGroup) (selection, error) {
 	}
 	selector, err := namespaceSelector(group)
 	return selection{labels: selector}, err
+}
+
+func (s selection) matches(namespace *corev1.Namespace) bool {
+	return namespace != nil && s.labels.Matches(labels.Set(namespace.Labels))
 }
 
 // everything is true of the empty selector too, as it is for OLM v0.
