@@ -29,12 +29,12 @@ func (a *aggregation) unless(synced cache.InformerSynced) cache.InformerSynced {
 	return func() bool { return a.absent.Load() || synced() }
 }
 
-// liveAPIServices are those that the API server selects.
+// liveAPIServices are those that the API server selects; none where it does not know the kind.
 func (c *Controller) liveAPIServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
-	if c.caches.aggregation.absent.Load() {
+	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
 	if err != nil {
 		return nil, err
 	}
