@@ -15,7 +15,7 @@ main() {
   mkdir -p docs/recordings
 
   record validate <<SCRIPT
-\$ kubectl webhooks bundle validate --waivers none $bundle
+\$ kubectl webhooks bundle validate --waivers /dev/null $bundle
 \$ kubectl webhooks bundle explain fail-on-core
 \$ kubectl webhooks bundle validate --strict $bundle
 SCRIPT
