@@ -48,6 +48,7 @@ func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
 	o.output.add(cmd, forPeople...)
 	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which")
 	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: check everything here and show what would be done; server: ask the API server as well, for each object; none")
 	f.Lookup("dry-run").NoOptDefVal = dryRunClient
 	complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
@@ -64,7 +65,6 @@ func (o *installOptions) check() error {
 // addInstalling adds the flags of the commands that bring an operator.
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which")
 	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
 	complete(cmd, "certificates", string(managerv1alpha1.ProviderManager), string(managerv1alpha1.ProviderCertManager), string(managerv1alpha1.ProviderServiceCA), string(managerv1alpha1.ProviderNone))
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Kind/name")

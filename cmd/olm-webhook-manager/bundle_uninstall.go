@@ -18,6 +18,8 @@ func bundleUninstallCommand() *cobra.Command {
 what serves them. CustomResourceDefinitions and their objects stay; with --delete-crds
 they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
 the ClusterServiceVersion: its operator can still convert and finalize their objects.
+What stays although it is deleted ends the command after --patience, and is named with what
+holds it: run it again to go on.
 
 Exit codes: 0 removed; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),

@@ -3,16 +3,14 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
@@ -53,8 +51,7 @@ func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, 
 		if len(served) == 0 {
 			continue
 		}
-		resource := client.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: served[0], Resource: live.Spec.Names.Plural})
-		n, err := count(ctx, resource)
+		n, err := count(ctx, client.Resource(resourceOf(live, served[0])))
 		switch {
 		case err == nil:
 			counts[crd.Name] = n
@@ -64,6 +61,11 @@ func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, 
 		}
 	}
 	return counts, nil
+}
+
+// resourceOf is where the objects of a definition are in a version.
+func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural}
 }
 
 // count reads one object, and what the API server says remains; where it does not say, all.
@@ -124,37 +126,9 @@ func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unst
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", NameOf(o), err)
 	}
-	told := ""
-	err = wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		_, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return true, nil
-		}
-		if why := c.heldBy(ctx, o); why != "" && why != told {
-			told = why
-			i.Say("waiting for %s: %s", NameOf(o), why)
-		}
-		return false, err
-	})
-	if err == nil {
-		i.Say("removed %s", NameOf(o))
+	if err := c.gone(ctx, client, i, o); err != nil {
+		return true, err
 	}
-	return true, err
-}
-
-// heldBy is why a ClusterServiceVersion cannot go yet.
-func (c *Cluster) heldBy(ctx context.Context, o *unstructured.Unstructured) string {
-	if o.GetKind() != "ClusterServiceVersion" {
-		return ""
-	}
-	rollout, err := c.olm.ManagerV1alpha1().WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
-	if err != nil {
-		return ""
-	}
-	for _, condition := range rollout.Status.Conditions {
-		if condition.Type == managerv1alpha1.ConditionConversionInUse && condition.Status == metav1.ConditionTrue {
-			return condition.Message
-		}
-	}
-	return ""
+	i.Say("removed %s", NameOf(o))
+	return true, nil
 }

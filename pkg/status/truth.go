@@ -41,6 +41,9 @@ func away(leases []coordinationv1.Lease, now time.Time) *Away {
 	return &Away{Lease: last.Namespace + "/" + last.Name, Since: metav1.NewTime(last.Spec.RenewTime.Time)}
 }
 
+// AwayOf tells which Lease no manager holds any more, if there are any; else nil.
+func AwayOf(leases []coordinationv1.Lease, now time.Time) *Away { return away(leases, now) }
+
 // kinds are those of the objects that register webhooks.
 var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
 	operatorsv1alpha1.ValidatingAdmissionWebhook: doctor.Validating,

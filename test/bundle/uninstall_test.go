@@ -1,0 +1,124 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// short is for what does not go on, long for what does.
+const (
+	short = time.Millisecond
+	long  = time.Minute
+)
+
+// uninstall removes an object as the command does.
+func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience time.Duration) error {
+	t.Helper()
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	removed, err := c.Uninstall(t.Context(), clusterpkg.Installation{Patience: patience, Say: t.Logf}, deploy.Removal{Goes: []*unstructured.Unstructured{o}})
+	if err == nil && len(removed) != 1 {
+		t.Errorf("%d objects were removed, want 1", len(removed))
+	}
+	return err
+}
+
+// saysAll tells whether an error says each of these.
+func saysAll(err error, parts ...string) bool {
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isGone tells whether nothing is there of that name.
+func isGone(t *testing.T, resource dynamic.ResourceInterface, name string) bool {
+	t.Helper()
+	_, err := resource.Get(t.Context(), name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
+}
+
+// A ClusterServiceVersion that no manager lets go is not waited for for ever; once one
+// is at work, the removal goes on.
+func TestUninstallationsEndWithoutAManager(t *testing.T) {
+	e := newEnv(t)
+	e.namespace(t, testNamespace)
+	csv := edited(t, proof{example: admission}).CSVObject.DeepCopy()
+	csv.SetNamespace(testNamespace)
+	csv.SetName("left.v1")
+	csv.SetFinalizers([]string{vocabulary.FinalizerCSV})
+	must(t, e.create(t.Context(), csv, false))
+	err := e.uninstall(t, csv, short)
+	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", vocabulary.FinalizerCSV, "no manager has taken it away", "include "+testNamespace, "run the same command again") {
+		t.Errorf("without a manager it says %v", err)
+	}
+	resource, err := e.resource(csv)
+	must(t, err)
+	if isGone(t, resource, "left.v1") {
+		t.Error("it is gone without a manager")
+	}
+	e.manage(t)
+	if err := e.uninstall(t, csv, long); err != nil || !isGone(t, resource, "left.v1") {
+		t.Errorf("with a manager it does not go on: %v", err)
+	}
+}
+
+// A definition with an object whose finalizer nobody takes away is not waited for for ever,
+// and the object is named.
+func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
+	e := newEnv(t)
+	const group, held, finalizer = "held.example.com", "held-object", "held.example.com/cleanup"
+	crd := definition(t, &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: "leaves." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.ClusterScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "leaves", Kind: "Leaf"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: schemaOf(t, schemas["anything"])}},
+		},
+	})
+	must(t, e.create(t.Context(), crd, false))
+	var objects dynamic.ResourceInterface
+	for name, finalizers := range map[string][]string{held: {finalizer}, "free-object": nil} {
+		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": "Leaf"}}
+		object.SetName(name)
+		object.SetFinalizers(finalizers)
+		e.eventually(t, "an object is written", func() bool {
+			err := e.create(t.Context(), object, false)
+			return err == nil || apierrors.IsAlreadyExists(err)
+		})
+		var err error
+		objects, err = e.resource(object)
+		must(t, err)
+	}
+
+	if err := e.uninstall(t, crd, short); !saysAll(err, "CustomResourceDefinition leaves."+group, fmt.Sprintf("Leaf %s (%s)", held, finalizer), "run the same command again") {
+		t.Errorf("it says %v", err)
+	}
+	e.eventually(t, "the other object goes", func() bool { return isGone(t, objects, "free-object") })
+	// Run again, it resumes: the API server has said by now what it waits for.
+	if err := e.uninstall(t, crd, short); !saysAll(err, "it has 1 object, among them Leaf "+held, "the API server says InstanceDeletion") {
+		t.Errorf("run again it says %v", err)
+	}
+	_, err := objects.Patch(t.Context(), held, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	must(t, err)
+	resource, err := e.resource(crd)
+	must(t, err)
+	if err := e.uninstall(t, crd, long); err != nil || !isGone(t, resource, crd.GetName()) {
+		t.Errorf("with nothing in the way it does not go on: %v", err)
+	}
+}
