@@ -1,0 +1,64 @@
+package integration
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// A canary goes in the pass that sent it, before anything else is written: what is left of one
+// is no more than what a manager leaves that dies.
+func TestCanaryGoesAtOnce(t *testing.T) {
+	for name, serves := range map[string]bool{"it serves": true, "nobody listens": false} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			var lock sync.Mutex
+			var writes []string
+			proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+				if !r.URL.Query().Has("dryRun") {
+					lock.Lock()
+					defer lock.Unlock()
+					writes = append(writes, r.Method+" "+r.URL.Path)
+				}
+				return kube.Pass
+			})
+			e.manageThrough(proxy.Config(), throughAPIServer)
+			e.create(csv("operator.v1", "server"))
+			e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
+			listener := e.listen()
+			e.endpoint(listener)
+			if serves {
+				e.answer(listener, e.servingCertificate(), http.NotFound)
+				e.succeeds("operator.v1")
+			} else {
+				e.must(listener.Close())
+				e.eventually("the WebhookRollout says why not", func() (bool, any) {
+					w := e.webhookStatus("operator.v1", "v.example.com")
+					return w.Reason == "Refused", w
+				})
+			}
+			lock.Lock()
+			seen := slices.Clone(writes)
+			lock.Unlock()
+			sent := 0
+			for i, write := range seen[:len(seen)-1] {
+				canary, found := strings.CutPrefix(write, http.MethodPatch)
+				if !found || !strings.Contains(canary, "canary") {
+					continue
+				}
+				if sent++; seen[i+1] != http.MethodDelete+canary {
+					t.Errorf("after %s comes %s", write, seen[i+1])
+				}
+			}
+			if sent == 0 {
+				t.Errorf("no canary was sent: %s", seen)
+			}
+		})
+	}
+}
