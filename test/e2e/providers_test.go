@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -41,6 +43,8 @@ func TestProvidersUnderLoad(t *testing.T) {
 		{"another CA of the issuer", e.changeCA},
 		{"cert-manager to none, with the cainjector", e.changeToNone},
 		{"none to manager", e.changeToManager},
+		{"manager to cert-manager, with a CA made for it", e.changeToOwnCA},
+		{"that CA renewed", e.renewOwnCA},
 	} {
 		began := time.Now()
 		change.do()
@@ -111,6 +115,60 @@ func (e *env) changeToManager() {
 	e.provides(managerv1alpha1.ProviderManager, 4)
 }
 
+// changeToOwnCA names no issuer: cert-manager makes a CA for the operator.
+func (e *env) changeToOwnCA() {
+	e.Helper()
+	e.choose(managerv1alpha1.ProviderCertManager)
+	e.provides(managerv1alpha1.ProviderCertManager, 5)
+}
+
+// renewOwnCA has cert-manager renew that CA, as cmctl renew does, and what it signed.
+func (e *env) renewOwnCA() {
+	e.Helper()
+	ca := names.CA("hook-service")
+	before := e.secret(names.Issued(ca)).Data[corev1.TLSCertKey]
+	e.renew(ca)
+	e.eventually("the CA is another", func() (bool, any) {
+		now := e.secret(names.Issued(ca)).Data[corev1.TLSCertKey]
+		return len(now) > 0 && !bytes.Equal(now, before), string(now)
+	})
+	e.order("hook.v1", "of the renewed CA")
+	e.provides(managerv1alpha1.ProviderCertManager, 6)
+	served, signer := e.secret(hookCertificate).Data["ca.crt"], e.secret(names.Issued(ca)).Data[corev1.TLSCertKey]
+	if !bytes.Equal(served, signer) {
+		e.Errorf("what is served is signed by\n%s, not by the CA that was renewed\n%s", served, signer)
+	}
+}
+
+// renew asks cert-manager to issue a Certificate anew.
+func (e *env) renew(certificate string) {
+	e.Helper()
+	certificates := dynamicClient.Resource(issuers.Certificates).Namespace(e.namespace)
+	e.eventually("cert-manager is asked to renew "+certificate, func() (bool, any) {
+		live, err := certificates.Get(e.ctx, certificate, metav1.GetOptions{})
+		e.must(err)
+		conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
+		e.must(err)
+		conditions = append(conditions, map[string]any{
+			"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "the test renews it",
+			"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+		})
+		e.must(unstructured.SetNestedSlice(live.Object, conditions, "status", "conditions"))
+		_, err = certificates.UpdateStatus(e.ctx, live, metav1.UpdateOptions{})
+		if !apierrors.IsConflict(err) {
+			e.must(err)
+		}
+		return err == nil, err
+	})
+}
+
+func (e *env) secret(name string) *corev1.Secret {
+	e.Helper()
+	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
+	e.must(err)
+	return secret
+}
+
 // certManager runs the real one beside the cluster until the test ends, unless the
 // cluster is not one of ours and has its own.
 func (e *env) certManager() {
@@ -176,7 +234,5 @@ func (e *env) provides(provider managerv1alpha1.CertificateProvider, generation 
 // leaf is the certificate that pods mount.
 func (e *env) leaf() string {
 	e.Helper()
-	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, hookCertificate, metav1.GetOptions{})
-	e.must(err)
-	return string(secret.Data[corev1.TLSCertKey])
+	return string(e.secret(hookCertificate).Data[corev1.TLSCertKey])
 }
