@@ -32,6 +32,10 @@ type vigil struct {
 // leftover is how long what was said before the command began may still stand.
 const leftover = 5 * time.Second
 
+// firstWord is how late a manager that is at work may say so: it has patience of its own with
+// an installation that has just begun.
+const firstWord = 5 * time.Second
+
 var errDone = errors.New("done")
 
 // ErrInterrupted says that nothing is lost.
@@ -88,7 +92,11 @@ func (v *vigil) lasts(p deploy.Progress) bool {
 		v.troubled = now
 	}
 	v.unseen = p.Unseen
-	return p.Trouble != "" && (p.Certain || now.Sub(v.troubled) >= v.Patience)
+	patience := v.Patience
+	if p.Unseen {
+		patience = max(patience, firstWord)
+	}
+	return p.Trouble != "" && (p.Certain || now.Sub(v.troubled) >= patience)
 }
 
 // tell says the lines that were not said at the last look.
