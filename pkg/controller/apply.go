@@ -44,8 +44,8 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		case existing != nil:
 			s.learn(existing)
 			return corrected, nil
-		case refused(err):
-			s.observed.Refused[step.Key()] = fmt.Sprintf("the API server refuses %s: %v", step.Key(), err)
+		case unanswered(err), refused(err):
+			s.leaveOut(step, err)
 			return corrected, nil
 		case err != nil:
 			return none, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)

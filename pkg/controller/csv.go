@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -69,7 +70,8 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if err := c.mirrorConditions(ctx, csv); err != nil {
 		return time.Time{}, err
 	}
-	return c.reportPatiently(ctx, k, s, plan)
+	next, err := c.reportPatiently(ctx, k, s, plan)
+	return next, cmp.Or(err, s.unanswered)
 }
 
 // shown tells whether the caches show what was written for a ClusterServiceVersion, and

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -34,6 +35,7 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 		}
 	}
 	status := *current.Status.DeepCopy()
+	var unanswered error
 	if relatives.Alone() && !terminating { // else the rest of the family looks after it, or nobody can
 		s, err := c.observe(csv, relatives)
 		if err != nil {
@@ -47,10 +49,10 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 		if err != nil {
 			return time.Time{}, err
 		}
-		status, again = plan.Status, sooner(again, plan.NextLook)
+		status, again, unanswered = plan.Status, sooner(again, plan.NextLook), s.unanswered
 	}
 	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
-	return again, c.updateRollout(ctx, k, csv, current, status)
+	return again, cmp.Or(c.updateRollout(ctx, k, csv, current, status), unanswered)
 }
 
 // reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is

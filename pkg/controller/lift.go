@@ -30,6 +30,9 @@ func (c *Controller) lift(ctx context.Context, k key, s *snapshot) error {
 		case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv)):
 			c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
 		case existing != nil: // the caches do not show it yet
+		case unanswered(err):
+			s.leaveOut(step, err)
+			return nil
 		case refused(err):
 			c.notLifted(s, step, fmt.Sprintf("the API server refuses %s: %v: apply manifests/lift-roles, which lets the manager grant what it does not have", step.Key(), err))
 			return nil // bindings need the role that they are for

@@ -44,6 +44,8 @@ type snapshot struct {
 
 	leaving    bool // on its way out, while objects need a conversion
 	duePending bool // status.certsRotateAt is an order that is not followed yet
+
+	unanswered error // the writes that are left out of this pass, since nobody answers a webhook
 }
 
 // observe reads the caches, and what the API server says of itself where a
@@ -76,6 +78,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 			Populated:    map[string]bool{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
+			Unanswered:   map[string]bool{},
 			Made:         map[string]bool{},
 			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
 		},

@@ -58,6 +58,9 @@ func (c *Controller) pass(ctx context.Context, k key) {
 		log.WithError(err).Error("pass failed, trying again")
 		c.queue.lanes.ask(k, regular)
 		c.queue.AddRateLimited(k)
+		if !next.IsZero() { // it went on after what failed
+			c.queue.AddAfter(k, next.Sub(c.now()))
+		}
 	}
 }
 

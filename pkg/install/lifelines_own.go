@@ -10,10 +10,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// own is how the objects of the Deployments that serve webhooks are called.
+// own is how the objects of the Deployments that serve webhooks are called, and what else the
+// manager makes of the ClusterServiceVersion.
 type own struct {
 	namespace                                string
 	deployments, services, secrets, accounts []string
+	others                                   []string // Deployments of the operator that serve no webhook
 	issued                                   []string // what other issuers issue into
 	orders, apis                             []string
 	podLabels                                []labels.Set
@@ -23,6 +25,7 @@ func ownNames(in Input) own {
 	o := own{namespace: in.CSV.Namespace}
 	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if len(DescriptionsOf(in.CSV, spec.Name)) == 0 {
+			o.others = append(o.others, spec.Name)
 			continue
 		}
 		service := cmp.Or(in.Services[spec.Name], names.Service(spec.Name))

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -102,6 +103,43 @@ func TestSelfDeadlocks(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("lifelines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The Deployments that serve no webhook may come before those that do.
+func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
+	d := servedBy("manager", aboutRequests(admissionregistrationv1.Create, "apps", "deployments"))
+	in := guarded(d, targeting("shop"))
+	in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = deployments(deploymentOf("plain"), deploymentOf("manager"))
+	var got []string
+	for _, l := range SelfDeadlocks(in, d) {
+		got = append(got, l.Name)
+	}
+	if diff := cmp.Diff([]string{"own-deployments", "other-deployments"}, got); diff != "" {
+		t.Errorf("lifelines (-want +got):\n%s", diff)
+	}
+	matcher := matcherOf(conditionsOf(in))
+	for name, test := range map[string]struct {
+		call
+		called bool
+	}{
+		"made by the manager":              {call{name: "plain", user: managerUser}, false},
+		"mended by the manager":            {call{name: "plain", operation: admission.Update, user: managerUser}, false},
+		"made by the manager, elsewhere":   {call{name: "plain", namespace: "red", user: managerUser}, true},
+		"another one, made by the manager": {call{name: "other", user: managerUser}, true},
+		"made by a tenant":                 {call{name: "plain", user: tenant}, true},
+		"its status, by a controller":      {call{name: "plain", subresource: "status", operation: admission.Update, user: "system:kube-controller-manager"}, true},
+		"its ReplicaSet":                   {call{resource: "replicasets", object: controlledBy("Deployment", "plain"), user: "system:kube-controller-manager"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.group = "apps"
+			if test.resource == "" {
+				test.resource = "deployments"
+			}
+			if called := calls(t, matcher, test.filled()); called != test.called {
+				t.Errorf("the webhook is called: %t, want %t", called, test.called)
 			}
 		})
 	}

@@ -25,8 +25,8 @@ func (p *planner) convert(d install.Deployment, w install.Webhook, backend progr
 
 func (p *planner) converting(d install.Deployment, w install.Webhook, backend progress) webhookView {
 	for _, c := range w.Conversions {
-		if refusal := p.Observed.Refused[crdKey(c.CRD)]; refusal != "" {
-			return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
+		if reason, message := p.refused(crdKey(c.CRD)); reason != "" {
+			return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reason, message: message}
 		}
 	}
 	if missing := p.unconverted(w); len(missing) > 0 {

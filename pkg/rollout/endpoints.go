@@ -19,8 +19,8 @@ const reasonNoEndpoints = "NoReadyEndpoints"
 // own, and each ready endpoint behind it. A reason says why there is none.
 func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
 	service := p.Observed.Services[d.Service.Name]
-	if refusal := p.Observed.Refused[KeyOf(d.Service)]; service == nil && refusal != "" {
-		return nil, reasonRefused, refusal
+	if reason, message := p.refused(KeyOf(d.Service)); service == nil && reason != "" {
+		return nil, reason, message
 	}
 	if service == nil {
 		return nil, "ServiceMissing", fmt.Sprintf("service %s is being created", d.Service.Name)

@@ -133,6 +133,9 @@ type Observed struct {
 	// Refused is what the API server said to a write in this pass that it will say again
 	// until somebody changes something, by the object's key (see KeyOf).
 	Refused map[string]string
+	// Unanswered are those of the refused writes, by the same key, on which the API server could not ask
+	// a webhook: it may say another thing the next moment.
+	Unanswered map[string]bool
 	// Made are the objects that were created in this pass, by their key: as they were desired,
 	// so that the next pass compares them first, when the caches show them.
 	Made map[string]bool

@@ -162,8 +162,8 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 
 func (p *planner) progressOf(d install.Deployment) progress {
 	progress := progressOf(p.Observed.Deployments[d.Object.Name], p.Observed.Pods[d.Object.Name])
-	if refusal := p.refusal(d); refusal != "" {
-		progress.state, progress.reason, progress.message = managerv1alpha1.DeploymentPending, reasonRefused, refusal
+	if reason, message := p.refusal(d); reason != "" {
+		progress.state, progress.reason, progress.message = managerv1alpha1.DeploymentPending, reason, message
 	}
 	return progress
 }

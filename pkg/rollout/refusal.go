@@ -7,11 +7,27 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-const reasonRefused = "RefusedByAPIServer"
+const (
+	reasonRefused    = "RefusedByAPIServer"
+	reasonUnanswered = "WebhookUnanswered"
+)
+
+// refused is why the API server has not accepted a write in this pass; empty when it has. That
+// nobody answers a webhook is no verdict on what was to be written: it fails no installation.
+func (p *planner) refused(key string) (reason, message string) {
+	switch message = p.Observed.Refused[key]; {
+	case message == "":
+		return "", ""
+	case p.Observed.Unanswered[key]:
+		return reasonUnanswered, message
+	default:
+		return reasonRefused, message
+	}
+}
 
 // refusal is what the API server says to what a Deployment needs, from its Secret to
 // itself; empty when it accepts all of it.
-func (p *planner) refusal(d install.Deployment) string {
+func (p *planner) refusal(d install.Deployment) (reason, message string) {
 	var needs []Object
 	if d.SecretName != "" {
 		needs = append(needs, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.CSV.Namespace, Name: d.SecretName}})
@@ -23,9 +39,9 @@ func (p *planner) refusal(d install.Deployment) string {
 		needs = append(needs, d.AuthDelegator, d.AuthReader)
 	}
 	for _, object := range append(needs, d.Object) {
-		if refusal := p.Observed.Refused[KeyOf(object)]; refusal != "" {
-			return refusal
+		if reason, message := p.refused(KeyOf(object)); reason != "" {
+			return reason, message
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -7,6 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // What the API server refused is not tried again in the same pass, the phase says what
@@ -145,6 +149,48 @@ func TestRefusedRepairs(t *testing.T) {
 			c.wait(time.Minute)
 			if c.pass(); c.CSV.Status.Phase != "Succeeded" {
 				t.Errorf("accepted again, it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+			}
+		})
+	}
+}
+
+// A webhook that nobody answers is no verdict: what it holds up is said, and nothing fails.
+func TestUnansweredWrites(t *testing.T) {
+	const (
+		deployment = "Deployment shop/manager"
+		down       = "nobody answers a webhook"
+	)
+	for name, test := range map[string]struct {
+		start func(*testing.T) *cluster
+		want  []string
+		phase operatorsv1alpha1.ClusterServiceVersionPhase
+	}{
+		"while it is installed": {
+			func(t *testing.T) *cluster { return clusterWith(t, webhookOf("manager")) },
+			[]string{"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert"}, operatorsv1alpha1.CSVPhaseInstalling,
+		},
+		"in a repair": {
+			func(t *testing.T) *cluster {
+				c := installed(t, webhookOf("manager"))
+				c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil"
+				return c
+			},
+			nil, operatorsv1alpha1.CSVPhaseSucceeded,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := test.start(t)
+			c.refuse(deployment, down)
+			c.Observed.Unanswered = map[string]bool{deployment: true}
+			plan := c.pass()
+			if diff := cmp.Diff(test.want, stepsOf(plan)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != reasonUnanswered || d.Message != down {
+				t.Errorf("the Deployment is %s %s: %s", d.State, d.Reason, d.Message)
+			}
+			if c.CSV.Status.Phase != test.phase {
+				t.Errorf("the phase is %s: %s, want %s", c.CSV.Status.Phase, c.CSV.Status.Message, test.phase)
 			}
 		})
 	}

@@ -21,8 +21,8 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 	if p.Config.Disabled(w.Description) {
 		return p.disable(w, live)
 	}
-	if refusal := p.Observed.Refused[KeyOf(desired)]; refusal != "" {
-		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reasonRefused, message: refusal}
+	if reason, message := p.refused(KeyOf(desired)); reason != "" {
+		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reason, message: message}
 	}
 	if w.Delegated {
 		return p.delegate(d, w, backend)

@@ -80,7 +80,7 @@ func TestSelfDeadlock(t *testing.T) {
 
 	// It is the conditions that let them pass: without, as OLM v0 has it, none gets through.
 	m.stop()
-	e.withoutConditions("v.example.com")
+	e.withoutConditions("v.example.com", attempt{user: controllers + "replicaset-controller", do: creating(e.ownPod("server-6d4cf56db6"))})
 	for name, a := range attempts {
 		if a.passes {
 			a.passes = false
@@ -89,15 +89,58 @@ func TestSelfDeadlock(t *testing.T) {
 	}
 }
 
+// An operator whose webhook is on Deployments comes back when all of them are gone, one that
+// serves no webhook first, and when only the manager knows what has to pass the webhook by.
+func TestSelfDeadlockOfDeployments(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	c := csv("operator.v1", "plain", "server")
+	w := &c.Spec.WebhookDefinitions[0]
+	w.DeploymentName, w.TimeoutSeconds = "server", new(int32(1))
+	w.Rules = []admissionregistrationv1.RuleWithOperations{rule([]string{"apps"}, "deployments", "replicasets")}
+	deployments := e.kube.AppsV1().Deployments(e.namespace)
+	allGone := func() {
+		for _, name := range []string{"plain", "server"} {
+			e.must(deployments.Delete(e.ctx, name, metav1.DeleteOptions{}))
+		}
+	}
+	allBack := func() {
+		e.Helper()
+		for _, name := range []string{"plain", "server"} {
+			e.eventually("deployment "+name+" is back", func() (bool, any) {
+				return e.deployment(name) != nil, e.rollout(c.Name).Deployments
+			})
+		}
+		e.succeeds(c.Name)
+	}
+	m := e.manage()
+	e.install(c)
+	m.stop()
+	e.as(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
+
+	allGone()
+	m = e.manage()
+	allBack()
+
+	// As a manager registered it that did not know: the pass goes on to the conditions.
+	m.stop()
+	allGone()
+	e.withoutConditions(w.GenerateName, attempt{user: controllers + "deployment-controller", do: replicaSet(e.namespace, "server")})
+	e.manage()
+	allBack()
+	e.as(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
+}
+
 // withoutConditions takes the matchConditions of a webhook away, and returns when the API
-// server calls it where one of them held it back.
-func (e *env) withoutConditions(generateName string) {
+// server calls it about what one of them held back.
+func (e *env) withoutConditions(generateName string, heldBack attempt) {
 	e.Helper()
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration(generateName).Name, types.JSONPatchType,
 		[]byte(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`), metav1.PatchOptions{})
 	e.must(err)
 	e.eventually("the API server knows", func() (bool, any) {
-		return e.try(attempt{user: controllers + "replicaset-controller", do: creating(e.ownPod("server-6d4cf56db6"))}) != nil, nil
+		return e.try(heldBack) != nil, nil
 	})
 }
 
