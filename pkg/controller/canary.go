@@ -1,9 +1,7 @@
 package controller
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -28,9 +26,6 @@ const (
 	// ProbeAPIServer is always the API server.
 	ProbeAPIServer ProbeMode = "apiserver"
 )
-
-// errNotSeen is why a canary tells nothing.
-var errNotSeen = errors.New("it does not learn of registrations")
 
 // canaryPatience is how long API servers may take to learn of a canary.
 const canaryPatience = 5 * time.Second
@@ -73,16 +68,27 @@ func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endp
 		return refusal != nil && strings.Contains(refusal.Error(), install.CanaryCondition), nil
 	})
 	if err != nil {
-		return probe.FromAPIServer(target, install.CanaryCalled(0), cmp.Or(refusal, errNotSeen))
+		return probe.FromAPIServer(target, install.CanaryCalled(0), refusal)
 	}
 	result := probe.Result{Target: target, Reason: probe.Serving}
 	for i := range bundles {
 		called := install.CanaryCalled(i)
-		if result = probe.FromAPIServer(target, called, c.provoke(ctx, s, canary, called)); result.Reason != probe.Serving {
+		if result = probe.FromAPIServer(target, called, c.refusal(ctx, s, canary, called)); result.Reason != probe.Serving {
 			break
 		}
 	}
 	return result
+}
+
+// refusal is what becomes of a call; nil when nothing refuses it as long as there is
+// patience: each request may reach another API server, one that has not learned of the canary
+// yet.
+func (c *Controller) refusal(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
+	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryPatience, true, func(context.Context) (bool, error) { // the refusal tells
+		refusal = c.provoke(ctx, s, canary, webhook)
+		return refusal != nil, nil
+	})
+	return refusal
 }
 
 // provoke asks for what a webhook of the canary matches, and returns the refusal.

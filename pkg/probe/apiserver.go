@@ -7,14 +7,16 @@ import (
 
 // FromAPIServer is what the API server found out about a target when it called a
 // webhook of the given name at a path that does not exist. Any answer of HTTP means
-// that it got through the handshake; what the webhook answers does not matter, nor
-// whether it let the request pass, which is a nil error.
+// that it got through the handshake; what the webhook answers does not matter. That the
+// request passed, a nil error, means nothing: so it does with an API server that has not
+// learned of the webhook, and called nobody.
 //
 // API servers tell their errors as text only. Whatever kept them from an answer is an
 // error of Go's HTTP client, which begins with the method and the URL.
 func FromAPIServer(target Target, webhook string, err error) Result {
 	if err == nil {
-		return Result{Target: target, Reason: Serving}
+		return because(Interrupted, target, "was not proved through the API server, which lets the request for it pass, as one does that has not learned of the webhook: "+
+			"if it stays so, have the webhook server refuse what it is asked at a path that it does not serve, as with the status 404")
 	}
 	text := err.Error()
 	_, cause, transport := strings.Cut(text, `Post "https://`)

@@ -16,7 +16,7 @@ func TestFromAPIServer(t *testing.T) {
 		want   Reason
 		says   string
 	}{
-		"it lets the request pass":       {want: Serving},
+		"it lets the request pass":       {want: Interrupted, says: "lets the request for it pass"},
 		"it denies the request":          {answer: `admission webhook "` + webhook + `" denied the request: no`, want: Serving},
 		"there is no such path":          {answer: failed + "the server could not find the requested resource", want: Serving},
 		"it answers with an error":       {answer: failed + `an error on the server ("broken") has prevented the request from succeeding`, want: Serving},

@@ -1,15 +1,20 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -53,6 +58,10 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		"it answers whatever it is asked": {
 			handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
 		},
+		"it permits whatever it is asked": {
+			handler: permit,
+			reason:  "Interrupted", message: "lets the request for it pass",
+		},
 		"a foreign certificate": {
 			serve:  func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), http.NotFound) },
 			reason: "ForeignCertificate", message: "to the API server",
@@ -95,6 +104,46 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			e.leavesNoCanary()
 		})
 	}
+}
+
+// Of several API servers one may have learned of the canary, and another not: what that one
+// lets pass is no proof.
+func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	var unseen atomic.Int32
+	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/webhookrollouts") {
+			return kube.Pass
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return kube.DropBefore
+		}
+		if meant := []byte(".called-0"); bytes.Contains(body, meant) && unseen.Add(1) <= 3 {
+			body = bytes.ReplaceAll(body, meant, []byte(".nobody-0")) // no webhook matches it
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return kube.Pass
+	})
+	e.manageThrough(proxy.Config(), throughAPIServer)
+	e.create(csv("operator.v1", "server"))
+	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
+	listener := e.listen()
+	e.must(listener.Close())
+	e.endpoint(listener)
+	e.eventually("the WebhookRollout says why not", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.Reason == "Refused", w
+	})
+	if len(e.registered()) != 0 {
+		t.Error("it is registered all the same")
+	}
+	if unseen.Load() <= 3 {
+		t.Errorf("%d calls were asked for, and the last of them was not seen either", unseen.Load())
+	}
+	e.leavesNoCanary()
 }
 
 // A manager that dies with a canary in the air leaves it to the next.
@@ -184,6 +233,18 @@ func (e *env) leavesNoCanary() {
 		e.must(err)
 		return len(all.Items) == 0, all.Items
 	})
+}
+
+// permit answers every path as a webhook that has nothing against anything.
+func permit(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+		http.Error(w, "no AdmissionReview", http.StatusBadRequest)
+		return
+	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
 }
 
 // answer plays a webhook's server.
