@@ -20,6 +20,8 @@ type machine struct {
 	policy  Policy
 	now     time.Time
 	d       Decision
+
+	restart time.Time // of pods that do not follow; zero for never
 }
 
 // Decide says what the facts amount to.
@@ -201,6 +203,12 @@ func (m *machine) turns(trusted []*x509.Certificate) []time.Time {
 	}
 	if m.next != nil && !m.trusted.IsZero() {
 		all = append(all, m.trusted.Add(m.policy.Settle))
+		if m.current != nil {
+			all = append(all, m.unverifiableAt())
+		}
+	}
+	if !m.restart.IsZero() {
+		all = append(all, m.restart)
 	}
 	if !m.previousEnds.IsZero() {
 		all = append(all, m.previousEnds)

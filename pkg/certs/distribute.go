@@ -73,10 +73,15 @@ func (m *machine) mayPromote() bool {
 	if len(m.Registered) == 0 || m.policy.Settle == 0 {
 		return true
 	}
-	if m.current != nil && !m.now.Add(-m.policy.ClockSkew).Before(end(m.current.chain)) {
+	if m.current != nil && !m.now.Before(m.unverifiableAt()) {
 		return true
 	}
 	return m.settling() && !m.now.Before(m.trusted.Add(m.policy.Settle))
+}
+
+// unverifiableAt is when the current generation has ended by every clock.
+func (m *machine) unverifiableAt() time.Time {
+	return end(m.current.chain).Add(m.policy.ClockSkew)
 }
 
 // promote gives next to pods, and goes on trusting what they serve until they do.

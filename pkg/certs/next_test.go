@@ -19,22 +19,34 @@ func TestNextIsWhenTheAnswerChanges(t *testing.T) {
 			Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)},
 			Issuer: managerv1alpha1.ProviderCertManager, Issued: &ahead,
 		},
+		"it has ended, and the settle time is long": {
+			Secret:     holding(t, first).next(second, start).trusted(after(90*day-time.Minute), trusting(second, first)).Secret,
+			Registered: []Registration{trusting(second, first)},
+		},
+		"pods are restarted": {
+			Secret: holding(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Running: true,
+			Registered: []Registration{trusting(second, first)},
+			Evidence:   &Evidence{Leaf: holding(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesOther}}},
+		},
 		"others go first": {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}, Rotating: new(10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Names = names
-			at := start
-			if name != "in its prime" {
-				at = after(due)
+			policy, at := DefaultPolicy(), after(due)
+			switch name {
+			case "in its prime":
+				at = start
+			case "it has ended, and the settle time is long":
+				policy.Settle, at = time.Hour, after(90*day)
 			}
-			d := Decide(f, DefaultPolicy(), at)
+			d := Decide(f, policy, at)
 			if d.Next.IsZero() {
 				t.Fatal("the answer is said never to change")
 			}
-			if same := Decide(f, DefaultPolicy(), d.Next.Add(-time.Nanosecond)); summary(same) != summary(d) {
+			if same := Decide(f, policy, d.Next.Add(-time.Nanosecond)); summary(same) != summary(d) {
 				t.Errorf("the answer of %s changes before %s: from %s to %s", at, d.Next, summary(d), summary(same))
 			}
-			if next := Decide(f, DefaultPolicy(), d.Next); summary(next) == summary(d) {
+			if next := Decide(f, policy, d.Next); summary(next) == summary(d) {
 				t.Errorf("the answer of %s does not change at %s: %s", at, d.Next, summary(d))
 			}
 		})
@@ -43,5 +55,5 @@ func TestNextIsWhenTheAnswerChanges(t *testing.T) {
 
 // summary is what a decision has people and clusters do.
 func summary(d Decision) string {
-	return fmt.Sprintf("%s needs %q, writes %q, trusts %s", d.Phase, d.Need, describe(d.Write), numbersOf(parse(d.Trust)))
+	return fmt.Sprintf("%s needs %q, writes %q, trusts %s, restarts %t", d.Phase, d.Need, describe(d.Write), numbersOf(parse(d.Trust)), d.Restart)
 }

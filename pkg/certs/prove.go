@@ -37,7 +37,10 @@ func (m *machine) await(seen Evidence) {
 	m.d.Endpoints = seen.String()
 	m.d.Nudge = seen.nudges(m.promoted, m.now)
 	restart, certain := m.restartAt(seen)
-	m.d.Restart = certain && m.Running && !m.now.Before(restart)
+	if certain && m.Running {
+		m.restart = restart
+		m.d.Restart = !m.now.Before(restart)
+	}
 	m.d.Message = m.explain(seen, restart, certain)
 	m.d.Again = m.again(restart, seen.ThroughAPIServer)
 }
