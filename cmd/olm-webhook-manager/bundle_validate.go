@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -75,7 +76,7 @@ func (o validateOptions) report(ctx context.Context, reference string) (lint.Rep
 	if err != nil {
 		return lint.Report{}, err
 	}
-	waivers, err := o.waiversOf(b.Source)
+	waivers, err := o.waiversOf(reference)
 	if err != nil {
 		return lint.Report{}, err
 	}
@@ -83,15 +84,40 @@ func (o validateOptions) report(ctx context.Context, reference string) (lint.Rep
 }
 
 // waiversOf are those of the file that was named, which has to be there, or of the file
-// beside the bundle, if there is one.
-func (o validateOptions) waiversOf(source string) ([]lint.Waiver, error) {
+// beside the bundle's folder, if there is one.
+func (o validateOptions) waiversOf(reference string) ([]lint.Waiver, error) {
 	if o.waivers == "" {
-		return lint.ReadWaivers(source + ".waivers.yaml")
+		beside, err := besideFolder(reference)
+		if beside == "" || err != nil {
+			return nil, err
+		}
+		return lint.ReadWaivers(beside)
 	}
 	if _, err := os.Stat(o.waivers); err != nil {
 		return nil, fmt.Errorf("--waivers: %w", err)
 	}
 	return lint.ReadWaivers(o.waivers)
+}
+
+// besideFolder is the file of waivers beside a folder, whose name a path need not end with;
+// empty for an image, which nothing is beside.
+func besideFolder(reference string) (string, error) {
+	if !isFolder(reference) {
+		return "", nil
+	}
+	dir := filepath.Clean(reference)
+	if base := filepath.Base(dir); base == "." || base == ".." {
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return "", err
+		}
+	}
+	return dir + ".waivers.yaml", nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func printReports(out io.Writer, format string, reports []lint.Report) error {
