@@ -59,12 +59,11 @@ func openLayout(dir string) (*Bundle, error) {
 	if n := len(manifest.Manifests); n != 1 {
 		return nil, fmt.Errorf("%s holds %d images: name a layout with the bundle's alone", dir, n)
 	}
-	digest := manifest.Manifests[0].Digest
-	image, err := index.Image(digest)
+	source := dir + "@" + manifest.Manifests[0].Digest.String()
+	image, digest, err := imageOfLayout(index, manifest.Manifests[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	source := dir + "@" + digest.String()
 	if err := checkContent(image, digest); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}

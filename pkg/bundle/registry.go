@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
@@ -40,11 +41,29 @@ func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be pulled: %w", reference, err)
 	}
-	image, err := descriptor.Image()
+	source := ref.Context().Digest(descriptor.Digest.String()).String()
+	image, err := imageOfDescriptor(descriptor)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no image: %w", reference, err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	return InspectImage(image, ref.Context().Digest(descriptor.Digest.String()).String())
+	return InspectImage(image, source)
+}
+
+// imageOfDescriptor is the image that a registry has, or that of the index that it has.
+func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
+	if !d.MediaType.IsIndex() {
+		image, err := d.Image()
+		if err != nil {
+			return nil, fmt.Errorf("is no image: %w", err)
+		}
+		return image, nil
+	}
+	index, err := d.ImageIndex()
+	if err != nil {
+		return nil, err
+	}
+	image, _, err := imageIn(index)
+	return image, err
 }
 
 func (r Registry) transport() (http.RoundTripper, error) {
