@@ -68,7 +68,7 @@ func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment strin
 }
 
 // certificateEvent speaks of a certificate that has come into a phase: its first one is
-// no event.
+// no event, as nothing changes for anybody by it and an installation has many already.
 func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alpha1.DeploymentStatus) Event {
 	now := d.Certificate
 	if before == nil || now == nil || before.Phase == now.Phase || before.Phase == managerv1alpha1.CertificateBootstrap {
