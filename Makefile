@@ -88,13 +88,13 @@ campaign: ## Live through rotations of certificates in 1000 simulated clusters
 	go test -count=1 -timeout=1h ./pkg/certs -run TestTenRotationsCostNoCall -seeds 1000
 
 .PHONY: bench
-bench: ## Measure what a pass costs, and hosting against other webhook servers
+bench: bench-scale ## Measure installations beside plain clients, what a pass costs, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench
 	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
 
 .PHONY: bench-scale
 bench-scale: ## Measure the installation of 100 and 1,000 CSVs beside plain clients, memory, idle writes and repairs
-	go test -run '^$$' -bench Install -benchtime 1x -timeout 60m ./test/bench/scale
+	go test -run '^$$' -bench 'Install|Lag' -benchtime 1x -timeout 60m ./test/bench/scale
 
 .PHONY: bench-rotations
 bench-rotations: ## Measure a manager that finds 200 certificates due at one moment

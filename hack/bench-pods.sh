@@ -7,4 +7,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ./hack/image.sh hook ./test/e2e/hook
 ./hack/deploy.sh hook
 
-go test -run '^$' -bench Pods -benchtime 1x -timeout 20m ./test/bench/scale
+go test -run '^$' -bench Pods -benchtime 5x -timeout 20m ./test/bench/scale

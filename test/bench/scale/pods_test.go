@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -17,20 +18,31 @@ import (
 
 // BenchmarkPods installs ClusterServiceVersions with real pods in a whole cluster, by the
 // manager that runs there. The floor is the same final objects, pods and all, by plain
-// clients.
+// clients. When twenty pods have started, and when kube-proxy has heard of them, varies by
+// more than a second, so the measurement is the one in the middle of several.
 func BenchmarkPods(b *testing.B) {
 	if cluster.Audit.Available() {
 		b.Skip("this API server has no nodes: make bench-pods")
 	}
+	var all []float64
 	for b.Loop() {
-		measurePods(b, 20)
+		all = append(all, measurePods(b, 20))
+	}
+	slices.Sort(all)
+	b.Logf("of the floor: %.2f", all)
+	b.ReportMetric(all[len(all)/2], "x-floor")
+	b.ReportMetric(0, "ns/op")
+	if middle := all[len(all)/2]; middle >= mostFloors {
+		b.Errorf("installed in %.2f floors, and is to stay below %.2f", middle, mostFloors)
 	}
 }
 
-func measurePods(b *testing.B, size int) {
+func measurePods(b *testing.B, size int) (floors float64) {
 	e := newEnv(b)
-	b.Cleanup(func() { e.eachNamespace(e.deleteNamespace) })
+	defer e.eachNamespace(e.noPods)
+	defer e.eachNamespace(e.deleteNamespace)
 	e.eachNamespace(e.readyForPods)
+	e.managerRuns()
 	csvs := e.csvs(size, 1)
 	for _, csv := range csvs {
 		serve(csv)
@@ -41,14 +53,12 @@ func measurePods(b *testing.B, size int) {
 	})
 
 	e.scaleManager(0)
-	b.Cleanup(func() { e.scaleManager(2) })
+	defer e.scaleManager(2)
 	e.noPods("olm-webhook-manager")
 	floor := e.floor(csvs)
-	b.ReportMetric(installing.Seconds(), "s")
-	b.ReportMetric(floor.Seconds(), "floor-s")
-	b.ReportMetric(installing.Seconds()/floor.Seconds(), "x-floor")
-	b.ReportMetric(0, "ns/op")
 	e.clear()
+	b.Logf("%.1f s, beside %.1f s of plain clients", installing.Seconds(), floor.Seconds())
+	return installing.Seconds() / floor.Seconds()
 }
 
 // serve gives a ClusterServiceVersion pods that serve: the plain webhook server of the
@@ -90,6 +100,16 @@ func (e *env) scaleManager(replicas int32) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: name}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
 	}, metav1.UpdateOptions{})
 	e.must(err)
+}
+
+// managerRuns waits until the manager is what it is most of the time.
+func (e *env) managerRuns() {
+	e.Helper()
+	const name = "olm-webhook-manager"
+	e.eventually("the manager runs", func() (bool, error) {
+		d, err := e.kube.AppsV1().Deployments(name).Get(e.ctx, name, metav1.GetOptions{})
+		return err == nil && d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == 2, err
+	})
 }
 
 func (e *env) noPods(namespace string) {
