@@ -10,27 +10,34 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// imageIn is the only image of an index: builders put an index around the image of one
-// platform, and beside it what attests how it was built.
+// usual is the platform whose image is taken of an index that has several. A bundle is the same
+// on all: builders only make one for each platform that they were told.
+const usual = "linux/amd64"
+
+// imageIn is the image of an index: builders put one around the image of a single platform, and
+// beside it what attests how it was built.
 func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	manifest, err := index.IndexManifest()
 	if err != nil {
 		return nil, v1.Hash{}, err
 	}
 	images := slices.DeleteFunc(slices.Clone(manifest.Manifests), func(d v1.Descriptor) bool { return !d.MediaType.IsImage() || attests(d) })
-	switch len(images) {
-	case 1:
-		image, err := index.Image(images[0].Digest)
-		return image, images[0].Digest, err
-	case 0:
+	if len(images) == 0 {
 		return nil, v1.Hash{}, errors.New("is an index without an image: name the image of the bundle, or build it anew")
-	default:
+	}
+	taken := 0
+	if len(images) > 1 {
+		taken = slices.IndexFunc(images, func(d v1.Descriptor) bool { return platform(d) == usual })
+	}
+	if taken < 0 {
 		var all []string
 		for _, d := range images {
 			all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s", d.Digest, platform(d)), " "))
 		}
-		return nil, v1.Hash{}, fmt.Errorf("is an index of %d images (%s), and a bundle is one: name it by the digest of one of them, or make a layout with that one alone", len(images), strings.Join(all, ", "))
+		return nil, v1.Hash{}, fmt.Errorf("is an index of %d images, none of them for %s (%s): name one by its digest, or make a layout with that one alone", len(images), usual, strings.Join(all, ", "))
 	}
+	image, err := index.Image(images[taken].Digest)
+	return image, images[taken].Digest, err
 }
 
 // attests tells whether a builder marked an image as none that runs.

@@ -35,7 +35,8 @@ func TestIndexes(t *testing.T) {
 		"one image":                   {mutate.AppendManifests(empty.Index, on(image, "linux", "s390x")), nil},
 		"one image of no platform":    {mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: image}), nil},
 		"an image and an attestation": {mutate.AppendManifests(empty.Index, on(other, "unknown", "unknown"), on(image, "linux", "amd64")), nil},
-		"images of two platforms":     {mutate.AppendManifests(empty.Index, on(image, "linux", "amd64"), on(other, "linux", "arm64")), []string{"is an index of 2 images", " linux/amd64, sha256:", " linux/arm64)", "by the digest of one of them"}},
+		"images of two platforms":     {mutate.AppendManifests(empty.Index, on(other, "linux", "arm64"), on(image, "linux", "amd64")), nil},
+		"images of two others":        {mutate.AppendManifests(empty.Index, on(image, "linux", "s390x"), on(other, "linux", "arm64")), []string{"is an index of 2 images, none of them for linux/amd64", " linux/s390x, sha256:", " linux/arm64)", "name one by its digest"}},
 		"attestations alone":          {mutate.AppendManifests(empty.Index, on(other, "unknown", "unknown")), []string{"is an index without an image"}},
 		"an index in an index":        {mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: mutate.AppendManifests(empty.Index, on(image, "linux", "amd64"))}), []string{"is an index without an image"}},
 	} {
