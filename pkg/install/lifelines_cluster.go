@@ -3,6 +3,9 @@ package install
 import (
 	"slices"
 	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -31,10 +34,16 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 			Name: "system-workloads", What: "the workloads of " + strings.Join(system, " and "),
 			subjects: systemWorkloads, namespaces: system, who: systemIdentities,
 		}, {
-			Name: "manager-writes", What: "the manager's writes to Namespaces and CustomResourceDefinitions",
-			subjects: []subject{update("", "namespaces"), update("apiextensions.k8s.io", "customresourcedefinitions")}, who: userIn(manager),
+			Name: "manager-writes", What: "the manager's writes to Namespaces and CustomResourceDefinitions, and its question who it is",
+			subjects: []subject{update("", "namespaces"), update("apiextensions.k8s.io", "customresourcedefinitions"), selfReview}, who: userIn(manager),
 		},
 	}
+}
+
+// selfReview is what a manager asks before it begins: unanswered, none ever would.
+var selfReview = subject{
+	GroupResource: schema.GroupResource{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}, extent: ClusterScoped, bare: true,
+	operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 }
 
 // systemWorkloads are the requests that the cluster's own network, names and storage come
