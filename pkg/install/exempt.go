@@ -141,8 +141,8 @@ var systemIdentities = anyOf(
 func controllerIdentities() []string {
 	var users []string
 	for _, controller := range []string{
-		"attachdetach-controller", "daemon-set-controller", "deployment-controller", "disruption-controller", "endpoint-controller", "endpointslice-controller",
-		"generic-garbage-collector", "horizontal-pod-autoscaler", "namespace-controller", "node-controller", "pod-garbage-collector",
+		"attachdetach-controller", "daemon-set-controller", "deployment-controller", "disruption-controller", "endpoint-controller", "endpointslice-controller", "ephemeral-volume-controller",
+		"generic-garbage-collector", "horizontal-pod-autoscaler", "namespace-controller", "node-controller", "persistent-volume-binder", "pod-garbage-collector",
 		"replicaset-controller", "resourcequota-controller", "root-ca-cert-publisher", "service-account-controller", "service-controller",
 		"statefulset-controller", "taint-eviction-controller", "tokens-controller", "ttl-controller",
 	} {

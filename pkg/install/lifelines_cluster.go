@@ -25,6 +25,9 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 			Name: "nodes", What: "what nodes say of themselves",
 			subjects: slices.Concat(clusterSubjects("", "nodes", "status"), clusterSubjects("storage.k8s.io", "csinodes")), who: systemIdentities,
 		}, {
+			Name: "volume-attachments", What: "the attaching of volumes to nodes",
+			subjects: clusterSubjects("storage.k8s.io", "volumeattachments"), who: userIn(serviceAccountPrefix+kubeSystem+":attachdetach-controller", "system:kube-controller-manager"),
+		}, {
 			Name: "node-leases", What: "the leases of nodes",
 			subjects: namespacedSubjects("coordination.k8s.io", "leases"), namespaces: []string{kubeNodeLease}, who: systemIdentities,
 		}, {

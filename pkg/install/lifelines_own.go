@@ -64,6 +64,10 @@ func (o own) lifelines(machinery string) []Lifeline {
 			subjects: podSubjects, namespaces: here, labels: o.podLabels,
 			which: anyOf(ownedBy("ReplicaSet", o.replicaSetNames()), podSubresource(o.podNames())), who: machinery,
 		}, {
+			Name: "own-volumes", What: "its own pods' volume claims",
+			subjects: namespacedSubjects("", "persistentvolumeclaims", "status"), namespaces: here,
+			which: ownedBy("Pod", o.podNames()), who: systemIdentities,
+		}, {
 			Name: "own-replicasets", What: "its own ReplicaSets",
 			subjects: namespacedSubjects("apps", "replicasets", "status", "scale"), namespaces: here, labels: o.podLabels,
 			which: ownedBy("Deployment", exactly(o.deployments)), who: machinery,

@@ -55,8 +55,8 @@ func TestSelfDeadlocks(t *testing.T) {
 		want    []string
 	}{
 		"pods":                          {[]change{pods}, nil, []string{"own-pods", "system-workloads"}},
-		"everything of the core group":  {[]change{aboutRequests(everything, "", "*/*")}, nil, []string{"own-pods", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-workloads", "manager-writes"}},
-		"all resources, no subresource": {[]change{aboutRequests(create, "", "*")}, nil, []string{"own-pods", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-workloads"}},
+		"everything of the core group":  {[]change{aboutRequests(everything, "", "*/*")}, nil, []string{"own-pods", "own-volumes", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-workloads", "manager-writes"}},
+		"all resources, no subresource": {[]change{aboutRequests(create, "", "*")}, nil, []string{"own-pods", "own-volumes", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-workloads"}},
 		"the placing of pods":           {[]change{aboutRequests(create, "", "pods/binding")}, nil, []string{"own-pods", "system-workloads"}},
 		"their status":                  {[]change{aboutRequests(update, "", "pods/status")}, nil, []string{"own-pods", "system-workloads"}},
 		"their eviction":                {[]change{aboutRequests(create, "", "pods/*")}, nil, []string{"own-pods", "system-workloads"}},
@@ -73,6 +73,9 @@ func TestSelfDeadlocks(t *testing.T) {
 		"the same, of a narrow group":   {[]change{aboutRequests(everything, "authentication.k8s.io", "*")}, targeting("red"), []string{"manager-writes"}},
 		"whose a token is":              {[]change{aboutRequests(create, "authentication.k8s.io", "tokenreviews")}, nil, nil},
 		"the question, with a label":    {[]change{aboutRequests(create, "authentication.k8s.io", "selfsubjectreviews"), ofObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, nil},
+		"volume claims":                 {[]change{aboutRequests(create, "", "persistentvolumeclaims")}, nil, []string{"own-volumes"}},
+		"volume claims, elsewhere":      {[]change{aboutRequests(create, "", "persistentvolumeclaims")}, targeting("red"), nil},
+		"attached volumes":              {[]change{aboutRequests(create, "storage.k8s.io", "*")}, targeting("red"), []string{"nodes", "volume-attachments"}},
 		"Roles":                         {[]change{aboutRequests(create, "rbac.authorization.k8s.io", "roles")}, nil, []string{"own-certificates", "own-permissions"}},
 		"RoleBindings, elsewhere":       {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "rolebindings")}, targeting("red"), []string{"own-permissions"}},
 		"ClusterRoles":                  {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "clusterroles")}, targeting("red"), []string{"own-permissions"}},
