@@ -106,22 +106,26 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 }
 
 // A restart that costs calls is foretold, and put off until it must be where nothing
-// can be done about that.
+// can be done about that. No call fails before that restart, and no more than pods that come
+// and go can explain.
 func TestRotationThatCostsCalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*appsv1.DeploymentSpec)
 		says   string
-		act    func(*env)
+		act    func(*env) (before time.Time) // the restart
+		most   int                           // calls that fail, of a hundred each second
 	}{
 		"neither reloads nor drains": {
 			change: func(*appsv1.DeploymentSpec) {},
 			says:   "which makes calls fail if it does not drain",
-			act:    func(*env) {},
+			act:    (*env).awaitRestart,
+			most:   200, // a second for each of the two pods; a few were seen
 		},
 		"Recreate": {
 			change: func(d *appsv1.DeploymentSpec) { d.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
 			says:   "the strategy Recreate of deployment hook ends all pods before it starts new ones: it is put off until",
-			act:    (*env).restartHook,
+			act:    func(e *env) time.Time { before := time.Now(); e.restartHook(); return before },
+			most:   1500, // no pod at all for as long as a new one takes, 2 s as a rule
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,10 +146,13 @@ func TestRotationThatCostsCalls(t *testing.T) {
 			if n := load.count(failed); n > 0 {
 				t.Errorf("%d calls failed before the restart", n)
 			}
-			test.act(e)
+			before := test.act(e)
 			e.rotatesSince(began, 2)
 			load.goesOn(denied)
-			load.end(func(c call) bool { return c.outcome == failed }) // that is what was foretold
+			load.end(func(c call) bool { return c.outcome == failed && c.answered.After(before) }) // that is what was foretold
+			if n := load.count(failed); n > test.most {
+				t.Errorf("%d calls failed, want at most %d", n, test.most)
+			}
 		})
 	}
 }
@@ -201,6 +208,22 @@ func (e *env) hookTemplate() map[string]string {
 	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 	e.must(err)
 	return d.Spec.Template.Annotations
+}
+
+// awaitRestart waits until the manager restarts the pods, and returns an instant at which it
+// had not yet.
+func (e *env) awaitRestart() (before time.Time) {
+	e.Helper()
+	e.eventually("the manager restarts the pods", func() (bool, any) {
+		asked := time.Now()
+		template := e.hookTemplate()
+		if template[vocabulary.AnnotationRestartedFor] != "" {
+			return true, nil
+		}
+		before = asked
+		return false, template
+	})
+	return before
 }
 
 // restartHook does what kubectl rollout restart does.
