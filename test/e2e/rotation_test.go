@@ -42,8 +42,8 @@ func TestRotationUnderLoad(t *testing.T) {
 	}{
 		"a server that reloads":                    {flags: []string{"--reload"}, do: orderedWhile(func(*env) {})},
 		"a server that drains and does not reload": {flags: []string{"--drain"}, do: orderedWhile(func(*env) {}), restarts: true, slow: true},
-		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile((*env).restartHook), slow: true},
-		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(func(e *env) { e.scaleHook(4) })},
+		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(distributing((*env).restartHook)), slow: true},
+		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing(func(e *env) { e.scaleHook(4) }))},
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
@@ -81,6 +81,22 @@ func orderedWhile(meanwhile func(*env)) func(*env) int64 {
 		e.order("hook.v1", "once")
 		meanwhile(e)
 		return 2
+	}
+}
+
+// distributing does something while registrations come to trust the next certificate, and no
+// pod may serve it yet.
+func distributing(do func(*env)) func(*env) {
+	return func(e *env) {
+		e.Helper()
+		e.eventually("the rotation is distributing", func() (bool, any) {
+			c := e.certificate("hook.v1")
+			return c.Phase == managerv1alpha1.CertificateDistributing, c
+		})
+		do(e)
+		if phase := e.certificate("hook.v1").Phase; phase != managerv1alpha1.CertificateDistributing {
+			e.Fatalf("the rotation is %s already, so this shows nothing of its middle", phase)
+		}
 	}
 }
 
