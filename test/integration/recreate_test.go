@@ -1,0 +1,70 @@
+package integration
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Pods that do not reload, and are all ended before new ones start, are restarted when they
+// must be: when nine tenths of the time are over for which they may serve what they do.
+func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p := e.playPod()
+	m := e.manage(graceOf(time.Millisecond))
+	recreated := p.csv()
+	recreated.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+	e.install(recreated)
+	p.start()
+	before := e.servingCA()
+	e.order("once")
+	e.eventually("the restart is put off, and its pods had the time to reload", func() (bool, any) {
+		c := e.rotation()
+		return c.Phase == managerv1alpha1.CertificatePromoting && strings.Contains(c.Message, "it is put off until"), c
+	})
+	m.looksAgain("operator.v1")
+	e.ageRotation(80 * 24 * time.Hour) // of 90 days
+	m.looksAgain("operator.v1")
+	if restarted := e.restartedFor(); restarted != "" {
+		t.Errorf("the pods are restarted for generation %s before they must be", restarted)
+	}
+	e.ageRotation(2 * 24 * time.Hour)
+	e.eventually("the pods are restarted", func() (bool, any) {
+		return e.restartedFor() == "2", e.rotation()
+	})
+	if !e.trusts(before) {
+		t.Error("the webhook does not trust any more what its pod serves")
+	}
+	p.reload()
+	e.rotates(2)
+}
+
+func (e *env) restartedFor() string {
+	e.Helper()
+	return e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationRestartedFor]
+}
+
+// ageRotation has everything that the Secret says of a rotation be longer ago.
+func (e *env) ageRotation(by time.Duration) {
+	e.Helper()
+	aged := map[string]string{}
+	for _, name := range []string{vocabulary.AnnotationPromoted, vocabulary.AnnotationPreviousEnds} {
+		at, err := time.Parse(time.RFC3339Nano, e.certificate().Annotations[name])
+		e.must(err)
+		aged[name] = at.Add(-by).Format(time.RFC3339Nano)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": aged}})
+	e.must(err)
+	_, err = e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "administrator"})
+	e.must(err)
+}
