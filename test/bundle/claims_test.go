@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,28 @@ func mustRefuse(t *testing.T, err error) {
 func csvRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	mustRefuse(t, e.createCSV(t, b, true))
+}
+
+// taken: the API server has nothing against the bundle's object of a kind.
+func taken(kind string) func(*testing.T, *env, *bundle.Bundle) {
+	return func(t *testing.T, e *env, b *bundle.Bundle) {
+		e.namespace(t, testNamespace)
+		i := slices.IndexFunc(b.Objects, func(o *bundle.Object) bool { return o.GetKind() == kind })
+		object := b.Objects[i].DeepCopy()
+		object.SetNamespace(testNamespace)
+		must(t, e.create(t.Context(), object, true))
+	}
+}
+
+// noSuchVersion: what the API server of today serves in another version, it does not know in the removed one.
+func noSuchVersion(t *testing.T, e *env, b *bundle.Bundle) {
+	object := b.Find("PodDisruptionBudget", "projectpolicy-webhook").DeepCopy()
+	if _, err := e.resource(object); !meta.IsNoMatchError(err) {
+		t.Errorf("the API server serves %s: %v", object.GetAPIVersion(), err)
+	}
+	object.SetAPIVersion("policy/v1")
+	_, err := e.resource(object)
+	must(t, err)
 }
 
 func registrationRefused(t *testing.T, e *env, b *bundle.Bundle) {

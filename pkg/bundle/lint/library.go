@@ -19,20 +19,22 @@ import (
 // validate runs. Three are left out: the one for CRDs, of which crd-invalid is the whole; the
 // deprecated one for community operators; and the one for architectures, which pulls images.
 var libraryChecks = []Check{
-	library("olm-csv", Error, validation.ClusterServiceVersionValidator, whole, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
+	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, whole, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
 the APIs, minKubeVersion. What the validator itself calls a warning is one here.`),
-	library("olm-bundle", Error, validation.BundleValidator, whole, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
-round; ServiceAccounts defined twice; images that are no names of images; a size that OLM cannot store. What the validator itself calls a warning is one here.`),
-	library("olm-object", Error, validation.ObjectValidator, eachObject, `OLM's validator for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
+	library("olm-bundle", Library, Error, validation.BundleValidator, whole, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
+round; ServiceAccounts defined twice; images that are no names of images; a name that does not fit spec.release; a size that OLM cannot store. An owned definition that is not there keeps
+the ClusterServiceVersion Pending. The cluster takes the rest, where no other finding says otherwise: they are errors because pipelines that run OLM's validators refuse the bundle,
+and it gets into no catalog that demands them. Waive them for a bundle that only these commands install. What the validator itself calls a warning is one here.`),
+	library("olm-object", Library, Error, validation.ObjectValidator, eachObject, `OLM's validator for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
 the default of the cluster, permissions to change the default SecurityContextConstraints. What the validator itself calls a warning is one here.`),
-	library("olm-removed-apis", Warning, validation.AlphaDeprecatedAPIsValidator, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that are removed from newer versions of Kubernetes:
+	library("olm-removed-apis", Library, Warning, validation.AlphaDeprecatedAPIsValidator, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that are removed from newer versions of Kubernetes:
 there, the object is refused, and the permission is for nothing.`),
-	library("olm-good-practices", Warning, validation.GoodPracticesValidator, whole, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
+	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, whole, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
 channels and versions, no permission to create CustomResourceDefinitions.`),
-	library("olm-operatorhub", Warning, operatorHub, whole, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
+	library("olm-operatorhub", Policy, Warning, operatorHub, whole, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
 cluster: waive it for a bundle that is not published there.`),
-	library("olm-categories", Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
-	library("olm-capabilities", Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
 }
 
 // operatorHub leaves out what olm-removed-apis and olm-csv say, in the same words.
@@ -50,8 +52,8 @@ var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any
 
 // library is a check that reports what a validator says. With the level Warning, all of it
 // is: those validators are not about whether a bundle works.
-func library(code string, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
-	return Check{Code: code, Level: level, Basis: Library, Explain: explain, find: func(s *subject) []mistake {
+func library(code string, basis Basis, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
+	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) []mistake {
 		var all []mistake
 		for _, p := range parts(s) {
 			for _, result := range v.Validate(p.values...) {

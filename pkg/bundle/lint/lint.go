@@ -42,7 +42,7 @@ const (
 	Refused Basis = "refused by the manager"
 	// Broken is what is accepted, and does not do what it says.
 	Broken Basis = "does not work"
-	// Library is what the validators of operator-framework/api say.
+	// Library is what the validators of operator-framework/api say of more than policy. A cluster bears out some of it.
 	Library Basis = "operator-framework/api"
 	// Policy is what works, and is better done otherwise.
 	Policy Basis = "policy"

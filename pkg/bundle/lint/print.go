@@ -27,10 +27,10 @@ func (r Report) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s: %s\n", r.Bundle, r.summary())
 }
 
-// name is the code, and says which findings nothing in a cluster bears out.
+// name is the code, and says which findings a cluster need not bear out.
 func (f Finding) name() string {
-	if f.Basis == Policy {
-		return f.Code + " (policy)"
+	if f.Basis == Policy || f.Basis == Library {
+		return f.Code + " (" + string(f.Basis) + ")"
 	}
 	return f.Code
 }

@@ -12,6 +12,7 @@ import (
 var printed = Report{Bundle: "shop", Findings: []Finding{
 	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", WayOut: "name another"},
 	{Level: Error, Code: "not-a-bundle", What: "is no bundle"},
+	{Level: Error, Code: "olm-csv", Basis: Library, File: "manifests/csv.yaml", Line: 4, Path: "metadata.name", What: "is no name", WayOut: "write one"},
 	{Level: Warning, Code: "one-replica", Basis: Policy, File: "manifests/csv.yaml", Line: 3, What: "it may be away", WayOut: "write two", Waived: "it is a small cluster"},
 }}
 
@@ -23,10 +24,13 @@ func TestPrint(t *testing.T) {
         name another
 error   not-a-bundle
         is no bundle
+error   olm-csv (operator-framework/api)  manifests/csv.yaml:4 metadata.name
+        is no name
+        write one
 waived  one-replica (policy)  manifests/csv.yaml:3
         it may be away
         waived: it is a small cluster
-shop: 2 errors, 0 warnings, 1 waived
+shop: 3 errors, 0 warnings, 1 waived
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -49,7 +53,7 @@ func TestSARIFIsValid(t *testing.T) {
 	if len(run.Tool.Driver.Rules) != len(Checks()) {
 		t.Errorf("%d rules for %d checks", len(run.Tool.Driver.Rules), len(Checks()))
 	}
-	first, last := run.Results[0], run.Results[2]
+	first, last := run.Results[0], run.Results[3]
 	place := first.Locations[0].PhysicalLocation
 	if *first.RuleID != "unknown-deployment" || *place.ArtifactLocation.URI != "shop/manifests/csv.yaml" || *place.Region.StartLine != 12 {
 		t.Errorf("the first result is %s at %s:%d", *first.RuleID, *place.ArtifactLocation.URI, *place.Region.StartLine)
