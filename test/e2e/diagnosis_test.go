@@ -23,7 +23,7 @@ func TestBundleDiagnosis(t *testing.T) {
 		prepare func(*env)
 		as      string
 		says    []string
-		// patience is two seconds where not set.
+		// patience is six seconds where not set: a word of the manager stands for four.
 		patience string
 	}{
 		"an image that cannot be pulled": {
@@ -88,7 +88,7 @@ func TestBundleDiagnosis(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(term.env)
 			}
-			arguments := []string{"bundle", "install", term.hookBundle("hook", test.spoil), "-n", term.namespace, "--yes", "--patience=" + cmp.Or(test.patience, "2s")}
+			arguments := []string{"bundle", "install", term.hookBundle("hook", test.spoil), "-n", term.namespace, "--yes", "--patience=" + cmp.Or(test.patience, "6s")}
 			if test.as != "" {
 				arguments = append(arguments, "--as="+test.as)
 			}
