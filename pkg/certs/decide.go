@@ -132,6 +132,7 @@ func (m *machine) serving(c *held) *Serving {
 		SharesCA: len(m.previous) == 0 && !m.previousEnds.IsZero(),
 		CA:       ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: end(c.chain), RenewAt: m.policy.renewAt(c.chain),
+		Updated: m.updated,
 	}
 }
 

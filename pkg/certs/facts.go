@@ -149,4 +149,6 @@ type Serving struct {
 	NotBefore, NotAfter time.Time
 	// RenewAt is when it is due.
 	RenewAt time.Time
+	// Updated is when pods were given it; zero where that is not noted, as by OLM.
+	Updated time.Time
 }

@@ -29,6 +29,7 @@ type state struct {
 	trusted            time.Time // when all registrations were seen to trust next
 	versions           string    // of those registrations
 	promoted           time.Time // when current replaced another; zero once that is over
+	updated            time.Time // when current was given to pods; zero for unknown
 	previousEnds       time.Time // until when pods may serve another; zero for not at all
 }
 
@@ -48,6 +49,7 @@ func read(f Facts, now time.Time) state {
 		dueDone:      secret.Annotations[vocabulary.AnnotationDueDone],
 		begun:        instantIn(secret, vocabulary.AnnotationBegun),
 		promoted:     instantIn(secret, vocabulary.AnnotationPromoted),
+		updated:      instantIn(secret, vocabulary.AnnotationUpdated),
 		previousEnds: instantIn(secret, vocabulary.AnnotationPreviousEnds),
 	}
 	stamp, versions, _ := strings.Cut(secret.Annotations[vocabulary.AnnotationTrusted], " ")

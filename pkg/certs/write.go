@@ -47,6 +47,7 @@ func (m *machine) storeCurrent(s *corev1.Secret, g *held, issuer managerv1alpha1
 	s.Annotations[vocabulary.AnnotationLeaf] = g.leaf()
 	s.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(m.numbered(g), 10)
 	s.Annotations[vocabulary.AnnotationIssuer] = string(issuer)
+	s.Annotations[vocabulary.AnnotationUpdated] = m.now.UTC().Format(time.RFC3339)
 	m.noteOrder(s)
 	m.forgetNext(s)
 	m.retire(s)

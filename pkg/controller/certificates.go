@@ -153,7 +153,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 		result.status.Provider = serving.Issuer
 		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
 		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
-		result.status.RotatesAt = instant(serving.RenewAt)
+		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
 	}
 	result.trust.CAHash, result.trust.RestartedFor = startedFor(s, deployment, d)
 	s.duePending = s.duePending || d.DuePending

@@ -1,21 +1,25 @@
 package rollout
 
 import (
+	"cmp"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // ReportCertificates says in the words of a ClusterServiceVersion's own status when its
-// newest serving certificate began, and when the first of them is due. Of issuers that do not
-// tell when they renew, no instant is known, and none is said.
+// newest serving certificate was given to pods, and when the first of them is due. Of issuers
+// that do not tell when they renew, no instant is known, and none is said. Of a certificate
+// that somebody else gave to pods, its beginning is all that is known.
 func ReportCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
+		updated := cmp.Or(d.UpdatedAt, d.NotBefore)
 		if i == 0 {
-			csv.CertsLastUpdated, csv.CertsRotateAt = d.NotBefore, d.RotatesAt
+			csv.CertsLastUpdated, csv.CertsRotateAt = updated, d.RotatesAt
 		}
-		if csv.CertsLastUpdated.Before(d.NotBefore) {
-			csv.CertsLastUpdated = d.NotBefore
+		if csv.CertsLastUpdated.Before(updated) {
+			csv.CertsLastUpdated = updated
 		}
 		if d.RotatesAt != nil && (csv.CertsRotateAt == nil || d.RotatesAt.Before(csv.CertsRotateAt)) {
 			csv.CertsRotateAt = d.RotatesAt

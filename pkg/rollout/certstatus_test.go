@@ -39,6 +39,17 @@ func TestReportCertificates(t *testing.T) {
 	if !csv.CertsLastUpdated.Equal(at(6)) || csv.CertsRotateAt != nil {
 		t.Errorf("updated %s, due %s, want 6 hours after %s, and no date", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
+	given := func(from, at *metav1.Time) managerv1alpha1.DeploymentStatus {
+		d := certificate(from, nil)
+		d.Certificate.UpdatedAt = at
+		return d
+	}
+	ReportCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
+		given(at(6), at(7)), given(at(1), at(9)), given(at(5), at(8)), certificate(at(4), nil),
+	}})
+	if !csv.CertsLastUpdated.Equal(at(9)) {
+		t.Errorf("updated %s, want 9 hours after %s, when the last of them was given to pods", csv.CertsLastUpdated, noon)
+	}
 }
 
 func TestCertificateEvents(t *testing.T) {

@@ -63,6 +63,9 @@ const (
 	AnnotationLeaf = "olm-webhook-manager.io/certificate-leaf"
 	// AnnotationIssuer is who issued the certificate in tls.crt.
 	AnnotationIssuer = "olm-webhook-manager.io/certificate-issuer"
+	// AnnotationUpdated is when the certificate in tls.crt was put there; it stays as long as
+	// that does.
+	AnnotationUpdated = "olm-webhook-manager.io/certificate-updated"
 	// AnnotationNextGeneration and AnnotationNextIssuer are the same as those without
 	// "next", for the generation under the keys that begin with "next-".
 	AnnotationNextGeneration = "olm-webhook-manager.io/certificate-next-generation"

@@ -233,6 +233,11 @@ type CertificateStatus struct {
 	// +optional
 	RotatesAt *metav1.Time `json:"rotatesAt,omitempty"`
 
+	// updatedAt is when pods were given it, in place of another or as their first. Absent
+	// where the manager did not give it to them.
+	// +optional
+	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
+
 	// endpoints counts who serves it while it replaces another: "3/5 new, 1 old, 1 unknown".
 	// +optional
 	Endpoints string `json:"endpoints,omitempty"`

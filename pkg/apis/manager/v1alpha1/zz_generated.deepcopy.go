@@ -47,6 +47,10 @@ func (in *CertificateStatus) DeepCopyInto(out *CertificateStatus) {
 		in, out := &in.RotatesAt, &out.RotatesAt
 		*out = (*in).DeepCopy()
 	}
+	if in.UpdatedAt != nil {
+		in, out := &in.UpdatedAt, &out.UpdatedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.NextLook != nil {
 		in, out := &in.NextLook, &out.NextLook
 		*out = (*in).DeepCopy()
