@@ -8,6 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -130,6 +131,28 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	e.manage()
 	allBack()
 	e.as(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
+}
+
+// No manager begins without the answer to who it is. This test runs alone: until it ends, nobody
+// else is told who he is.
+func TestSelfDeadlockOfTheManager(t *testing.T) {
+	e := newEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	c := csv("operator.v1", "server")
+	w := &c.Spec.WebhookDefinitions[0]
+	w.TimeoutSeconds = new(int32(1))
+	w.Rules = []admissionregistrationv1.RuleWithOperations{rule([]string{"authentication.k8s.io"}, "selfsubjectreviews")}
+	m := e.manage()
+	e.install(c)
+	m.stop()
+	e.as(attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
+		_, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		return err
+	}})
+	e.manage()
+	e.uninstall(c.Name)
+	e.registersNothing()
 }
 
 // withoutConditions takes the matchConditions of a webhook away, and returns when the API
