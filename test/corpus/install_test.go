@@ -61,6 +61,7 @@ func (e *env) manage(t *testing.T) {
 	log.SetOutput(io.Discard)
 	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2}
 	options.Rollout.Gate = rollout.GateAvailable
+	options.Rollout.Patience = 0 // whoever plays the Deployments goes by what is told
 	c, err := controller.New(e.Clients, &record.FakeRecorder{}, controller.NewMetrics(prometheus.NewRegistry()), logrus.NewEntry(log), options)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
