@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -19,6 +20,9 @@ type improvement struct {
 	make func(want, got *unstructured.Unstructured, b bundle) bool
 }
 
+// began is when the first certificate may have been made, in the whole seconds of annotations.
+var began = time.Now().Truncate(time.Second)
+
 var improvements = []improvement{
 	{"owner labels of Services and Secrets", func(want, _ *unstructured.Unstructured, b bundle) bool {
 		if want.GetKind() != "Service" && want.GetKind() != "Secret" {
@@ -30,14 +34,15 @@ var improvements = []improvement{
 		return true
 	}},
 	{"state of a rotation in the Secret", func(want, got *unstructured.Unstructured, _ bundle) bool {
-		const leaf = "olm-webhook-manager.io/certificate-leaf"
+		const leaf, updated = "olm-webhook-manager.io/certificate-leaf", "olm-webhook-manager.io/certificate-updated"
 		if want.GetKind() != "Secret" {
 			return false
 		}
 		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{
-			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-issuer": "manager", leaf: got.GetAnnotations()[leaf],
+			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-issuer": "manager", leaf: got.GetAnnotations()[leaf], updated: got.GetAnnotations()[updated],
 		}))
-		return len(got.GetAnnotations()[leaf]) == 64
+		at, err := time.Parse(time.RFC3339, got.GetAnnotations()[updated])
+		return len(got.GetAnnotations()[leaf]) == 64 && err == nil && !at.Before(began) && !at.After(time.Now())
 	}},
 	{"ca.crt in the Secret", func(want, _ *unstructured.Unstructured, _ bundle) bool {
 		return want.GetKind() == "Secret" && unstructured.SetNestedField(want.Object, "", "data", "ca.crt") == nil
