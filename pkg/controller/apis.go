@@ -16,9 +16,9 @@ import (
 
 // discoveryAge is how old an answer of the API server about itself may be. An
 // APIService that changes makes those about its group void before that.
-const discoveryAge = time.Second
+const discoveryAge = 250 * time.Millisecond
 
-// served asks the API server what it is and serves, once a second at most for each
+// served asks the API server what it is and serves, four times a second at most for each
 // question, however many ClusterServiceVersions have it.
 type served struct {
 	client discovery.DiscoveryInterface

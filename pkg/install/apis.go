@@ -124,17 +124,21 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
+// whatIsServed is how soon to ask again what the API server serves: it tells nobody. With the age
+// that its last answer may have it is half a second, and one that waits goes on within one.
+const whatIsServed = 250 * time.Millisecond
+
 // recheck is how soon to ask the API server again what it is and serves. It tells of
 // its version to nobody, and serves a kind some time after the APIService says so.
 func recheck(f Facts) time.Duration {
 	for _, kind := range RequiredAPIs(f.CSV) {
 		if f.APIServices[APIServiceName(kind.Group, kind.Version)] != nil && !f.APIs[kind] {
-			return time.Second
+			return whatIsServed
 		}
 	}
 	for _, api := range f.CSV.Spec.NativeAPIs {
 		if f.Unaggregated && !f.APIs[gvk(api)] {
-			return time.Second
+			return whatIsServed
 		}
 	}
 	for _, version := range requiredKubernetes(f) {

@@ -24,7 +24,7 @@ func TestRequiredAPIServices(t *testing.T) {
 		recheck time.Duration
 	}{
 		"absent":           {nil, false, "NotPresent", "APIService is not present: install the operator that serves it", 0},
-		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", time.Second},
+		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", whatIsServed},
 		"not available":    {liveAPIService(name, false), true, "NotPresent", "APIService is present, but not available: no endpoints", 0},
 		"there, available": {liveAPIService(name, true), true, "Present", "", 0},
 	} {
@@ -89,7 +89,7 @@ func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
 		}, true, true, 0},
 		"native, not served yet": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
 			s.NativeAPIs = []metav1.GroupVersionKind{metav1.GroupVersionKind(pond)}
-		}, false, false, time.Second},
+		}, false, false, whatIsServed},
 	} {
 		t.Run(title, func(t *testing.T) {
 			csv := operator(deployments(deploymentOf("manager")))

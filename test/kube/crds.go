@@ -78,8 +78,9 @@ func applyCRD(ctx context.Context, client apiextensions.Interface, object unstru
 		return nil, err
 	}
 	force := true
+	// In kubectl's name, so that a later kubectl apply finds nobody else's fields.
 	return client.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, object.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: "test", Force: &force})
+		metav1.PatchOptions{FieldManager: "kubectl", Force: &force})
 }
 
 // waitUntilServed waits for more than the condition Established, which is true a moment
