@@ -37,6 +37,7 @@ type registration struct {
 	number int    // of this state
 	bundle string // CABundle, for the sake of comparisons
 	edited bool   // by somebody else than a manager
+	unseen bool   // made while another manager had decided already, by what it had seen
 	gone   bool
 }
 
@@ -77,7 +78,9 @@ func (w *world) writeRegistration(i, seen int, d Decision) bool {
 	if w.stuck || last.gone || last.number != seen {
 		return false
 	}
-	w.change(i, func(r *registration) { r.CABundle, r.Generation, r.edited = d.Trust, d.Generation, false })
+	w.change(i, func(r *registration) {
+		r.CABundle, r.Generation, r.edited, r.unseen = d.Trust, d.Generation, false, false
+	})
 	return true
 }
 
@@ -105,10 +108,9 @@ func (w *world) register() {
 
 // registerLate makes one as it was decided to between two rotations, if pods are still given what
 // they were given then. Whoever creates is not held up by what others have written since. Caches
-// may not show it for long. Where another manager is paused that is about to promote, nothing
-// could help.
+// may not show it for long.
 func (w *world) registerLate() {
-	if last := w.secret.last(); w.underWay == 0 && w.peace.Serving != nil && last != nil && last.Annotations[vocabulary.AnnotationLeaf] == w.peace.Serving.Leaf {
+	if last := w.secret.last(); w.peace.Serving != nil && last != nil && last.Annotations[vocabulary.AnnotationLeaf] == w.peace.Serving.Leaf {
 		if w.random.chance(50) {
 			w.stall()
 		}
@@ -117,7 +119,7 @@ func (w *world) registerLate() {
 }
 
 func (w *world) registerAs(d Decision) {
-	r := registration{Registration: Registration{Name: fmt.Sprint("webhook ", len(w.registrations)), CABundle: d.Trust, Generation: d.Generation}, bundle: string(d.Trust)}
+	r := registration{Registration: Registration{Name: fmt.Sprint("webhook ", len(w.registrations)), CABundle: d.Trust, Generation: d.Generation}, bundle: string(d.Trust), unseen: w.underWay > 0}
 	w.registrations = append(w.registrations, object[registration]{{w.now.Add(-time.Hour), registration{gone: true}}, {w.now, r}})
 	w.tell("%s is made and trusts %s", r.Name, numbersOf(parse(r.CABundle)))
 	w.changed()
