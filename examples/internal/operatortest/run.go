@@ -36,9 +36,20 @@ func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	var result error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		result = cmd.Wait()
+	}()
 	stop = sync.OnceFunc(func() {
-		_ = cmd.Process.Kill() // it may have ended already, which the log explains
-		_ = cmd.Wait()
+		select {
+		case <-ended:
+			t.Errorf("the operator ended by itself: %v", result)
+		default:
+			_ = cmd.Process.Kill() // it may be about to end
+			<-ended
+		}
 	})
 	t.Cleanup(func() {
 		stop()
