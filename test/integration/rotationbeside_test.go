@@ -2,6 +2,8 @@ package integration
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,11 +25,13 @@ type sleeper struct {
 }
 
 // frozen is one whose watches of some resource stand still, as behind a proxy that delays
-// them. It works on all the same.
+// them. It works on all the same, but leaves the promotion to the one that leads: how far a
+// rotation has come when it wakes is the test's to say.
 func frozen(resource string) func(*env) sleeper {
 	return func(e *env) sleeper {
 		f, config := &freezer{resource: resource}, cluster.Config()
 		config.Wrap(f.through)
+		config.Wrap(withoutPromotions)
 		m := e.manageThrough(config, graceOf(time.Hour))
 		return sleeper{m, f.freeze, f.thaw, func() bool { return f.held.Load() > 0 }}
 	}
@@ -123,4 +127,25 @@ func (e *env) storedPhase() managerv1alpha1.CertificatePhase {
 // isPromotion tells the write that gives pods the next certificate.
 func isPromotion(r *http.Request, body []byte) bool {
 	return strings.Contains(r.URL.Path, "/secrets/"+servingSecret) && bytes.Contains(body, []byte(vocabulary.AnnotationPromoted))
+}
+
+// withoutPromotions wraps the transport of a client that cannot give pods the next certificate.
+func withoutPromotions(rt http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.GetBody == nil {
+			return rt.RoundTrip(r)
+		}
+		reader, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(reader)
+		if err != nil {
+			return nil, err
+		}
+		if isPromotion(r, body) {
+			return nil, errors.New("the promotion is for the manager that leads")
+		}
+		return rt.RoundTrip(r)
+	})
 }
