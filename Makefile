@@ -61,7 +61,8 @@ unit: ## Run the tests that need nothing but Go
 
 .PHONY: integration
 integration: ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
-	go test -count=1 -parallel 4 $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench)
+	# The longest first: the others run beside it.
+	go test -count=1 -parallel 4 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench)
 
 .PHONY: e2e
 e2e: ## Run the tests that need a cluster: one from source, or KUBECONFIG's
