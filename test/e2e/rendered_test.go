@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,9 +15,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 )
 
-// What bundle render prints installs each example's bundles by one kubectl apply, and is
-// the same each time. It is not parallel to others: the examples' own tests define the same
-// resources.
+// appliedByClient are the examples whose bundles a plain kubectl apply takes here, and not a
+// server-side one: among them the one whose second version is applied over its first.
+var appliedByClient = []string{"crdconversion", "volumelabels"}
+
+// What bundle render prints installs each example's bundles when it is piped into one kubectl
+// apply, and is the same each time. It is not parallel to others: the examples' own tests
+// define the same resources.
 func TestRenderedBundles(t *testing.T) {
 	found, err := filepath.Glob("../../examples/*/bundle*/metadata")
 	if err != nil || len(found) == 0 {
@@ -27,36 +34,55 @@ func TestRenderedBundles(t *testing.T) {
 		bundles[example] = append(bundles[example], filepath.Base(folder))
 	}
 	for example, folders := range bundles {
+		apply := "kubectl apply --server-side -f -"
+		if slices.Contains(appliedByClient, example) {
+			apply = "kubectl apply -f -"
+		}
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			for _, folder := range folders {
 				t.Run(folder, func(t *testing.T) {
 					term := &terminal{env: &env{T: t, ctx: context.WithoutCancel(t.Context()), namespace: "rendered-" + example, began: metav1.Now()}}
-					term.rendersAndApplies("examples/" + example + "/" + folder)
+					term.rendersAndApplies("examples/"+example+"/"+folder, apply)
 				})
 			}
 		})
 	}
 }
 
-func (t *terminal) rendersAndApplies(folder string) {
+func (t *terminal) rendersAndApplies(folder, apply string) {
 	t.Helper()
-	render := []string{"bundle", "render", folder, "-n", t.namespace}
-	manifests := t.works("", render...)
-	if again := t.works("", render...); again != manifests {
+	render := "kubectl webhooks bundle render " + folder + " -n " + t.namespace
+	manifests := t.shell(render)
+	if again := t.shell(render); again != manifests {
 		t.Errorf("rendered twice, %s differs:\n%s", folder, cmp.Diff(manifests, again))
 	}
-	file := filepath.Join(t.TempDir(), "manifests.yaml")
-	t.must(os.WriteFile(file, []byte(manifests), 0o600))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.explain()
 		}
 		t.kubectl("delete", "csv", "--all", "-n", t.namespace, "--wait", "--ignore-not-found")
-		t.kubectl("delete", "-f", file, "--ignore-not-found")
+		t.shell(render + " | kubectl delete -f - --ignore-not-found")
 	})
-	t.kubectl("apply", "--server-side", "-f", file)
+	t.shell(render + " | " + apply)
 	b, err := bundle.Read("../../" + folder)
 	t.must(err)
 	t.succeeds(b.CSV.Name)
+}
+
+// shell runs a pipe of commands from the root of the checkout, each of which has to work, and
+// returns what the last one wrote to stdout.
+func (t *terminal) shell(pipe string) string {
+	t.Helper()
+	folder, err := plugin()
+	t.must(err)
+	cmd := exec.CommandContext(t.ctx, "bash", "-o", "pipefail", "-c", pipe)
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	var hints bytes.Buffer
+	cmd.Stderr = &hints
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", pipe, err, output, &hints)
+	}
+	return string(output)
 }
