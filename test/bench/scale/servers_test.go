@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // restartTime is how long a Deployment takes to replace its pod.
@@ -45,7 +46,8 @@ type server struct {
 // that rolls them out, and their pods.
 func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*server {
 	e.Helper()
-	address := outside(e)
+	address, err := kube.Outside()
+	e.must(err)
 	byName, restarting := map[string]*server{}, &gauge{}
 	var all []*server
 	for _, csv := range csvs {
@@ -73,19 +75,6 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 		}
 	}()
 	return all
-}
-
-// outside is an address that a pod may have: a loopback address may not.
-func outside(e *env) string {
-	addresses, err := net.InterfaceAddrs()
-	e.must(err)
-	for _, address := range addresses {
-		if ip, _, err := net.ParseCIDR(address.String()); err == nil && ip.To4() != nil && ip.IsGlobalUnicast() {
-			return ip.String()
-		}
-	}
-	e.Fatal("this machine has no address that a pod may have")
-	return ""
 }
 
 // rollOut is what the Deployment controller makes of a new template.
