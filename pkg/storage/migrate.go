@@ -164,8 +164,11 @@ func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDe
 	doubt, agreed := "", 0
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		agreed++
-		if doubt = doubtful(ctx, c, crd, to); doubt != "" {
+		if now := doubtful(ctx, c, crd, to); now != "" {
 			agreed = 0
+			if ctx.Err() == nil { // else it tells only that nobody waits for the answer any more
+				doubt = now
+			}
 		}
 		return agreed == agreement, nil
 	})

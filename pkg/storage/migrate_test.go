@@ -27,6 +27,7 @@ type cluster struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	writes  string // the version that the API server stores in: it learns late of a change
 	late    int    // how often it is asked before it has learned
+	silent  error  // why another API server does not say how it stores
 	stored  map[string]string
 	answers map[string]error // to a write, by name
 	denies  bool             // each of these answers is admission's, and nothing has become of the object
@@ -86,6 +87,9 @@ func (c *cluster) Store(_ context.Context, _ *apiextensionsv1.CustomResourceDefi
 }
 
 func (c *cluster) Hashes(context.Context, *apiextensionsv1.CustomResourceDefinition, string) ([]string, error) {
+	if c.silent != nil {
+		return nil, c.silent
+	}
 	if c.late--; c.late < 0 {
 		c.writes = Stored(c.crd)
 	}
@@ -191,11 +195,14 @@ func TestMigrate(t *testing.T) {
 		"denied as not found":  {denies(http.StatusNotFound), "a: admission webhook", "v1 v2", "a"},
 		"denied with other codes": {denies(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
 			"4 objects of things.example.com cannot be rewritten", "v1 v2", "a b c d"},
-		"nobody is known any more":   {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
-		"the API server goes":        {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
-		"one cannot be read":         {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and nothing was changed; mend what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
-		"another is made storage":    {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
-		"the definition is replaced": {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
+		"nobody is known any more": {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
+		"the API server goes":      {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
+		"one cannot be read":       {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and nothing was changed; mend what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
+		"one API server is silent": {func(c *cluster) { c.silent = errors.New("API server https://10.0.0.3:6443: connection refused") },
+			"not every API server stores the objects of things.example.com in v2: API server https://10.0.0.3:6443: connection refused: nothing was rewritten. Run the command where each", "v1 v2", "a b c d e"},
+		"one API server never learns": {func(c *cluster) { c.late = 1e6 }, "an API server still stores objects in another version: nothing was rewritten", "v1 v2", "a b c d e"},
+		"another is made storage":     {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
+		"the definition is replaced":  {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +223,7 @@ func TestMigrate(t *testing.T) {
 				if got := c.storedIn("v1"); got != test.left {
 					t.Errorf("stored in v1 are %q, want %q", got, test.left)
 				}
-				c.answers, c.unread = nil, nil
+				c.answers, c.unread, c.silent, c.late = nil, nil, nil, 0
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
@@ -229,6 +236,31 @@ func TestMigrate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whoever does not wait any longer is told for what it was, not that nobody waits.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &impatient{newCluster("v1", "a"), cancel}
+		if _, err := Migrate(ctx, c, "v2", func(Progress) {}); err == nil || !strings.Contains(err.Error(), ": an API server still stores objects in another version: nothing was rewritten") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+// impatient is a cluster for which somebody stops waiting when it is asked for the second time.
+type impatient struct {
+	*cluster
+	stop func()
+}
+
+func (c *impatient) Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
+	if c.late < 2 {
+		c.stop()
+		return nil, ctx.Err()
+	}
+	return c.cluster.Hashes(ctx, crd, version)
 }
 
 // Without a version the objects are rewritten in the one that they are written in now.
