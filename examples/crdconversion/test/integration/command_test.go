@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"bytes"
+	"context"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -24,14 +26,34 @@ var program = sync.OnceValues(func() (string, error) {
 // migrate runs the command, which is to succeed or not, and returns what it says.
 func (e *env) migrate(succeeds bool, flags ...string) string {
 	e.Helper()
+	return e.startMigrate(flags...).end(succeeds)
+}
+
+// command is one that runs.
+type command struct {
+	*env
+	*exec.Cmd
+	output *bytes.Buffer
+}
+
+func (e *env) startMigrate(flags ...string) *command {
+	e.Helper()
 	path, err := program()
 	e.must(err)
 	arguments := append([]string{"storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig}, flags...)
-	output, err := exec.CommandContext(e.Context(), path, arguments...).CombinedOutput()
-	if (err == nil) != succeeds {
-		e.Fatalf("%v\n%s", err, output)
+	c := &command{e, exec.CommandContext(e.Context(), path, arguments...), &bytes.Buffer{}}
+	c.Stdout, c.Stderr = c.output, c.output
+	e.must(c.Start())
+	return c
+}
+
+// end waits for the command, which is to succeed or not, and returns what it has said.
+func (c *command) end(succeeds bool) string {
+	c.Helper()
+	if err := c.Wait(); (err == nil) != succeeds {
+		c.Fatalf("%v\n%s", err, c.output)
 	}
-	return string(output)
+	return c.output.String()
 }
 
 // startMigrator runs the cluster's own migrator, and the garbage collector whose caches it uses.
@@ -60,5 +82,10 @@ func (e *env) inPages() (flag string) {
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
 	}, metav1.CreateOptions{})
 	e.must(err)
+	e.Cleanup(func() {
+		ctx := context.Background()
+		e.must(client.RbacV1().ClusterRoleBindings().Delete(ctx, name, metav1.DeleteOptions{}))
+		e.must(client.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{}))
+	})
 	return "--as=" + name
 }

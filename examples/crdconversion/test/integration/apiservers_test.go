@@ -1,0 +1,200 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// Two more API servers stand behind the Service kubernetes than the kubeconfig names. While
+// one cannot be reached, or the other does not know of the new storage version yet, it would
+// store what is rewritten as before: so nothing is rewritten.
+func TestMigrateAsksEveryAPIServer(t *testing.T) {
+	if cluster.Etcd() == "" {
+		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
+	}
+	e := newEnv(t)
+	e.installCRD("bundle-v2")
+	e.startWebhook()
+	e.removeCRD()
+	e.served(convert.V1, convert.V2)
+	e.Fill(t, few)
+	flags := []string{e.inPages()}
+	second := e.startAPIServer()
+	e.endpoint("kubernetes-second", second.address())
+	flags = append(flags, "--kubeconfig="+e.trusting(second))
+
+	closed := e.listen()
+	e.must(closed.Close())
+	gone := e.endpoint("kubernetes-third", closed.Addr())
+	command := e.startMigrate(flags...)
+	second.isAskedAgain(3) // twice at least together with the third
+	e.must(command.Process.Signal(syscall.SIGTERM))
+	said := command.end(false)
+	if !strings.Contains(said, "not every API server stores the objects of "+crdName+" in v1: API server https://"+closed.Addr().String()+": ") ||
+		!strings.HasSuffix(said, "connection refused: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod\n") {
+		t.Errorf("one API server cannot be reached, and the command says:\n%s", said)
+	}
+	e.nothingIsRewritten()
+	gone()
+
+	second.behind.Store(true)
+	command = e.startMigrate(flags...)
+	second.isAskedAgain(15) // more often than is enough to believe it
+	e.nothingIsRewritten()
+	second.behind.Store(false)
+	command.end(true)
+	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != few || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
+		t.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
+	}
+}
+
+func (e *env) nothingIsRewritten() {
+	e.Helper()
+	if stored, versions := e.stored(), e.storedVersions(); stored["v2"] != few || len(stored) != 1 || !slices.Contains(versions, "v2") {
+		e.Errorf("stored are %v and status.storedVersions is %v before every API server stores in v1", stored, versions)
+	}
+}
+
+// apiServer is another address of the cluster's one, with a certificate of its own. As long
+// as it is behind, it says that Caches are stored in v2.
+type apiServer struct {
+	*env
+	*httptest.Server
+	certificate []byte
+	behind      atomic.Bool
+	asked       atomic.Int64
+}
+
+// startAPIServer runs one until the test ends. Its certificate is for the name by which pods
+// know it, and not for the address.
+func (e *env) startAPIServer() *apiServer {
+	e.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("kubernetes.default.svc", nil, nil)
+	e.must(err)
+	pair, err := tls.X509KeyPair(certificate, key)
+	e.must(err)
+	upstream := rest.AnonymousClientConfig(cluster.Config()) // whoever asks shows who it is
+	target, _, err := rest.DefaultServerUrlFor(upstream)
+	e.must(err)
+	transport, err := rest.TransportFor(upstream)
+	e.must(err)
+	s := &apiServer{env: e, certificate: certificate}
+	s.Server = httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:      transport,
+		ModifyResponse: s.answer,
+	})
+	e.must(s.Listener.Close())
+	s.Listener = e.listen()
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	s.StartTLS()
+	e.Cleanup(s.Close)
+	return s
+}
+
+func (s *apiServer) answer(answer *http.Response) error {
+	if answer.Request.URL.Path != "/apis/"+convert.V1.String() {
+		return nil
+	}
+	s.asked.Add(1)
+	if !s.behind.Load() {
+		return nil
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	body = bytes.ReplaceAll(body, hash("v1"), hash("v2")) // of the same length
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+func hash(version string) []byte {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Group, crd.Spec.Names.Kind = convert.V1.Group, convert.Kind
+	return []byte(storage.Hash(crd, version))
+}
+
+// isAskedAgain waits until it is, so often.
+func (s *apiServer) isAskedAgain(times int64) {
+	s.Helper()
+	before := s.asked.Load()
+	s.eventually(func() (bool, any) {
+		now := s.asked.Load() - before
+		return now >= times, now
+	})
+}
+
+func (s *apiServer) address() net.Addr { return s.Listener.Addr() }
+
+// listen is on an address that an endpoint may have.
+func (e *env) listen() net.Listener {
+	e.Helper()
+	address, err := kube.Outside()
+	e.must(err)
+	listener, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
+	e.must(err)
+	return listener
+}
+
+// endpoint adds an address to the Service kubernetes, beside the EndpointSlice that API
+// servers look after.
+func (e *env) endpoint(name string, address net.Addr) (remove func()) {
+	e.Helper()
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	e.must(err)
+	host, text, err := net.SplitHostPort(address.String())
+	e.must(err)
+	port, err := strconv.ParseInt(text, 10, 32)
+	e.must(err)
+	endpoints := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault)
+	_, err = endpoints.Create(e.Context(), &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{host}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(port))}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	remove = sync.OnceFunc(func() { e.must(endpoints.Delete(context.Background(), name, metav1.DeleteOptions{})) })
+	e.Cleanup(remove)
+	return remove
+}
+
+// trusting is a kubeconfig whose CA is that of the other API server, too.
+func (e *env) trusting(other *apiServer) (path string) {
+	e.Helper()
+	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+	e.must(err)
+	for _, c := range config.Clusters {
+		c.CertificateAuthorityData = slices.Concat(c.CertificateAuthorityData, other.certificate)
+	}
+	path = filepath.Join(e.TempDir(), "kubeconfig")
+	e.must(clientcmd.WriteToFile(*config, path))
+	return path
+}
