@@ -33,7 +33,7 @@ func InterceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 		reach := ReachOf(rule, in.Definitions...)
 		parts = append(parts, operations(rule)+" of "+strings.Join(whereabouts(in, reach), ", and of "))
 		if !slices.Contains(in.Scope.Namespaces, metav1.NamespaceAll) {
-			i.BeyondScope = append(i.BeyondScope, reach.ClusterScoped...)
+			i.BeyondScope = append(i.BeyondScope, reach.Escaping...)
 		}
 	}
 	i.Text = strings.Join(parts, "; ")

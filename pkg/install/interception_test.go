@@ -15,6 +15,7 @@ func TestInterceptionOf(t *testing.T) {
 	type change = func(*operatorsv1alpha1.WebhookDescription)
 	const create, everything = admissionregistrationv1.Create, admissionregistrationv1.OperationAll
 	everywhere, narrow := func(*operatorsv1.OperatorGroup) {}, targeting("red")
+	open := func(d *operatorsv1alpha1.WebhookDescription) { d.FailurePolicy = new(admissionregistrationv1.Ignore) }
 	two := func(d *operatorsv1alpha1.WebhookDescription) {
 		d.Rules = append(d.Rules, ruleOf([]string{"shop.example.com"}, []string{"orders", "orders/status"}))
 		d.Rules[1].Operations = []admissionregistrationv1.OperationType{create, admissionregistrationv1.Update}
@@ -30,6 +31,8 @@ func TestInterceptionOf(t *testing.T) {
 			Text: "CREATE of pods in the namespaces of OperatorGroup group"}},
 		"nodes, under a narrow group": {[]change{aboutRequests(everything, "", "nodes")}, narrow, Interception{
 			Text: "every operation of nodes in the whole cluster", BeyondScope: []string{"nodes"}, Exempt: []string{"what nodes say of themselves"}}},
+		"all of core, under a narrow group": {[]change{aboutRequests(create, "", "*"), open}, narrow, Interception{
+			Text: "CREATE of * in the namespaces of OperatorGroup group, and everywhere if they live in no namespace, and of Namespaces that bear the group's labels", BeyondScope: []string{"nodes", "persistentvolumes"}}},
 		"Namespaces, under a narrow group": {[]change{aboutRequests(create, "", "namespaces")}, narrow, Interception{
 			Text: "CREATE of Namespaces that bear the group's labels"}},
 		"Namespaces": {[]change{aboutRequests(create, "", "namespaces")}, everywhere, Interception{Text: "CREATE of Namespaces"}},

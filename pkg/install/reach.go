@@ -29,17 +29,17 @@ type Reach struct {
 	Namespaced []string
 	// ClusterScoped are intercepted everywhere, whatever the OperatorGroup covers.
 	ClusterScoped []string
+	// Escaping are intercepted whatever the OperatorGroup covers: those of ClusterScoped, and
+	// what "*" stands for among the resources of Kubernetes that live in no namespace.
+	Escaping []string
 	// Namespaces are the Namespace objects themselves, which a namespaceSelector matches
-	// by their own labels: one that is being created bears no group's label yet.
+	// by their own labels: one that is being created bears no group's label yet, and is not
+	// intercepted under a group of some namespaces.
 	Namespaces bool
 	// Unknown are resources of which it is not known where their objects live: limited
 	// to the OperatorGroup if they live in namespaces.
 	Unknown []string
 }
-
-// Escapes tells whether a rule intercepts more than its OperatorGroup covers, where
-// that is not everything.
-func (r Reach) Escapes() bool { return len(r.ClusterScoped) > 0 || r.Namespaces }
 
 // ReachOf is the effective scope of a rule. The definitions are those of custom
 // resources, as far as they are known.
@@ -66,6 +66,9 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 			return
 		}
 	}
+	if resource == "*" && coversExtent(rule, ClusterScoped) {
+		r.Escaping = append(r.Escaping, inNoNamespace(group, subresource)...)
+	}
 	switch extent := limited(rule, extentOf(of, definitions)); {
 	case !coversExtent(rule, extent):
 		// Such objects live where the rule does not look.
@@ -73,9 +76,29 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 		r.Namespaced = append(r.Namespaced, text)
 	case extent == ClusterScoped:
 		r.ClusterScoped = append(r.ClusterScoped, text)
+		if resource != "*" || clusterScopedResources[group] == nil {
+			r.Escaping = append(r.Escaping, text)
+		}
 	default:
 		r.Unknown = append(r.Unknown, text)
 	}
+}
+
+// inNoNamespace are the resources of a group of Kubernetes that live in no namespace and can be
+// written, but for Namespaces.
+func inNoNamespace(group, subresource string) []string {
+	var all []string
+	for _, resource := range clusterScopedResources[group] {
+		if resource == "namespaces" || resource == "componentstatuses" {
+			continue
+		}
+		text := schema.GroupResource{Group: group, Resource: resource}.String()
+		if subresource != "" && subresource != "*" {
+			text += "/" + subresource
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 func everyNamespaceObject(r schema.GroupResource) bool {

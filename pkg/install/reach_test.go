@@ -20,15 +20,20 @@ func TestReachOf(t *testing.T) {
 		scope     *admissionregistrationv1.ScopeType
 		want      Reach
 	}{
-		"built in":                     {"apps", []string{"deployments", "deployments/scale"}, nil, Reach{Namespaced: []string{"deployments.apps", "deployments.apps/scale"}}},
-		"core":                         {"", []string{"pods", "nodes"}, nil, Reach{Namespaced: []string{"pods"}, ClusterScoped: []string{"nodes"}}},
-		"Namespaces":                   {"", []string{"namespaces"}, nil, Reach{Namespaces: true}},
-		"Namespaces, of narrow scope":  {"", []string{"namespaces"}, new(admissionregistrationv1.NamespacedScope), Reach{}},
-		"all of core":                  {"", []string{"*"}, nil, Reach{Namespaces: true, Unknown: []string{"*"}}},
-		"all of core in namespaces":    {"", []string{"*"}, new(admissionregistrationv1.NamespacedScope), Reach{Namespaced: []string{"*"}}},
-		"custom resources":             {"shop.example.com", []string{"shops", "orders"}, nil, Reach{Namespaced: []string{"orders.shop.example.com"}, ClusterScoped: []string{"shops.shop.example.com"}}},
-		"custom resources, undefined":  {"other.example.com", []string{"things"}, nil, Reach{Unknown: []string{"things.other.example.com"}}},
-		"undefined, by the rule's own": {"other.example.com", []string{"things"}, new(admissionregistrationv1.ClusterScope), Reach{ClusterScoped: []string{"things.other.example.com"}}},
+		"built in":                        {"apps", []string{"deployments", "deployments/scale"}, nil, Reach{Namespaced: []string{"deployments.apps", "deployments.apps/scale"}}},
+		"core":                            {"", []string{"pods", "nodes"}, nil, Reach{Namespaced: []string{"pods"}, ClusterScoped: []string{"nodes"}, Escaping: []string{"nodes"}}},
+		"Namespaces":                      {"", []string{"namespaces"}, nil, Reach{Namespaces: true}},
+		"Namespaces, of narrow scope":     {"", []string{"namespaces"}, new(admissionregistrationv1.NamespacedScope), Reach{}},
+		"all of core":                     {"", []string{"*"}, nil, Reach{Namespaces: true, Unknown: []string{"*"}, Escaping: []string{"nodes", "persistentvolumes"}}},
+		"all of core in namespaces":       {"", []string{"*"}, new(admissionregistrationv1.NamespacedScope), Reach{Namespaced: []string{"*"}}},
+		"the states of all of core":       {"", []string{"*/status"}, nil, Reach{Namespaces: true, Unknown: []string{"*/status"}, Escaping: []string{"nodes/status", "persistentvolumes/status"}}},
+		"all of a group":                  {"node.k8s.io", []string{"*/*"}, nil, Reach{Unknown: []string{"*.node.k8s.io/*"}, Escaping: []string{"runtimeclasses.node.k8s.io"}}},
+		"all of a group, in no namespace": {"node.k8s.io", []string{"*"}, new(admissionregistrationv1.ClusterScope), Reach{ClusterScoped: []string{"*.node.k8s.io"}, Escaping: []string{"runtimeclasses.node.k8s.io"}}},
+		"all of a group of namespaces":    {"apps", []string{"*"}, nil, Reach{Unknown: []string{"*.apps"}}},
+		"all of a custom group":           {"shop.example.com", []string{"*"}, new(admissionregistrationv1.ClusterScope), Reach{ClusterScoped: []string{"*.shop.example.com"}, Escaping: []string{"*.shop.example.com"}}},
+		"custom resources":                {"shop.example.com", []string{"shops", "orders"}, nil, Reach{Namespaced: []string{"orders.shop.example.com"}, ClusterScoped: []string{"shops.shop.example.com"}, Escaping: []string{"shops.shop.example.com"}}},
+		"custom resources, undefined":     {"other.example.com", []string{"things"}, nil, Reach{Unknown: []string{"things.other.example.com"}}},
+		"undefined, by the rule's own":    {"other.example.com", []string{"things"}, new(admissionregistrationv1.ClusterScope), Reach{ClusterScoped: []string{"things.other.example.com"}, Escaping: []string{"things.other.example.com"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := ruleOf([]string{test.group}, test.resources)

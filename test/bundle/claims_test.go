@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,10 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/storage/names"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 const testNamespace = "bundle-claims"
@@ -209,10 +212,16 @@ func (e *env) followed(t *testing.T) {
 	e.eventually(t, "the example's own webhook is called", func() bool { return called(e.tryNamespace(t, control)) })
 }
 
-// calledOutsideItsScope: the webhook is for namespaces of a label that none has, and still
-// called for what is cluster-scoped.
+// ofOneNamespace is what the manager makes the namespaceSelector of a webhook that is
+// installed for one namespace, whose label nothing here bears.
+func ofOneNamespace() *metav1.LabelSelector {
+	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{UID: "claim"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{testNamespace}}}
+	return scope.Scope{Group: group}.WebhookSelector()
+}
+
+// calledOutsideItsScope: the webhook is for one namespace, and still called for what lives in none.
 func calledOutsideItsScope(t *testing.T, e *env, b *bundle.Bundle) {
-	e.registered(t, first(b), &metav1.LabelSelector{MatchLabels: map[string]string{"nobody": "has-it"}})
+	e.registered(t, first(b), ofOneNamespace())
 	e.eventually(t, "writing a PersistentVolume fails", func() bool {
 		return called(e.create(t.Context(), &corev1.PersistentVolume{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: metav1.ObjectMeta{Name: "claim"},
@@ -225,6 +234,34 @@ func calledOutsideItsScope(t *testing.T, e *env, b *bundle.Bundle) {
 	if err := e.tryNamespace(t, nil); err != nil {
 		t.Errorf("the selector does not limit what has no label: %v", err)
 	}
+}
+
+// calledForLabelledNamespaces: of Namespaces that are written, the webhook of one namespace is
+// called for those with the label of its OperatorGroup, and for no others.
+func calledForLabelledNamespaces(t *testing.T, e *env, b *bundle.Bundle) {
+	selector := ofOneNamespace()
+	e.namespace(t, testNamespace)
+	e.registered(t, first(b), selector)
+	e.eventually(t, "creating a Namespace with the label fails", func() bool { return called(e.tryNamespace(t, selector.MatchLabels)) })
+	if err := e.relabel(t, selector.MatchLabels); !called(err) {
+		t.Errorf("a Namespace that is given the label passes the webhook by: %v", err)
+	}
+	if err := e.tryNamespace(t, nil); err != nil {
+		t.Errorf("creating a Namespace without the label fails: %v", err)
+	}
+	if err := e.relabel(t, map[string]string{"other": "label"}); err != nil {
+		t.Errorf("changing a Namespace without the label fails: %v", err)
+	}
+}
+
+// relabel says what would become of a change to the labels of the Namespace of the claims.
+func (e *env) relabel(t *testing.T, labels map[string]string) error {
+	t.Helper()
+	live, err := e.kube.CoreV1().Namespaces().Get(t.Context(), testNamespace, metav1.GetOptions{})
+	must(t, err)
+	maps.Copy(live.Labels, labels)
+	_, err = e.kube.CoreV1().Namespaces().Update(t.Context(), live, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
 }
 
 // refusesItsOwnPods: its pod cannot be created while it does not answer.

@@ -88,6 +88,8 @@ var proofs = []proof{
 
 	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n", ""}, neverCalled},
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", "resources: [namespaces, persistentvolumes]"}, calledOutsideItsScope},
+	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", `resources: ["*"]`}, calledOutsideItsScope},
+	{"namespaces-unlabelled", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, calledForLabelledNamespaces},
 	{"self-deadlock", admission, []string{"resources: [namespaces]", "resources: [pods]", "scope: Cluster", "scope: Namespaced"}, refusesItsOwnPods},
 	{"conversion-of-one-version", conversion, []string{"  - name: v1\n    served…  - name: v2\n    served", ""}, neverConverts},
 	{"conversion-undeclared", conversion, []string{"  - type: ConversionWebhook\n", "  - type: ValidatingAdmissionWebhook\n"}, cannotBeRead},

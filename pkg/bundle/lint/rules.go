@@ -48,19 +48,30 @@ and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and b
 	{
 		Code: "scope-escapes", Level: Warning, Basis: Broken,
 		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. That selector limits what lives in namespaces:
-cluster-scoped objects are intercepted all over the cluster, whoever's they are, and Namespaces by the labels of their own, which a Namespace being created has none of
-yet. Two such installations are both called for all of them. Support AllNamespaces only, or leave these resources out of the rule.`,
+cluster-scoped objects are intercepted all over the cluster, whoever's they are. Two such installations are both called for all of them. Namespaces are no such objects, see
+namespaces-unlabelled. Support AllNamespaces only, or leave these resources out of the rule.`,
 		find: eachRule(func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			reach := install.ReachOf(rule, s.CRDs()...)
-			if !reach.Escapes() || len(narrowModes(s)) == 0 {
+			reach, modes := install.ReachOf(rule, s.CRDs()...), narrowModes(s)
+			if len(reach.Escaping) == 0 || len(modes) == 0 {
 				return "", "", ""
 			}
-			everywhere := reach.ClusterScoped
-			if reach.Namespaces {
-				everywhere = append(everywhere, "namespaces")
-			}
 			return "resources", fmt.Sprintf("installed for some namespaces (%s), the webhook still intercepts %s of the whole cluster: a namespaceSelector does not limit them",
-				strings.Join(narrowModes(s), ", "), strings.Join(everywhere, ", ")), "support AllNamespaces only, or leave them out of the rule"
+				strings.Join(modes, ", "), strings.Join(reach.Escaping, ", ")), "support AllNamespaces only, or leave them out of the rule"
+		}),
+	},
+	{
+		Code: "namespaces-unlabelled", Level: Warning, Basis: Broken,
+		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. For a Namespace that is created or changed, the API server
+holds it against the labels that the request gives it. An OperatorGroup of named namespaces has them labelled by the manager once they are there, so their creation passes the webhook
+by, and so does whatever happens to Namespaces that the group does not cover; only what is created with the labels by which the group selects is reviewed. Support AllNamespaces only,
+leave CREATE out of the operations, or have a controller look at the Namespaces that there are.`,
+		find: eachRule(func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			modes := narrowModes(s)
+			if !createsNamespaces(rule) || len(modes) == 0 {
+				return "", "", ""
+			}
+			return "resources", fmt.Sprintf("installed for some namespaces (%s), the webhook is not called when a Namespace is created, unless with the labels by which its OperatorGroup selects",
+				strings.Join(modes, ", ")), "support AllNamespaces only, or leave out the creation of Namespaces"
 		}),
 	},
 	{
@@ -154,6 +165,20 @@ func eachWildcard(s *subject) []mistake {
 			return "operations", "the webhook is called for every operation, also to delete and to connect", "name the operations that it handles"
 		})(s),
 	)
+}
+
+// createsNamespaces tells whether a rule is for the creation of Namespaces.
+func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
+	if !install.ReachOf(rule).Namespaces {
+		return false
+	}
+	creates := func(o admissionregistrationv1.OperationType) bool {
+		return o == admissionregistrationv1.Create || o == admissionregistrationv1.OperationAll
+	}
+	whole := func(resource string) bool {
+		return slices.Contains([]string{"namespaces", "namespaces/*", "*", "*/*"}, resource)
+	}
+	return slices.ContainsFunc(rule.Operations, creates) && slices.ContainsFunc(rule.Resources, whole)
 }
 
 // narrowModes are the install modes that limit the operator to some namespaces.

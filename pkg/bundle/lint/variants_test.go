@@ -229,6 +229,14 @@ var breakages = []breakage{
 		f.modes("OwnNamespace")
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes"), "*"
 	}, []string{"scope-escapes"}},
+	{"all of core for one namespace", admitting, func(f files) {
+		f.modes("OwnNamespace")
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["operations"], f.rule()["scope"] = list(""), list("*"), list("*"), "*"
+	}, []string{"scope-escapes", "namespaces-unlabelled"}},
+	{"new Namespaces of one namespace", admitting, func(f files) {
+		f.modes("SingleNamespace")
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["operations"], f.rule()["scope"] = list(""), list("namespaces"), list("CREATE"), "*"
+	}, []string{"namespaces-unlabelled"}},
 	{"a version that is not served", converting, func(f files) {
 		spec := f.of("CustomResourceDefinition")["spec"].(map[string]any)
 		spec["versions"].([]any)[0].(map[string]any)["served"] = false
