@@ -63,6 +63,14 @@ func TestWhatIsInterceptedWhere(t *testing.T) {
 			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
 			Where: "every Namespace, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
 		}},
+		"one Namespace itself": {"projectpolicy/bundle", []string{"shop"}, Webhook{
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
+			Where: "the Namespace shop once it is labelled, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"two Namespaces themselves": {"projectpolicy/bundle", []string{"a", "b"}, Webhook{
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
+			Where: "the Namespaces a, b once they are labelled, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
 		"cluster-scoped objects": {"volumelabels/bundle-one-process", nil, Webhook{
 			Type: "Mutating", Name: "persistentvolumes.volumelabels.example.com", Deployment: "volumelabels", Intercepts: []string{"CREATE persistentvolumes"},
 			Where: "in the whole cluster", OnFailure: "Ignore", TimeoutSeconds: 5,

@@ -86,7 +86,7 @@ func Of(b *bundle.Bundle, watch []string) Summary {
 		}
 	}
 	for _, d := range csv.Spec.WebhookDefinitions {
-		s.Webhooks = append(s.Webhooks, webhookOf(d, b.CRDs(), namespaces(b, watch)))
+		s.Webhooks = append(s.Webhooks, webhookOf(d, b.CRDs(), coverageOf(b, watch)))
 	}
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		s.Rollout = append(s.Rollout, stepOf(d, csv.Spec.WebhookDefinitions))
@@ -100,20 +100,25 @@ func Of(b *bundle.Bundle, watch []string) Summary {
 	return s
 }
 
-// namespaces says which ones a namespaceSelector lets a webhook see.
-func namespaces(b *bundle.Bundle, watch []string) string {
+// coverage is what a namespaceSelector lets a webhook see: what lives in namespaces, and the
+// Namespaces themselves, which it goes by the labels of.
+type coverage struct{ inside, themselves string }
+
+func coverageOf(b *bundle.Bundle, watch []string) coverage {
 	watch = slices.DeleteFunc(slices.Clone(watch), func(name string) bool { return name == metav1.NamespaceAll })
-	switch {
+	switch names := strings.Join(watch, ", "); {
+	case len(watch) == 1:
+		return coverage{"in " + names, "the Namespace " + names + " once it is labelled"}
 	case len(watch) > 0:
-		return "in " + strings.Join(watch, ", ")
+		return coverage{"in " + names, "the Namespaces " + names + " once they are labelled"}
 	case b.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces):
-		return "in all namespaces"
+		return coverage{"in all namespaces", "every Namespace"}
 	default:
-		return "in the watched namespaces"
+		return coverage{"in the watched namespaces", "the watched Namespaces once they are labelled"}
 	}
 }
 
-func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, namespaces string) Webhook {
+func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) Webhook {
 	w := Webhook{Name: d.GenerateName, Deployment: d.DeploymentName, OnFailure: string(admissionregistrationv1.Fail)}
 	w.Type = strings.TrimSuffix(strings.TrimSuffix(string(d.Type), "AdmissionWebhook"), "Webhook")
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
@@ -130,7 +135,7 @@ func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.C
 	if d.FailurePolicy != nil {
 		w.OnFailure = string(*d.FailurePolicy)
 	}
-	w.Where = whereOf(d, crds, namespaces)
+	w.Where = whereOf(d, crds, covered)
 	for _, rule := range d.Rules {
 		w.Intercepts = append(w.Intercepts, operations(rule)+" "+strings.Join(resources(rule), ", "))
 	}
@@ -138,7 +143,7 @@ func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.C
 }
 
 // whereOf is the effective scope: what a namespaceSelector does not limit is said.
-func whereOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, namespaces string) string {
+func whereOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) string {
 	var all []string
 	add := func(text string, holds bool) {
 		if holds && !slices.Contains(all, text) {
@@ -147,9 +152,9 @@ func whereOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.Cus
 	}
 	for _, rule := range d.Rules {
 		reach := install.ReachOf(rule, crds...)
-		add(namespaces, len(reach.Namespaced) > 0 || len(reach.Unknown) > 0)
-		add("in the whole cluster", len(reach.ClusterScoped) > 0)
-		add("every Namespace", reach.Namespaces)
+		add(covered.inside, len(reach.Namespaced) > 0 || len(reach.Unknown) > 0)
+		add("in the whole cluster", len(reach.Escaping) > 0)
+		add(covered.themselves, reach.Namespaces)
 	}
 	where := strings.Join(all, " and ")
 	if selector := metav1.FormatLabelSelector(d.ObjectSelector); d.ObjectSelector != nil && selector != "" && selector != "<none>" {
