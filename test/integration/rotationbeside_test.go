@@ -1,16 +1,19 @@
 package integration
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -22,18 +25,20 @@ type sleeper struct {
 	*manager
 	sleep, wake func()
 	slept       func() bool
+	refused     func() int32 // of its writes, so far
 }
 
 // frozen is one whose watches of some resource stand still, as behind a proxy that delays
-// them. It works on all the same, but leaves the promotion to the one that leads: how far a
-// rotation has come when it wakes is the test's to say.
+// them. It works on all the same, but until it wakes it leaves the promotion to the one that
+// leads: how far a rotation has come then is the test's to say.
 func frozen(resource string) func(*env) sleeper {
 	return func(e *env) sleeper {
-		f, config := &freezer{resource: resource}, cluster.Config()
+		f, tie, config := &freezer{resource: resource}, &tie{env: e}, cluster.Config()
 		config.Wrap(f.through)
-		config.Wrap(withoutPromotions)
+		config.Wrap(tie.through)
 		m := e.manageThrough(config, graceOf(time.Hour))
-		return sleeper{m, f.freeze, f.thaw, func() bool { return f.held.Load() > 0 }}
+		sleep, wake := func() { tie.tighten(); f.freeze() }, func() { tie.loosen(); f.thaw() }
+		return sleeper{m, sleep, wake, func() bool { return f.held.Load() > 0 }, tie.refused.Load}
 	}
 }
 
@@ -48,11 +53,11 @@ func paused(e *env) sleeper {
 		e.must(err)
 		g.keeps()
 	}
-	return sleeper{m, sleep, g.open, func() bool { return g.arrived.Load() > 0 }}
+	return sleeper{m, sleep, g.open, func() bool { return g.arrived.Load() > 0 }, func() int32 { return 0 }}
 }
 
 // A leader of before that wakes up in the middle of a rotation that another one leads takes
-// no trust away, whatever it did not see.
+// no trust away, whatever it did not see, and can lead the next.
 func TestRotationBesideALeaderOfBefore(t *testing.T) {
 	for name, before := range map[string]func(*env) sleeper{
 		"its Secrets stand still":       frozen("/secrets"),
@@ -70,10 +75,10 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 				p.start()
 				first, trust := e.servingCA(), e.watchTrust()
 				former.sleep()
-				promotion := e.gate(isPromotion)
+				promotion := e.gate(e.isPromotion)
 				defer promotion.open()
 				promotion.close()
-				e.manageThrough(promotion.config, graceOf(time.Hour))
+				leader := e.manageThrough(promotion.config, graceOf(time.Hour))
 				e.order("once")
 
 				promotion.keeps()
@@ -82,10 +87,7 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 					former.wakesIn(wakesIn)
 				}
 				promotion.open()
-				e.eventually("the pod is given the new certificate", func() (bool, any) {
-					phase := e.storedPhase()
-					return phase == managerv1alpha1.CertificatePromoting, phase
-				})
+				e.promotes()
 				e.touch("operator.v1")
 				if wakesIn == managerv1alpha1.CertificatePromoting {
 					former.wakesIn(wakesIn)
@@ -93,6 +95,11 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 				p.reload()
 				e.rotates(2)
 				former.looksAgain("operator.v1")
+				leader.stop()
+				e.order("twice")
+				e.promotes()
+				p.reload()
+				e.rotates(3)
 				trust.neverWithout(first, e.servingCA())
 				trust.trustsAllServed(p)
 			})
@@ -100,14 +107,30 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 	}
 }
 
-// wakesIn wakes the manager in a phase, and waits until it has looked at what there is.
+// wakesIn wakes the manager in a phase, and waits until it has looked at what there is. From
+// then on it is a manager like any other.
 func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.Helper()
 	if stored := s.storedPhase(); stored != phase || !s.slept() {
 		s.Fatalf("it was to wake up in %s, and it is %s; that it slept is %t", phase, stored, s.slept())
 	}
 	s.wake()
+	asleep := s.refused()
+	s.Cleanup(func() {
+		if now := s.refused(); now != asleep {
+			s.Errorf("the test refused %d writes of the manager that had woken up", now-asleep)
+		}
+	})
 	s.looksAgain("operator.v1")
+}
+
+// promotes waits until pods are given the next certificate.
+func (e *env) promotes() {
+	e.Helper()
+	e.eventually("the pod is given the new certificate", func() (bool, any) {
+		phase := e.storedPhase()
+		return phase == managerv1alpha1.CertificatePromoting, phase
+	})
 }
 
 // storedPhase is what the Secret says, whatever managers report.
@@ -124,28 +147,66 @@ func (e *env) storedPhase() managerv1alpha1.CertificatePhase {
 	}
 }
 
-// isPromotion tells the write that gives pods the next certificate.
-func isPromotion(r *http.Request, body []byte) bool {
-	return strings.Contains(r.URL.Path, "/secrets/"+servingSecret) && bytes.Contains(body, []byte(vocabulary.AnnotationPromoted))
+// isPromotion tells the write that gives pods the next certificate. Later ones name its
+// annotation, too, if only among the managed fields of what they were made from.
+func (e *env) isPromotion(r *http.Request, body []byte) bool {
+	if !strings.HasSuffix(r.URL.Path, "/secrets/"+servingSecret) {
+		return false
+	}
+	written, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	secret, ok := written.(*corev1.Secret)
+	if err != nil || !ok || secret.Annotations[vocabulary.AnnotationPromoted] == "" {
+		return false
+	}
+	live, err := e.kube.CoreV1().Secrets(e.namespace).Get(r.Context(), servingSecret, metav1.GetOptions{})
+	e.report(err)
+	return err == nil && live.Annotations[vocabulary.AnnotationPromoted] == ""
 }
 
-// withoutPromotions wraps the transport of a client that cannot give pods the next certificate.
-func withoutPromotions(rt http.RoundTripper) http.RoundTripper {
+// tie keeps a manager from giving pods the next certificate while it is tight.
+type tie struct {
+	*env
+	mutex   sync.RWMutex // what it refuses, it has refused before it is loose
+	tight   bool
+	refused atomic.Int32 // promotions
+}
+
+func (t *tie) tighten() { t.set(true) }
+func (t *tie) loosen()  { t.set(false) }
+
+func (t *tie) set(tight bool) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.tight = tight
+}
+
+// through wraps the transport of a client.
+func (t *tie) through(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if r.GetBody == nil {
-			return rt.RoundTrip(r)
-		}
-		reader, err := r.GetBody()
-		if err != nil {
+		if err := t.refuses(r); err != nil {
 			return nil, err
-		}
-		body, err := io.ReadAll(reader)
-		if err != nil {
-			return nil, err
-		}
-		if isPromotion(r, body) {
-			return nil, errors.New("the promotion is for the manager that leads")
 		}
 		return rt.RoundTrip(r)
 	})
+}
+
+func (t *tie) refuses(r *http.Request) error {
+	t.mutex.RLock()
+	defer t.mutex.RUnlock()
+	if !t.tight || r.GetBody == nil {
+		return nil
+	}
+	reader, err := r.GetBody()
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(reader)
+	if err != nil {
+		return err
+	}
+	if t.isPromotion(r, body) {
+		t.refused.Add(1)
+		return errors.New("the promotion is for the manager that leads")
+	}
+	return nil
 }
