@@ -21,7 +21,7 @@ type machine struct {
 	now     time.Time
 	d       Decision
 
-	restart time.Time // of pods that do not follow; zero for never
+	restart time.Time // of pods that are not seen to follow; zero for never
 }
 
 // Decide says what the facts amount to.
@@ -129,7 +129,7 @@ func (m *machine) serving(c *held) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
 		Number: max(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
-		SharesCA: len(m.previous) == 0 && !m.previousEnds.IsZero(),
+		SharesCA: m.sharesCA(),
 		CA:       ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: end(c.chain), RenewAt: m.policy.renewAt(c.chain),
 		Updated: m.updated,

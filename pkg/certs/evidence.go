@@ -31,6 +31,9 @@ type Backend struct {
 	Message string
 	// Nudged is when its kubelet was last made to look at its volumes; zero for never.
 	Nudged time.Time
+	// Created is when the pod was, which has mounted what it was given then, or later; zero
+	// for another endpoint.
+	Created time.Time
 }
 
 // Evidence is what the backends of a Service were seen to serve, at one moment after
@@ -51,6 +54,18 @@ func (e Evidence) count(s Serves) int {
 	n := 0
 	for _, b := range e.Backends {
 		if b.Serves == s {
+			n++
+		}
+	}
+	return n
+}
+
+// unknownSince counts who is not known to serve what was given to pods at an instant, by
+// answer or because it was not there before.
+func (e Evidence) unknownSince(given time.Time) int {
+	n := 0
+	for _, b := range e.Backends {
+		if b.Serves == ServesUnknown && !b.Created.After(given) {
 			n++
 		}
 	}

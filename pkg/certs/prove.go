@@ -36,55 +36,31 @@ func (m *machine) prove() {
 func (m *machine) await(seen Evidence) {
 	m.d.Endpoints = seen.String()
 	m.d.Nudge = seen.nudges(m.promoted, m.now)
-	restart, certain := m.restartAt(seen)
-	if certain && m.Running {
-		m.restart = restart
-		m.d.Restart = !m.now.Before(restart)
-	}
-	m.d.Message = m.explain(seen, restart, certain)
-	m.d.Again = m.again(restart, seen.ThroughAPIServer)
+	restart := m.restarting(seen)
+	m.restart = restart.at
+	m.d.Restart = !restart.at.IsZero() && !m.now.Before(restart.at)
+	m.d.Message = m.explain(seen) + restart.foretold
+	m.d.Again = m.again(restart.at, seen.ThroughAPIServer)
 }
 
-// restartAt is when to restart pods that do not serve the current generation. Those
-// that were seen to serve another have had the grace time to reload. Where a restart
-// makes calls fail, and where nothing is known, it waits until it must be.
-func (m *machine) restartAt(seen Evidence) (at time.Time, certain bool) {
-	stale := seen.count(ServesOther) > 0
-	switch {
-	case stale && m.previousEnds.IsZero():
-		return m.promoted.Add(m.policy.Settle), true
-	case stale && m.RestartCosts == "":
-		return m.promoted.Add(m.policy.Grace), true
-	case m.previousEnds.IsZero():
-		return time.Time{}, false
-	default:
-		return m.previousEnds.Add(-m.previousEnds.Sub(m.promoted) / 10), true
-	}
-}
-
-func (m *machine) explain(seen Evidence, restart time.Time, certain bool) string {
+func (m *machine) explain(seen Evidence) string {
 	text := fmt.Sprintf("not every endpoint is seen to serve the new certificate (%s): %s", seen, seen.missing())
 	switch {
 	case m.previousEnds.IsZero() && len(m.Registered) > 0:
 		text += "; calls to it fail until it does"
+	case m.sharesCA():
+		text += "; the certificate before is of the same CA, and valid at most until " + instant(m.previousEnds)
 	case !m.previousEnds.IsZero():
 		text += "; the CA before stays trusted, at most until " + instant(m.previousEnds)
 	}
 	if m.due() && m.crowded() {
 		text += fmt.Sprintf("; another certificate is due and waits for that, because %d earlier CAs are trusted already: restart or delete what does not serve the new one", len(m.previous))
 	}
-	stale := seen.count(ServesOther) > 0
-	switch {
-	case !certain || !m.Running:
-	case stale && m.Paused:
-		text += "; what does not reload has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"
-	case stale && m.RestartCosts != "" && !m.previousEnds.IsZero():
-		text += fmt.Sprintf("; what does not reload has to be restarted, which makes calls fail because %s: it is put off until %s, restart it at a better moment", m.RestartCosts, instant(restart))
-	case stale:
-		text += fmt.Sprintf("; what does not reload is restarted from %s on, pod by pod, which makes calls fail if it does not drain when it is told to end", instant(restart))
-	}
 	return text
 }
+
+// sharesCA tells whether pods may serve another certificate of the current CA, and of no other.
+func (m *machine) sharesCA() bool { return len(m.previous) == 0 && !m.previousEnds.IsZero() }
 
 // again is the next look at pods: often at first, then in proportion to the wait so far.
 func (m *machine) again(restart time.Time, costly bool) time.Time {

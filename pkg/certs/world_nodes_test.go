@@ -19,6 +19,7 @@ type pod struct {
 	looksAt       time.Time // when its kubelet does
 	loadsAt       time.Time // when it looks at its files; zero for never
 	nudged        time.Time
+	created       time.Time // or replaced, by another of its name
 	hangs         bool
 }
 
@@ -60,7 +61,7 @@ func (w *world) start(p *pod, started func()) {
 		w.in(time.Second, func() { w.start(p, started) })
 		return
 	}
-	p.files, p.loaded, p.loadsAt, p.hangs = s, s, time.Time{}, false
+	p.files, p.loaded, p.loadsAt, p.hangs, p.created = s, s, time.Time{}, false, w.now
 	p.looksAt = w.now.Add(w.upTo(90 * time.Second))
 	started()
 	w.tell("%s starts with %s", p.name, s.names)
@@ -107,7 +108,7 @@ func (w *world) evidence(d Decision) *Evidence {
 	}
 	seen.Leaf = d.Serving.Leaf
 	for _, p := range w.pods {
-		b := Backend{Pod: p.name, Nudged: p.nudged, Message: p.name}
+		b := Backend{Pod: p.name, Nudged: p.nudged, Created: p.created, Message: p.name}
 		switch {
 		case p.hangs || w.random.chance(10):
 			b.Serves = ServesUnknown

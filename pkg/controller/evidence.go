@@ -134,7 +134,7 @@ func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, servin
 // backendSeen serves the current certificate when it does on every port.
 func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
 	seen := certs.Backend{Message: b.Message}
-	seen.Pod, seen.Nudged = podOf(b)
+	inPod(&seen, b)
 	if len(results) == 0 {
 		seen.Serves = certs.ServesUnknown
 	}
@@ -152,16 +152,15 @@ func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Servi
 	return seen
 }
 
-// podOf is the pod of a backend, if it is one, and when it was last nudged.
-func podOf(b rollout.Backend) (name string, nudged time.Time) {
+// inPod notes the pod of a backend, if it is one, and when it was last nudged.
+func inPod(seen *certs.Backend, b rollout.Backend) {
 	if b.Pod == nil {
-		return "", time.Time{}
+		return
 	}
-	nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[vocabulary.AnnotationNudge])
-	if err != nil {
-		nudged = time.Time{} // never, or somebody else wrote it
+	seen.Pod, seen.Created = b.Pod.Name, b.Pod.CreationTimestamp.Time
+	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[vocabulary.AnnotationNudge]); err == nil { // else never, or somebody else wrote it
+		seen.Nudged = nudged
 	}
-	return b.Pod.Name, nudged
 }
 
 // nudge makes the pod's kubelet look at its volumes: it does whenever the pod changes.

@@ -33,7 +33,7 @@ func (c *Controller) sample(ctx context.Context, s *snapshot, service *corev1.Se
 	all := make([]certs.Backend, 0, len(backends))
 	for _, b := range backends {
 		seen := what
-		seen.Pod, seen.Nudged = podOf(b)
+		inPod(&seen, b)
 		all = append(all, seen)
 	}
 	return all

@@ -1,0 +1,51 @@
+package certs
+
+import (
+	"fmt"
+	"time"
+)
+
+// restarting is when pods are replaced that do not take up the current generation, or may not
+// have; never for the zero.
+type restarting struct {
+	at       time.Time
+	foretold string // in the message, which is read before it happens
+}
+
+// restarting is for pods that were seen to serve another generation after the grace time, in
+// which they could have reloaded. Where a restart makes calls fail, and where nobody knows what
+// pods serve, it waits until it must be.
+func (m *machine) restarting(seen Evidence) restarting {
+	stale := seen.count(ServesOther) > 0
+	mustBe := m.previousEnds.Add(-m.previousEnds.Sub(m.promoted) / 10)
+	switch {
+	case !m.Running:
+		return restarting{}
+	case stale && m.previousEnds.IsZero():
+		return m.foretell("what does not reload", m.promoted.Add(m.policy.Settle))
+	case stale && m.RestartCosts == "":
+		return m.foretell("what does not reload", m.promoted.Add(m.policy.Grace))
+	case stale:
+		return m.foretell("what does not reload", mustBe)
+	case m.previousEnds.IsZero() || seen.unknownSince(m.promoted.Add(m.policy.ClockSkew)) == 0:
+		return restarting{}
+	default:
+		return m.foretell("what is not known to serve it", mustBe)
+	}
+}
+
+// foretell says what a restart costs, and how to have it at another moment.
+func (m *machine) foretell(what string, at time.Time) restarting {
+	var how string
+	switch {
+	case m.Paused:
+		how = "has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"
+	case m.RestartCosts == "":
+		how = fmt.Sprintf("is restarted from %s on, pod by pod, which makes calls fail if it does not drain when it is told to end", instant(at))
+	case m.previousEnds.IsZero():
+		how = fmt.Sprintf("is restarted from %s on, which makes calls fail because %s", instant(at), m.RestartCosts)
+	default:
+		how = fmt.Sprintf("has to be restarted, which makes calls fail because %s: it is put off until %s, restart it at a better moment", m.RestartCosts, instant(at))
+	}
+	return restarting{at, "; " + what + " " + how}
+}

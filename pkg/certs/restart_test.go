@@ -1,0 +1,83 @@
+package certs
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// When pods are restarted that serve another certificate than they are given, or may, and how
+// the status foretells it.
+func TestRestart(t *testing.T) {
+	const mustBe = "2026-05-27T12:00:00Z"
+	first, second := minted(t, 1, start), minted(t, 2, after(due))
+	promoted := holding(t, first).next(second, after(due)).promoted(after(due))
+	leaf := promoted.assembled(second).leaf()
+	for name, test := range map[string]struct {
+		serves   Serves
+		created  time.Duration // after the promotion
+		costs    string
+		paused   bool
+		waited   time.Duration
+		nothing  bool // nothing before is trusted
+		shares   bool // the CA
+		restarts bool
+		says     string // of a restart, if there is to be one; at the end
+	}{
+		"in the grace time":                          {serves: ServesOther, waited: 29 * time.Second, says: "what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"after it":                                   {serves: ServesOther, waited: 30 * time.Second, restarts: true, says: "what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"a restart costs calls":                      {serves: ServesOther, costs: "of Recreate", waited: 26 * day, says: "what does not reload has to be restarted, which makes calls fail because of Recreate: it is put off until " + mustBe + ", restart it at a better moment"},
+		"a restart costs calls, and is a must":       {serves: ServesOther, costs: "of Recreate", waited: 27 * day, restarts: true, says: "it is put off until " + mustBe + ", restart it at a better moment"},
+		"its Deployment is paused":                   {serves: ServesOther, paused: true, waited: time.Second, says: "what does not reload has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"},
+		"of the same CA":                             {serves: ServesOther, shares: true, waited: 30 * time.Second, restarts: true, says: "the certificate before is of the same CA, and valid at most until 2026-05-30T12:00:00Z; what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"calls fail already":                         {serves: ServesOther, waited: 5 * time.Second, nothing: true, restarts: true, says: "calls to it fail until it does; what does not reload is restarted from 2026-04-30T12:00:05Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"calls fail already, and a restart costs":    {serves: ServesOther, costs: "of Recreate", waited: 5 * time.Second, nothing: true, restarts: true, says: "what does not reload is restarted from 2026-04-30T12:00:05Z on, which makes calls fail because of Recreate"},
+		"who does not answer may reload":             {serves: ServesUnknown, waited: time.Hour, says: "what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"who does not answer must":                   {serves: ServesUnknown, waited: 27 * day, restarts: true, says: "what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"who does not answer, of the same CA":        {serves: ServesUnknown, shares: true, waited: 27 * day, restarts: true, says: "the certificate before is of the same CA, and valid at most until 2026-05-30T12:00:00Z; what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"who does not answer, and a restart costs":   {serves: ServesUnknown, costs: "of Recreate", waited: 26 * day, says: "what is not known to serve it has to be restarted, which makes calls fail because of Recreate: it is put off until " + mustBe + ", restart it at a better moment"},
+		"who does not answer must, at any cost":      {serves: ServesUnknown, costs: "of Recreate", waited: 27 * day, restarts: true, says: "it is put off until " + mustBe + ", restart it at a better moment"},
+		"who does not answer is paused":              {serves: ServesUnknown, paused: true, waited: time.Second, says: "what is not known to serve it has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"},
+		"who does not answer, and calls may fail":    {serves: ServesUnknown, waited: time.Hour, nothing: true},
+		"who does not answer came since":             {serves: ServesUnknown, created: 5*time.Minute + time.Second, waited: 27 * day},
+		"who does not answer may have come before":   {serves: ServesUnknown, created: 5 * time.Minute, waited: 27 * day, restarts: true, says: "when it is told to end"},
+		"who came since serves another all the same": {serves: ServesOther, created: time.Hour, waited: 2 * time.Hour, restarts: true, says: "when it is told to end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: test.costs, Paused: test.paused, Registered: []Registration{trusting(second, first)},
+				Evidence: &Evidence{Leaf: leaf, Backends: []Backend{{Pod: "a", Serves: test.serves, Message: "pod a", Created: after(due + test.created)}}}}
+			if test.nothing || test.shares {
+				f.Secret = promoted.edited("previous-ca.crt", nil).Secret
+			}
+			if test.nothing {
+				delete(f.Secret.Annotations, "olm-webhook-manager.io/certificate-previous-ends")
+			}
+			d := Decide(f, DefaultPolicy(), after(due+test.waited))
+			if d.Restart != test.restarts {
+				t.Errorf("it restarts: %t, want %t", d.Restart, test.restarts)
+			}
+			if foretold := strings.Contains(d.Message, "restarted"); !strings.HasSuffix(d.Message, test.says) || foretold != (test.says != "") {
+				t.Errorf("it says %q, want %q at the end", d.Message, test.says)
+			}
+			if len(d.Nudge) != 1 {
+				t.Errorf("it nudges %v, want the pod", d.Nudge)
+			}
+			if d.Write != nil {
+				t.Error("it writes the Secret")
+			}
+		})
+	}
+}
+
+// Nobody foretells a restart where there is no Deployment that could be restarted.
+func TestRestartOfNothing(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(due))
+	promoted := holding(t, first).next(second, after(due)).promoted(after(due))
+	for _, serves := range []Serves{ServesOther, ServesUnknown} {
+		d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Registered: []Registration{trusting(second, first)},
+			Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: serves}}}}, DefaultPolicy(), after(due+28*day))
+		if d.Restart || strings.Contains(d.Message, "restarted") {
+			t.Errorf("it restarts: %t, and says %q", d.Restart, d.Message)
+		}
+	}
+}
