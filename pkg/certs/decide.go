@@ -129,8 +129,8 @@ func (m *machine) serving(c *held) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
 		Number: max(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
-		SharesCA: m.sharesCA(),
-		CA:       ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
+		SharesCA: m.sharesCA(), Recent: m.recent(),
+		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: end(c.chain), RenewAt: m.policy.renewAt(c.chain),
 		Updated: m.updated,
 	}

@@ -144,6 +144,8 @@ type Serving struct {
 	CAFingerprint string
 	// SharesCA is set while pods may serve another certificate of the same CA.
 	SharesCA bool
+	// Recent is set while whoever has not taken it up yet is searched for.
+	Recent bool
 	// NotBefore and NotAfter are when the leaf begins, and when it or its CA ends, whichever
 	// is first.
 	NotBefore, NotAfter time.Time

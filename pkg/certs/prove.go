@@ -66,7 +66,7 @@ func (m *machine) sharesCA() bool { return len(m.previous) == 0 && !m.previousEn
 func (m *machine) again(restart time.Time, costly bool) time.Time {
 	shortest, longest := 250*time.Millisecond, 30*time.Second
 	if costly {
-		shortest = 2 * time.Second
+		shortest, longest = 2*time.Second, maxNudgePause
 	}
 	pause := min(max(m.now.Sub(m.promoted)/8, shortest), longest)
 	_, nudge := nudgeTimes(m.promoted, m.now)

@@ -1,0 +1,67 @@
+package integration
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// Of a certificate that the same CA signed as the one before, calls through the API server tell
+// nothing: none is made, whatever the manager looks at, and the status says what comes of it.
+func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	ca := e.runServiceCA()
+	var canaries atomic.Int32
+	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+		if r.Method != http.MethodGet && r.Method != http.MethodDelete && strings.Contains(r.URL.Path, "olm-webhook-manager-canary") {
+			canaries.Add(1)
+		}
+		return kube.Pass
+	})
+	p := e.playPod()
+	m := e.manageThrough(proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
+	e.choose(managerv1alpha1.ProviderServiceCA)
+	e.create(p.csv())
+	e.eventually("there is a certificate to serve", func() (bool, any) {
+		_, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+		return err == nil, err
+	})
+	p.start()
+	e.endpoint(p.listener)
+	e.succeeds("operator.v1")
+	if canaries.Load() == 0 {
+		t.Fatal("the API server was not asked before the webhook was registered")
+	}
+
+	ca.renew()
+	e.says("because they come through with the certificate before as well; the certificate before is of the same CA, and valid at most until ")
+	e.says("what is not known to serve it is restarted from ")
+	before := canaries.Load()
+	m.looksAgain("operator.v1")
+	if asked := canaries.Load() - before; asked != 0 {
+		t.Errorf("%d canaries were made for nothing", asked)
+	}
+	if c := e.rotation(); c.Phase != managerv1alpha1.CertificatePromoting || e.restartedFor() != "" {
+		t.Errorf("the pods are restarted for generation %q, and it is %+v", e.restartedFor(), c)
+	}
+	e.leavesNoCanary()
+
+	e.ageRotation(82 * 24 * time.Hour) // of 90 days
+	e.eventually("no restart is foretold of a pod that was created since", func() (bool, any) {
+		c := e.rotation()
+		return c.Endpoints == "0/1 new, 0 old, 1 unknown" && !strings.Contains(c.Message, "restarted"), c
+	})
+	m.looksAgain("operator.v1")
+	if restarted := e.restartedFor(); restarted != "" {
+		t.Errorf("it is restarted for generation %s", restarted)
+	}
+}
