@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
 // versions are an operator's v1 and v2, with a webhook for each fate in an upgrade:
@@ -125,6 +127,64 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	e.eventually("the webhooks are those of before", func() (bool, any) { return slices.Equal(e.webhooks(), before), e.webhooks() })
 	if now := e.registration("same.example.com"); now.UID != same.UID {
 		t.Error("the unchanged webhook was registered anew")
+	}
+}
+
+// A new version that has taken over, and taken a webhook out of service, may fail half-way. The
+// administrator then has a third one replace it, which goes on with what is the same all along.
+func TestUpgradeFailsForward(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments("server", "stuck")
+	e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
+	v1, v2 := versions()
+	_, v3 := versions()
+	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[1] = deploymentSpec("stuck")
+	v2.Spec.WebhookDefinitions[3].DeploymentName = "stuck"
+	v3.Name, v3.Spec.Replaces = "operator.v3", "operator.v2"
+	rolledOut := func(version string, available bool) {
+		t.Helper()
+		e.eventually("the Deployment is rolled out", func() (bool, any) {
+			d := e.deployment("server")
+			return d != nil && d.Labels["olm.owner"] == version, d
+		})
+		e.setAvailable("server", available)
+	}
+	e.create(v1)
+	rolledOut("operator.v1", true)
+	e.succeeds("operator.v1")
+	same, secret := e.registration("same.example.com"), e.certificate()
+
+	e.create(v2)
+	rolledOut("operator.v2", false)
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
+	expect(t, e.webhooks(), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
+
+	e.create(v3)
+	message := e.reaches("operator.v3", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown)
+	if want := "operator.v2, which it replaces, has failed (InstallCheckFailed)"; !strings.Contains(message, want) {
+		t.Errorf("the message %q does not say %q", message, want)
+	}
+	e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
+		g.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+	})
+	rolledOut("operator.v3", true)
+	e.succeeds("operator.v3")
+	for _, old := range []string{"operator.v1", "operator.v2"} {
+		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), nil })
+	}
+	e.collect()
+	e.eventually("nothing is an old version's", func() (bool, any) {
+		left := slices.Concat(e.ownedBy("operator.v1"), e.ownedBy("operator.v2"))
+		return len(left) == 0, left
+	})
+	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
+		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
+	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
+		t.Errorf("the unchanged webhook is registered anew: %s instead of %s", now.Name, same.Name)
+	}
+	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
+		t.Error("the certificate was rotated")
 	}
 }
 
