@@ -94,7 +94,7 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	switch {
 	case certificate.CAFingerprint == "" && certificate.Message != "":
 		return "CertificateUnusable", certificate.Message
-	case !backend.complete() && !(p.wasRegistered(w) && backend.available):
+	case !backend.complete() && !(p.servedBefore(w) && backend.available):
 		return "DeploymentNotAvailable", backend.message
 	case certificate.CAFingerprint == "":
 		return "CertificateMissing", "the serving certificate is being written"
@@ -107,8 +107,21 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	}
 }
 
-// wasRegistered tells whether somebody else took the webhook's registration away. It
-// comes back as soon as its endpoints serve: what is being rolled out served it before.
+// servedBefore tells whether what is being rolled out served the webhook before: then a
+// registration that somebody else took away comes back as soon as its endpoints serve. Where an
+// older version had it in service in another way, or on another Deployment, pods of that
+// version may be the ones that answer.
+func (p *planner) servedBefore(w install.Webhook) bool {
+	for _, older := range p.Upgrade.From {
+		if change, declared := install.Changes(older, p.CSV)[install.IdentityOf(w.Description)]; declared && change != install.Same {
+			return false
+		}
+	}
+	return p.wasRegistered(w)
+}
+
+// wasRegistered tells whether the webhook was in service when it was last looked at, whoever
+// had it in hand.
 func (p *planner) wasRegistered(w install.Webhook) bool {
 	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
 	return before != nil && (isRegistered(*before) || before.Configuration != "")

@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
@@ -134,6 +135,28 @@ func TestUpgradeThatFails(t *testing.T) {
 			expect(t, c.live(), test.live...)
 		})
 	}
+}
+
+// A webhook that is to be served by a Deployment which both versions have waits until that is
+// rolled out whole: pods of the old version, which answer meanwhile, do not know of it. That
+// the old version has it in service is no reason to switch it earlier.
+func TestUpgradeWaitsForTheRollout(t *testing.T) {
+	c := installed(t, webhookOf("server"), webhookOf("before", named("moved.example.com"))).
+		replacedBy(webhookOf("server"), webhookOf("server", named("moved.example.com")))
+	c.Upgrade.Unannounced = true
+	c.goesOn()
+	if before := webhookIn(c.Previous, install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}); !isRegistered(*before) {
+		t.Fatalf("the new version does not know of the webhook: %+v", before)
+	}
+	c.Upgrade.Unannounced = false
+	for range 4 {
+		c.goesOn()
+	}
+	expect(t, c.live(), "moved.example.com shop.v1 before-service", "v.server.example.com shop.v2 server-service")
+	for range 4 {
+		c.goesOn("server")
+	}
+	expect(t, c.live(), "moved.example.com shop.v2 server-service", "v.server.example.com shop.v2 server-service")
 }
 
 // A version that may not take over writes nothing, and says what it waits for.
