@@ -31,7 +31,7 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 	}
 	if missing := p.unconverted(w); len(missing) > 0 {
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
-			if len(p.Upgrade.From) == 0 && len(p.lost(w.Description)) == 0 {
+			if len(p.Upgrade.From) == 0 && len(p.lost(w.Description)) == 0 && !p.allNamed(missing) {
 				since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
 				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, reason,
 					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, message))
@@ -50,11 +50,21 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 }
 
 // unconverted are the conversions that are not registered with this webhook. One that is
-// as an older version has it stays so until this one serves it.
+// as another version has it stays so until this one serves it.
 func (p *planner) unconverted(w install.Webhook) []install.Conversion {
+	ours := len(p.Upgrade.From) == 0 && p.wasRegistered(w)
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
-		return live != nil && converted(live, c) && (len(p.Upgrade.From) == 0 || calledAlike(live, c))
+		return live != nil && converted(live, c) && (ours || calledAlike(live, c))
+	})
+}
+
+// allNamed tells whether the definitions of some conversions all name their Service, however
+// they call it.
+func (p *planner) allNamed(conversions []install.Conversion) bool {
+	return !slices.ContainsFunc(conversions, func(c install.Conversion) bool {
+		live := p.Observed.CRDs[c.CRD]
+		return live == nil || !converted(live, c)
 	})
 }
 

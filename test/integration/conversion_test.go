@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +20,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
 // The conversion is written when the webhook may be registered, never before and
@@ -153,6 +156,104 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 		if gap := e.webhookStatus(version, "v.example.com").LastGap; gap != nil {
 			t.Errorf("%s tells of a gap: %+v", version, gap)
 		}
+	}
+}
+
+// A conversion that a new version ended is there again when that version has failed and been
+// deleted: not before the old one's pods serve, and with what they are trusted by.
+func TestFailedUpgradeDropsTheConversion(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("hinges", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
+	e.create(converting("operator.v1", crd.Name))
+	e.rolledOut("server", "operator.v1", true)
+	e.succeeds("operator.v1")
+	before := e.conversion(crd.Name)
+
+	v2 := converting("operator.v2", crd.Name)
+	v2.Spec.Replaces, v2.Spec.WebhookDefinitions = "operator.v1", nil
+	e.create(v2)
+	e.rolledOut("server", "operator.v2", false)
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
+	isNone := func(when string) {
+		t.Helper()
+		if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+			t.Errorf("the conversion is %s %s", got, when)
+		}
+	}
+	isNone("under a version without the webhook")
+
+	e.uninstall("operator.v2")
+	e.rolledOut("server", "operator.v1", false)
+	m.looksAgain("operator.v1")
+	isNone("before anybody serves it")
+	e.setAvailable("server", true)
+	e.succeeds("operator.v1")
+	if diff := gocmp.Diff(before, e.conversion(crd.Name)); diff != "" {
+		t.Errorf("the conversion is not the one of before (-want +got):\n%s", diff)
+	}
+}
+
+// A conversion that the new version is asked for in another way, on the same Deployment, stays
+// as it is until that is rolled out, and is switched in place; and back likewise.
+func TestUpgradeChangesTheConversion(t *testing.T) {
+	for name, change := range map[string]func(*operatorsv1alpha1.WebhookDescription){
+		"another path":           func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2/convert") },
+		"another review version": func(d *operatorsv1alpha1.WebhookDescription) { d.AdmissionReviewVersions = []string{"v1", "v1beta1"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("cranks", "v1", "v2")
+			e.group("og", operatorsv1.OperatorGroupSpec{})
+			m := e.manage()
+			e.newObject(crd)
+			e.create(converting("operator.v1", crd.Name))
+			e.rolledOut("server", "operator.v1", true)
+			e.succeeds("operator.v1")
+			before := e.conversion(crd.Name)
+			v2 := converting("operator.v2", crd.Name)
+			v2.Spec.Replaces = "operator.v1"
+			v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
+			change(&v2.Spec.WebhookDefinitions[0])
+			after := before.DeepCopy()
+			after.Webhook.ClientConfig.Service.Path, after.Webhook.ConversionReviewVersions = v2.Spec.WebhookDefinitions[0].WebhookPath, v2.Spec.WebhookDefinitions[0].AdmissionReviewVersions
+			is := func(want *apiextensionsv1.CustomResourceConversion, when string) {
+				t.Helper()
+				if diff := gocmp.Diff(want, e.conversion(crd.Name)); diff != "" {
+					t.Errorf("the conversion %s (-want +got):\n%s", when, diff)
+				}
+			}
+			becomes := func(want *apiextensionsv1.CustomResourceConversion) {
+				t.Helper()
+				e.eventually("the conversion is switched", func() (bool, any) {
+					diff := gocmp.Diff(want, e.conversion(crd.Name))
+					return diff == "", diff
+				})
+			}
+
+			e.create(v2)
+			e.has("server", "operator.v2")
+			m.looksAgain("operator.v2")
+			is(before, "while the old version's pods serve")
+			e.setAvailable("server", false)
+			m.looksAgain("operator.v2")
+			is(before, "before the new version's pods serve")
+			e.setAvailable("server", true)
+			becomes(after)
+			e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+
+			e.uninstall("operator.v2")
+			e.has("server", "operator.v1")
+			m.looksAgain("operator.v1")
+			is(after, "while the new version's pods serve")
+			e.setAvailable("server", false)
+			m.looksAgain("operator.v1")
+			is(after, "before the old version's pods serve again")
+			e.setAvailable("server", true)
+			e.succeeds("operator.v1")
+			becomes(before)
+		})
 	}
 }
 

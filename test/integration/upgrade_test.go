@@ -142,21 +142,13 @@ func TestUpgradeFailsForward(t *testing.T) {
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[1] = deploymentSpec("stuck")
 	v2.Spec.WebhookDefinitions[3].DeploymentName = "stuck"
 	v3.Name, v3.Spec.Replaces = "operator.v3", "operator.v2"
-	rolledOut := func(version string, available bool) {
-		t.Helper()
-		e.eventually("the Deployment is rolled out", func() (bool, any) {
-			d := e.deployment("server")
-			return d != nil && d.Labels["olm.owner"] == version, d
-		})
-		e.setAvailable("server", available)
-	}
 	e.create(v1)
-	rolledOut("operator.v1", true)
+	e.rolledOut("server", "operator.v1", true)
 	e.succeeds("operator.v1")
 	same, secret := e.registration("same.example.com"), e.certificate()
 
 	e.create(v2)
-	rolledOut("operator.v2", false)
+	e.rolledOut("server", "operator.v2", false)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
 	expect(t, e.webhooks(), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
 
@@ -168,7 +160,7 @@ func TestUpgradeFailsForward(t *testing.T) {
 	e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
 		g.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
 	})
-	rolledOut("operator.v3", true)
+	e.rolledOut("server", "operator.v3", true)
 	e.succeeds("operator.v3")
 	for _, old := range []string{"operator.v1", "operator.v2"} {
 		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), nil })
@@ -186,6 +178,22 @@ func TestUpgradeFailsForward(t *testing.T) {
 	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
 	}
+}
+
+// has waits until a Deployment is a version's. Its status is of before.
+func (e *env) has(deployment, version string) {
+	e.Helper()
+	e.eventually("deployment "+deployment+" is rolled out by "+version, func() (bool, any) {
+		d := e.deployment(deployment)
+		return d != nil && d.Labels["olm.owner"] == version, d
+	})
+}
+
+// rolledOut waits until a Deployment is a version's, and has its pods answer, or none.
+func (e *env) rolledOut(deployment, version string, available bool) {
+	e.Helper()
+	e.has(deployment, version)
+	e.setAvailable(deployment, available)
 }
 
 // What a version waits for that replaces another.
