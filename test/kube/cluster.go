@@ -96,6 +96,16 @@ func use(paths string) (*Cluster, error) {
 	return &Cluster{Kubeconfig: paths, config: config}, nil
 }
 
+// PATH is the one by which programs find kubectl: that of the package's own cluster is beside
+// its API server.
+func (c *Cluster) PATH() string {
+	path := os.Getenv("PATH")
+	if c.server == nil {
+		return path
+	}
+	return c.server.bin + string(filepath.ListSeparator) + path
+}
+
 // TempDir is a new folder for what a package's tests share. It is gone after Stop.
 func (c *Cluster) TempDir() (string, error) {
 	dir, err := os.MkdirTemp("", "kube-tests-")

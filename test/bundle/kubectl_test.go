@@ -1,0 +1,56 @@
+package bundle
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKubectlTakesRealBundles pipes what bundle render prints of the bundles of others into a
+// kubectl that asks for a dry run, as docs/bundles.md says. Their namespaces are there, and
+// those kinds of the Prometheus operator that some of them bring objects of.
+func TestKubectlTakesRealBundles(t *testing.T) {
+	bundles := corpus(t)
+	if len(bundles) == 0 {
+		t.Skip("BUNDLES is not set: no bundles of others to pipe into kubectl")
+	}
+	e := newEnv(t)
+	environment := append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+plugin(t)+":"+cluster.PATH())
+	for name, dir := range bundles {
+		t.Run(name, func(t *testing.T) {
+			manifests, rendered := render(dir)
+			if rendered == nil {
+				e.namespace(t, manifests[0].GetName())
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", `kubectl webhooks bundle render "$0" | kubectl apply --server-side --dry-run=server -f -`, dir)
+			var hints bytes.Buffer
+			cmd.Env, cmd.Stderr = environment, &hints
+			taken, err := cmd.Output()
+			want, known := refused[name]
+			switch {
+			case known && err == nil:
+				t.Errorf("it is accepted, and %s says it is not", want.foretold)
+			case known && !strings.Contains(hints.String(), want.says):
+				t.Errorf("got %q, want %q", &hints, want.says)
+			case !known && err != nil:
+				t.Errorf("%v: %s", err, &hints)
+			case !known && strings.Count(string(taken), "serverside-applied (server dry run)\n") != len(manifests):
+				t.Errorf("of %d objects these are taken:\n%s", len(manifests), taken)
+			}
+		})
+	}
+}
+
+// plugin builds the commands as the plugin of kubectl, and returns its folder.
+func plugin(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	output, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "kubectl-webhooks"), "../../cmd/olm-webhook-manager").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return folder
+}
