@@ -81,8 +81,8 @@ func unseen(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 
 func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 	lines := []string{joined(fmt.Sprintf("Deployment %s is %s", d.Name, d.State), d.Message)}
-	if c := d.Certificate; c != nil && c.NotAfter != nil {
-		lines = append(lines, joined(fmt.Sprintf("certificate of %s, until %s: %s", d.Name, c.NotAfter.UTC().Format(time.DateOnly), c.Phase), c.Message))
+	if line := certificateLine(d); line != "" {
+		lines = append(lines, line)
 	}
 	for _, w := range d.Registrations() {
 		message := w.Message
@@ -106,6 +106,22 @@ func unsaid(message string, r *managerv1alpha1.WebhookRollout) string {
 		}
 	}
 	return message
+}
+
+// certificateLine tells until when a certificate is good, and of one that is not there yet what
+// it waits for; empty where there is nothing to tell.
+func certificateLine(d managerv1alpha1.DeploymentStatus) string {
+	c := d.Certificate
+	switch {
+	case c == nil:
+		return ""
+	case c.NotAfter != nil:
+		return joined(fmt.Sprintf("certificate of %s, until %s: %s", d.Name, c.NotAfter.UTC().Format(time.DateOnly), c.Phase), c.Message)
+	case c.Message != "":
+		return fmt.Sprintf("certificate of %s: %s: %s", d.Name, c.Phase, c.Message)
+	default:
+		return ""
+	}
 }
 
 func joined(what, why string) string {

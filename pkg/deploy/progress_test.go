@@ -3,6 +3,7 @@ package deploy
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,28 @@ func TestProgressIsNotRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, ProgressOf(Look{CSV: test.csv, Rollout: test.rollout}).Lines); diff != "" {
+				t.Errorf("what is told (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// A certificate is told of while somebody has yet to issue it, too.
+func TestProgressOfACertificate(t *testing.T) {
+	ends := metav1.NewTime(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC))
+	for name, test := range map[string]struct {
+		certificate *managerv1alpha1.CertificateStatus
+		want        []string
+	}{
+		"none":                 {nil, nil},
+		"nothing known of it":  {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap}, nil},
+		"nobody has issued it": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: "the Secret is empty"}, []string{"certificate of manager: Bootstrap: the Secret is empty"}},
+		"it is there":          {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
+		"it is being replaced": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificatePromoting, NotAfter: &ends, Message: "pod a serves the old one"}, []string{"certificate of manager, until 2026-03-04: Promoting: pod a serves the old one"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := deploymentLines(managerv1alpha1.DeploymentStatus{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Certificate: test.certificate})
+			if diff := cmp.Diff(append([]string{"Deployment manager is Progressing"}, test.want...), lines); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})

@@ -141,6 +141,12 @@ func (r *running) says(text string) {
 func (r *running) interrupt() (said string, exit int) {
 	r.Helper()
 	r.must(r.cmd.Process.Signal(syscall.SIGINT))
+	return r.end()
+}
+
+// end waits until the command ends.
+func (r *running) end() (said string, exit int) {
+	r.Helper()
 	if err, ended := r.cmd.Wait(), (&exec.ExitError{}); err != nil && !errors.As(err, &ended) {
 		r.Fatal(err)
 	}

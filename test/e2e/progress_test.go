@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+)
+
+// While an installation waits, it tells of what: of its Deployment, of the certificate that
+// somebody has yet to issue, of its webhook; then what became of each, and last that it is done.
+func TestBundleInstallTellsProgress(t *testing.T) {
+	t.Parallel()
+	term := &terminal{env: newBareEnv(t)}
+	command := term.start("bundle", "install", term.hookBundle("hook", unspoilt), "-n", term.namespace, "--yes", "--certificates=none")
+	steps := []struct{ waits, settled string }{
+		{"Deployment hook is Progressing", "Deployment hook is Available"},
+		{"certificate of hook: Bootstrap: Secret " + term.namespace + "/" + hookCertificate + " holds no certificate", "certificate of hook, until "},
+		{"webhook configmaps.hook.example.com is Waiting", "webhook configmaps.hook.example.com is Registered"},
+	}
+	for _, step := range steps {
+		command.says(step.waits)
+	}
+	issued := term.mint("hook-service")
+	term.storeCertificate(issued)
+	command.says("nobody has injected a caBundle")
+	term.inject(issued.CA)
+	said, exit := command.end()
+	if exit != 0 {
+		t.Errorf("exit code %d", exit)
+	}
+	for _, step := range steps {
+		if !inOrder(said, step.waits, step.settled, "hook.v1 is Succeeded", "hook.v1 is installed, its webhook is live") {
+			t.Errorf("it does not tell in this order: %+v", step)
+		}
+	}
+	if t.Failed() {
+		t.Log(said)
+	}
+}
+
+// inOrder tells whether a text says each of these, each after the one before.
+func inOrder(said string, parts ...string) bool {
+	for _, part := range parts {
+		_, after, found := strings.Cut(said, part)
+		if !found {
+			return false
+		}
+		said = after
+	}
+	return true
+}
+
+// mint makes a certificate for a Service of the Namespace, of a CA of its own.
+func (e *env) mint(service string) certs.Generation {
+	e.Helper()
+	name := service + "." + e.namespace + ".svc"
+	g, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 6, 0)})
+	e.must(err)
+	return g
+}
+
+// inject puts a caBundle into the registration, as cainjectors do.
+func (e *env) inject(ca []byte) {
+	e.Helper()
+	registered := e.registration()
+	patch := fmt.Appendf(nil, `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, base64.StdEncoding.EncodeToString(ca))
+	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, registered.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
+	e.must(err)
+}
+
+// storeCertificate puts a certificate where the pods of the plain webhook server look for it.
+func (e *env) storeCertificate(g certs.Generation) {
+	e.Helper()
+	_, err := kubeClient.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, "ca.crt": g.CA},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
