@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Of a webhook that nobody manages, doctor sees the certificate that its pods serve, which it
+// reaches as kubectl port-forward does: it is sound while the caBundle is that of its CA, and
+// locks out what it intercepts once that is another.
+func TestDoctorSeesAStrangersCertificate(t *testing.T) {
+	e := newBareEnv(t)
+	term := &terminal{env: e}
+	served, other := e.mint("stranger"), e.mint("stranger")
+	e.storeCertificate(served)
+	e.strangersServer()
+	e.rolledOut("stranger")
+	registered := e.strangersWebhook(served.CA)
+	if said := term.works("", "doctor"); strings.Contains(said, e.namespace) {
+		t.Errorf("nothing is wrong with it, and doctor says\n%s", said)
+	}
+
+	registered.Webhooks[0].ClientConfig.CABundle = other.CA
+	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, registered, metav1.UpdateOptions{})
+	e.must(err)
+	term.fails(2, []string{
+		"ERROR ForeignCertificate\n  ValidatingWebhookConfiguration " + e.namespace + ": webhook things.stranger.example.com",
+		"pod " + e.namespace + "/stranger-",
+	}, "doctor")
+}
+
+// strangersServer is a Deployment that serves what is stored in the Namespace, behind a Service.
+func (e *env) strangersServer() {
+	e.Helper()
+	labels, deployment := map[string]string{"app": "stranger"}, server("stranger")
+	pod := &deployment.Spec.Template.Spec
+	pod.Volumes = []corev1.Volume{{Name: "certificate", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: hookCertificate}}}}
+	pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "certificate", MountPath: vocabulary.MountWebhookCert}}
+	_, err := kubeClient.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}, Spec: deployment.Spec}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = kubeClient.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "stranger"},
+		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(9443)}}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// strangersWebhook registers it by hand, for a resource that there is not.
+func (e *env) strangersWebhook(ca []byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	e.Helper()
+	none, client := admissionregistrationv1.SideEffectClassNone, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	registered, err := client.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "things.stranger.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: e.namespace, Name: "stranger"}, CABundle: ca},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	after := context.WithoutCancel(e.ctx)
+	e.Cleanup(func() { e.must(client.Delete(after, registered.Name, metav1.DeleteOptions{})) })
+	return registered
+}
