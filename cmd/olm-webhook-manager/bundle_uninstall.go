@@ -15,7 +15,8 @@ func bundleUninstallCommand() *cobra.Command {
 		Use:   "uninstall DIR|IMAGE",
 		Short: "Remove what install installed, webhooks first; definitions and their objects stay unless told otherwise",
 		Long: `Says what will stay and asks. The ClusterServiceVersion goes first, and its webhooks before
-what serves them. CustomResourceDefinitions and their objects stay; with --delete-crds
+what serves them. An OperatorGroup goes with the last operator of its namespace if it came
+with a bundle. CustomResourceDefinitions and their objects stay; with --delete-crds
 they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
 the ClusterServiceVersion: its operator can still convert and finalize their objects.
 What stays although it is deleted ends the command after --patience, and is named with what

@@ -14,6 +14,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -70,9 +71,12 @@ func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.O
 		watch = nil
 	}
 	group := &operatorsv1.OperatorGroup{
-		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
-		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(b.Package(), namespace), Namespace: namespace},
-		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
+		TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: cmp.Or(b.Package(), namespace), Namespace: namespace,
+			Annotations: map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle},
+		},
+		Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
 	}
 	covered, failure := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
 	if failure == nil {

@@ -155,10 +155,10 @@ func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
 		return err
 	}
 	for _, o := range i.Manifests {
-		switch {
-		case o.GetKind() == operatorsv1.OperatorGroupKind && len(groups.Items) == 1:
-			o.SetName(groups.Items[0].Name)
-		case o.GetKind() == operatorsv1alpha1.SubscriptionKind:
+		switch o.GetKind() {
+		case operatorsv1.OperatorGroupKind:
+			deploy.AdoptGroup(o, groups.Items)
+		case operatorsv1alpha1.SubscriptionKind:
 			for _, s := range subscriptions.Items {
 				if s.Spec != nil && s.Spec.Package == i.Bundle.Package() {
 					o.SetName(s.Name)

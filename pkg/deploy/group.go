@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // Watched are the namespaces that an operator watches where its own namespace may have a
@@ -35,6 +38,19 @@ func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch
 	default:
 		return nil, "", fmt.Errorf("%s is for %s, and so is %s, whose webhooks would change with it: use another namespace for this operator (-n), or leave out --all-namespaces and --watch-namespaces to keep the group as it is",
 			name, coverage(group), strings.Join(others, ", "))
+	}
+}
+
+// AdoptGroup gives the group of an installation the name of the one that is in its namespace
+// already. Of one that came with no bundle it does not say that it did.
+func AdoptGroup(group *unstructured.Unstructured, live []operatorsv1.OperatorGroup) {
+	if len(live) == 1 {
+		group.SetName(live[0].Name)
+	}
+	for _, l := range live {
+		if l.Name == group.GetName() && l.Annotations[vocabulary.AnnotationMadeBy] != vocabulary.MadeByBundle {
+			unstructured.RemoveNestedField(group.Object, "metadata", "annotations", vocabulary.AnnotationMadeBy)
+		}
 	}
 }
 

@@ -6,9 +6,42 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
+
+// An installation says of no group that somebody made by hand that it came with a bundle.
+func TestAdoptGroup(t *testing.T) {
+	ofBundle := map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle}
+	group := func(name string, annotations map[string]string) operatorsv1.OperatorGroup {
+		return operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
+	}
+	for name, test := range map[string]struct {
+		live     []operatorsv1.OperatorGroup
+		want     string
+		ofBundle bool
+	}{
+		"none":                          {nil, "shop", true},
+		"one of a bundle":               {[]operatorsv1.OperatorGroup{group("mall", ofBundle)}, "mall", true},
+		"one made by hand":              {[]operatorsv1.OperatorGroup{group("mall", nil)}, "mall", false},
+		"one that says something else":  {[]operatorsv1.OperatorGroup{group("mall", map[string]string{vocabulary.AnnotationMadeBy: "me"})}, "mall", false},
+		"two, and its name is by hand":  {[]operatorsv1.OperatorGroup{group("mall", ofBundle), group("shop", nil)}, "shop", false},
+		"two, and its name is a bundle": {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			adopted := &unstructured.Unstructured{}
+			adopted.SetName("shop")
+			adopted.SetAnnotations(ofBundle)
+			AdoptGroup(adopted, test.live)
+			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {
+				t.Errorf("it is %s with the annotations %v, want %s, of a bundle: %t", adopted.GetName(), adopted.GetAnnotations(), test.want, test.ofBundle)
+			}
+		})
+	}
+}
 
 // A group that is there decides, unless somebody chooses otherwise who is alone there.
 func TestWatched(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // Removal is what goes with an operator, and what people are told of the rest.
@@ -32,8 +34,9 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 			goes = false
 			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
 		case "OperatorGroup":
-			if goes = len(others) == 0; !goes {
-				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
+			var why string
+			if goes, why = groupGoes(o, others); !goes {
+				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
 			}
 		case "CustomResourceDefinition":
 			goes = false
@@ -51,6 +54,18 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 	}
 	r.Goes, r.Definitions = append(definitionsGo, r.Goes...), len(definitionsGo)
 	return r
+}
+
+// groupGoes tells whether a group, as AdoptGroup left it, goes with its operator, or why not.
+func groupGoes(group *unstructured.Unstructured, others []string) (goes bool, why string) {
+	switch {
+	case len(others) > 0:
+		return false, ", for " + strings.Join(others, ", ")
+	case group.GetAnnotations()[vocabulary.AnnotationMadeBy] != vocabulary.MadeByBundle:
+		return false, fmt.Sprintf(": it came with no bundle; once nothing needs it: kubectl -n %s delete operatorgroup %s", group.GetNamespace(), group.GetName())
+	default:
+		return true, ""
+	}
 }
 
 func staysOrGoes(goes bool) string {

@@ -5,17 +5,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 func TestRemovalOf(t *testing.T) {
-	var manifests []*unstructured.Unstructured
+	var manifests, byHand []*unstructured.Unstructured
 	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Role", "OperatorGroup", "ClusterServiceVersion"} {
 		o := &unstructured.Unstructured{}
 		o.SetKind(kind)
 		o.SetName("shop")
+		o.SetNamespace("mall")
+		byHand = append(byHand, o.DeepCopy())
+		if kind == "OperatorGroup" {
+			o.SetAnnotations(map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle})
+		}
 		manifests = append(manifests, o)
 	}
 	for name, test := range map[string]struct {
+		manifests   []*unstructured.Unstructured // those with a group of a bundle, if not set
 		objects     map[string]int
 		others      []string
 		definitions bool
@@ -46,9 +54,17 @@ func TestRemovalOf(t *testing.T) {
 			goes:   []string{"ClusterServiceVersion", "Role"},
 			told:   []string{"OperatorGroup shop stays, for mall.v1", "Namespace shop stays"},
 		},
+		"a group came with no bundle": {
+			manifests: byHand,
+			goes:      []string{"ClusterServiceVersion", "Role"},
+			told:      []string{"OperatorGroup shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete operatorgroup shop", "Namespace shop stays"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := RemovalOf(manifests, test.objects, test.others, test.definitions)
+			if test.manifests == nil {
+				test.manifests = manifests
+			}
+			r := RemovalOf(test.manifests, test.objects, test.others, test.definitions)
 			var goes []string
 			definitions := 0
 			for _, o := range r.Goes {

@@ -1,6 +1,9 @@
 package bundle
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
@@ -80,13 +84,8 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 
 	c, err := clusterpkg.New(cluster.Config())
 	must(t, err)
-	b, o := edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"}
-	kept, err := c.Join(t.Context(), b, &o)
-	must(t, err)
-	manifests, err := bundle.Manifests(b, o)
-	must(t, err)
-	i := clusterpkg.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: time.Millisecond, Say: t.Logf}
-	must(t, c.Adopt(t.Context(), i))
+	i := prepared(t, c, edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"})
+	i.Patience = time.Millisecond
 	applied, err := c.Install(t.Context(), i)
 	for _, object := range applied[1:] { // in the Namespace, which is first
 		resource, err := e.resource(object)
@@ -94,12 +93,85 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
 	}
 	// No manager is there to go on.
-	if err == nil || !strings.Contains(err.Error(), "no manager has looked") || len(applied) != len(manifests)-1 {
-		t.Errorf("of %d manifests %d are applied: %v", len(manifests), len(applied), err)
+	if err == nil || !strings.Contains(err.Error(), "no manager has looked") || len(applied) != len(i.Manifests)-1 {
+		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}
 	after, err := resource.List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	if diff := cmp.Diff([]unstructured.Unstructured{*before}, after.Items); diff != "" {
 		t.Errorf("the groups of the namespace (-before +after):\n%s", diff)
 	}
+}
+
+// The last operator of a namespace takes the group along that came with a bundle, and none that
+// somebody made by hand, even where the operator was given other namespaces than that had.
+func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups"))
+	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
+	for name, test := range map[string]struct {
+		byHand string
+		watch  []string
+		goes   bool
+	}{
+		"of-a-bundle":          {goes: true},
+		"of-a-bundle-for-one":  {watch: []string{"stock"}, goes: true},
+		"made-by-hand":         {byHand: "own"},
+		"as-a-bundle-names-it": {byHand: "projectpolicy"},
+		"retargeted":           {byHand: "own", watch: []string{"stock"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := bundle.Options{Namespace: "group-" + name, Watch: test.watch}
+			e.namespace(t, o.Namespace)
+			if test.byHand != "" {
+				group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: test.byHand}}
+				group.SetGroupVersionKind(operatorsv1.GroupVersion.WithKind(operatorsv1.OperatorGroupKind))
+				must(t, e.create(t.Context(), group, false))
+			}
+			for range 2 { // the second time nothing is new
+				must(t, applyAll(t, c, b, o))
+			}
+			i := prepared(t, c, b, o)
+			removal, err := c.Removal(t.Context(), i, true)
+			must(t, err)
+			_, err = c.Uninstall(t.Context(), i, removal)
+			must(t, err)
+			left, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
+			must(t, err)
+			if gone := len(left.Items) == 0; gone != test.goes {
+				t.Errorf("it is gone: %t, want %t; people are told %q", gone, test.goes, removal.Told)
+			}
+		})
+	}
+}
+
+// prepared is an installation as the commands make it of a bundle.
+func prepared(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) clusterpkg.Installation {
+	t.Helper()
+	kept, err := c.Join(t.Context(), b, &o)
+	must(t, err)
+	manifests, err := bundle.Manifests(b, o)
+	must(t, err)
+	i := clusterpkg.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: time.Minute, Say: t.Logf}
+	must(t, c.Adopt(t.Context(), i))
+	return i
+}
+
+// applyAll installs a bundle, and is interrupted before anything comes of it.
+func applyAll(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) error {
+	t.Helper()
+	i := prepared(t, c, b, o)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	i.Say = func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); strings.HasPrefix(line, "applied ClusterServiceVersion") {
+			interrupt()
+		}
+	}
+	if _, err := c.Install(ctx, i); !errors.Is(err, clusterpkg.ErrInterrupted) {
+		return fmt.Errorf("it is not interrupted: %w", err)
+	}
+	return nil
 }
