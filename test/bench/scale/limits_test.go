@@ -6,6 +6,7 @@ import "time"
 const (
 	mostMemory = 150 << 20 // of the process
 	mostFloors = 1.5
+	mostGrowth = 1.5                    // of what an installation takes of the processor
 	mostRepair = 200 * time.Millisecond // for 99 of 100
 )
 
