@@ -141,6 +141,18 @@ func (m *manager) rests(meanwhile ...func()) {
 	})
 }
 
+// told are the events since somebody last asked for them.
+func (m *manager) told() (events []string) {
+	for {
+		select {
+		case event := <-m.events:
+			events = append(events, event)
+		default:
+			return events
+		}
+	}
+}
+
 // emits waits for an event that begins with a type and a reason.
 func (m *manager) emits(event string) {
 	m.Helper()

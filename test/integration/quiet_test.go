@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A pass that changes nothing writes nothing, whatever makes the manager look: a change
+// A pass that changes nothing writes nothing and tells nothing, whatever makes the manager look: a change
 // that does not matter to any of its objects, or its own start.
 func TestQuiet(t *testing.T) {
 	e := newParallelEnv(t)
@@ -17,6 +17,9 @@ func TestQuiet(t *testing.T) {
 	e.install(bundle())
 	m.looksAgain("operator.v1")
 
+	if len(m.told()) == 0 {
+		t.Error("the manager told nothing of an installation: is this test looking?")
+	}
 	since := e.auditEnd()
 	for _, o := range e.owned(derived) {
 		m.looksAfter(func() {
@@ -28,6 +31,9 @@ func TestQuiet(t *testing.T) {
 	m.looksAfter(func() { e.labelNamespace(e.namespace, "touched", "yes") })
 	m.looksAgain("operator.v1")
 	m.writesNothing(since)
+	if told := m.told(); len(told) > 0 {
+		t.Errorf("nothing had changed, and the manager told: %q", told)
+	}
 
 	m.stop()
 	again := e.manage()
@@ -40,4 +46,7 @@ func TestQuiet(t *testing.T) {
 		return true, nil
 	})
 	again.writesNothing(again.started)
+	if told := again.told(); len(told) > 0 {
+		t.Errorf("nothing had changed, and a new manager told: %q", told)
+	}
 }

@@ -59,20 +59,29 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 }
 
 // Writes returns those of the events that changed something, or tried to, by clients
-// whose user agent contains the text. Leases and events are not among them: they are
-// written for as long as a controller runs, whatever it has to do. Nor is the question who
-// one is, which nothing is stored of.
+// whose user agent contains the text. Leases are not among them: they are written for as
+// long as a controller runs, whatever it has to do. Nor are Events, which tell of what was
+// done (Told has them), nor is the question who one is, which nothing is stored of.
 func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
-	var writes []auditv1.Event
+	return writes(events, userAgent, func(group, resource string) bool { return !isBookkeeping(group, resource) })
+}
+
+// Told returns those that told of something in an Event, or tried to.
+func Told(events []auditv1.Event, userAgent string) []auditv1.Event {
+	return writes(events, userAgent, isEvent)
+}
+
+func writes(events []auditv1.Event, userAgent string, of func(group, resource string) bool) []auditv1.Event {
+	var found []auditv1.Event
 	for _, event := range events {
 		if event.ObjectRef == nil || !strings.Contains(event.UserAgent, userAgent) {
 			continue
 		}
-		if isWrite(event.Verb) && !isBookkeeping(event.ObjectRef.APIGroup, event.ObjectRef.Resource) {
-			writes = append(writes, event)
+		if isWrite(event.Verb) && of(event.ObjectRef.APIGroup, event.ObjectRef.Resource) {
+			found = append(found, event)
 		}
 	}
-	return writes
+	return found
 }
 
 func isWrite(verb string) bool {
@@ -89,8 +98,10 @@ func isBookkeeping(group, resource string) bool {
 		return resource == "selfsubjectreviews"
 	case "coordination.k8s.io":
 		return resource == "leases"
-	case "", "events.k8s.io":
-		return resource == "events"
 	}
-	return false
+	return isEvent(group, resource)
+}
+
+func isEvent(group, resource string) bool {
+	return (group == "" || group == "events.k8s.io") && resource == "events"
 }

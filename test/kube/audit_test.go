@@ -31,13 +31,13 @@ func TestAuditLogCountsWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var got []string
+	var got, told []string
 	eventually(t, "the requests are in the audit log", func() bool {
 		events, err := cluster.Audit.Since(place)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = nil
+		got, told = nil, nil
 		seen := 0
 		for _, e := range events {
 			if e.UserAgent == config.UserAgent {
@@ -47,9 +47,15 @@ func TestAuditLogCountsWrites(t *testing.T) {
 		for _, w := range Writes(events, config.UserAgent) {
 			got = append(got, w.Verb+" "+w.ObjectRef.Resource)
 		}
+		for _, w := range Told(events, config.UserAgent) {
+			told = append(told, w.Verb+" "+w.ObjectRef.Resource)
+		}
 		return seen == 3
 	})
 	if diff := cmp.Diff([]string{"create configmaps"}, got); diff != "" {
 		t.Errorf("the writes differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"create events"}, told); diff != "" {
+		t.Errorf("what was told differs (-want +got):\n%s", diff)
 	}
 }
