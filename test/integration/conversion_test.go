@@ -338,7 +338,7 @@ func converting(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 	return c
 }
 
-// newCRD makes a definition with objects of any form, stored in its last version.
+// things is a definition of objects of any form, stored in its last version.
 func (e *env) things(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	anything := true
 	group := e.namespace + ".example.com"
