@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A manager that finds everything as it should be writes nothing, however often it looks.
+// A manager that finds everything as it should be writes nothing and tells nothing, however
+// often it looks.
 func TestQuiet(t *testing.T) {
 	log := auditLog()
 	if !log.Available() {
@@ -26,28 +28,50 @@ func TestQuiet(t *testing.T) {
 	e := newEnv(t)
 	start, err := log.End()
 	e.must(err)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
-	e.webhookIs("hook.v1", "Registered", "Serving")
-	if made := kube.Writes(e.audited(log, start), "olm-webhook-manager/"); len(made) < 7 {
-		t.Fatalf("the audit log shows %d writes by the manager for an installation: is this test looking?", len(made))
+	operators := []string{"one", "two", "three"}
+	for _, name := range operators {
+		e.create(hookCSV(name+".v1", server(name)))
+	}
+	for _, name := range operators {
+		e.succeeds(name + ".v1")
+		e.webhookIs(name+".v1", "Registered", "Serving")
+	}
+	e.eventually("it has told of each installation, which it does last", func() (bool, any) {
+		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "reason=InstallSucceeded"})
+		e.must(err)
+		return len(events.Items) == len(operators), len(events.Items)
+	})
+	made := e.audited(log, start)
+	if writes, told := kube.Writes(made, userAgent), kube.Told(made, userAgent); len(writes) < 7*len(operators) || len(told) < len(operators) {
+		t.Fatalf("the audit log shows %d writes and %d events by the manager for %d installations: is this test looking?", len(writes), len(told), len(operators))
 	}
 
 	start, err = log.End()
 	e.must(err)
 	leader := e.restartManager()
-	before := e.passes(leader)
-	look := `{"metadata":{"labels":{"e2e.example.com/look":"again"}}}`
-	_, err = kubeClient.CoreV1().Namespaces().Patch(e.ctx, e.namespace, types.MergePatchType, []byte(look), metav1.PatchOptions{})
-	e.must(err)
-	e.eventually("the manager looks again", func() (bool, any) {
-		now := e.passes(leader)
-		return now > before, now
-	})
-	for _, write := range kube.Writes(e.audited(log, start), "olm-webhook-manager/") {
-		t.Errorf("a manager that had nothing to do sent: %s %s", write.Verb, write.RequestURI)
+	looked := 0
+	looks := func() {
+		e.eventually("the manager has looked at all of them", func() (bool, any) {
+			now := e.passes(leader)
+			return now >= looked+len(operators), now - looked
+		})
+		looked = e.passes(leader)
+	}
+	looks()
+	for again := range 3 {
+		look := fmt.Appendf(nil, `{"metadata":{"labels":{"e2e.example.com/look":"%d"}}}`, again)
+		_, err = kubeClient.CoreV1().Namespaces().Patch(e.ctx, e.namespace, types.MergePatchType, look, metav1.PatchOptions{})
+		e.must(err)
+		looks()
+	}
+	idle := e.audited(log, start)
+	for _, request := range slices.Concat(kube.Writes(idle, userAgent), kube.Told(idle, userAgent)) {
+		t.Errorf("a manager that had nothing to do sent: %s %s", request.Verb, request.RequestURI)
 	}
 }
+
+// userAgent is how the manager's begins.
+const userAgent = "olm-webhook-manager/"
 
 // auditLog is beside the kubeconfig of test/cluster's cluster, and not there with others.
 func auditLog() kube.AuditLog {
