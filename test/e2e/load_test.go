@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// load calls a webhook again and again, each time without waiting for the last answer.
+// load calls a webhook at times that are set from the start: no call waits for the answer to
+// another, and one that the machine is late with is made all the same.
 type load struct {
 	*env
 	every time.Duration
@@ -23,9 +24,9 @@ type load struct {
 
 // call is what became of one request.
 type call struct {
-	sent, answered time.Time
-	outcome        outcome
-	err            error
+	due, sent, answered time.Time
+	outcome             outcome
+	err                 error
 }
 
 type outcome int
@@ -52,9 +53,12 @@ func (e *env) startLoad() *load {
 	return e.startLoadOf(20*time.Millisecond, func(ctx context.Context) call { return e.call(ctx, true) })
 }
 
-// mostLate bounds what is made up for: calls that a busy machine is late with follow at once,
-// but a flood of them would be another load.
-const mostLate = 100 * time.Millisecond
+// catchUp is how many times as fast calls follow each other that are late: all at once would be
+// another load.
+const catchUp = 2
+
+// mostInFlight is more than there are while webhooks take all the time that they may.
+const mostInFlight = 1000
 
 // atOnce bounds how many loads there are at one time: tests that run side by side wait for
 // each other with theirs, so that none is called late for the sake of others.
@@ -63,29 +67,45 @@ var atOnce = make(chan struct{}, 2)
 func (e *env) startLoadOf(every time.Duration, do func(context.Context) call) *load {
 	e.Helper()
 	atOnce <- struct{}{}
-	ctx, cancel := context.WithCancel(e.ctx)
 	l := &load{env: e, every: every}
-	var requests sync.WaitGroup
-	requests.Go(func() {
-		for next := time.Now(); ; next = next.Add(every) {
-			select {
-			case <-ctx.Done():
-				return
-			case now := <-time.After(time.Until(next)):
-				requests.Go(func() { l.add(do(context.WithoutCancel(ctx))) })
-				if late := now.Sub(next); late > mostLate {
-					next = now
-				}
-			}
-		}
-	})
+	stop, ended := make(chan time.Time, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.callUntil(stop, do)
+	}()
 	l.stop = sync.OnceFunc(func() {
-		cancel()
-		requests.Wait()
+		stop <- time.Now()
+		<-ended
 		<-atOnce
 	})
 	e.Cleanup(l.stop)
 	return l
+}
+
+// callUntil makes all calls that are due before the load is stopped, and waits for their answers.
+func (l *load) callUntil(stop <-chan time.Time, do func(context.Context) call) {
+	ctx := context.WithoutCancel(l.ctx)
+	var requests sync.WaitGroup
+	defer requests.Wait()
+	inFlight := make(chan struct{}, mostInFlight)
+	var until, earliest time.Time
+	for due := time.Now(); until.IsZero() || due.Before(until); due = due.Add(l.every) {
+		select {
+		case until = <-stop:
+			if !due.Before(until) {
+				return
+			}
+		case <-time.After(max(time.Until(due), time.Until(earliest))):
+		}
+		earliest = time.Now().Add(l.every / catchUp)
+		inFlight <- struct{}{}
+		requests.Go(func() {
+			c := do(ctx)
+			c.due = due
+			l.add(c)
+			<-inFlight
+		})
+	}
 }
 
 // call asks for a ConfigMap, without one being stored.
@@ -151,7 +171,7 @@ func (l *load) goesOn(o outcome) {
 }
 
 // mostSilent bounds the time in which nobody calls: a loss in it would not be seen. Machines
-// that do more than these tests were seen to be silent for up to 0.6 s, so half of that would
+// that do more than these tests were seen to be silent for up to 0.7 s, so half of that would
 // fail for their sake; what goes wrong with trust goes wrong for the settle time, which is 5 s.
 const mostSilent = time.Second
 
@@ -190,8 +210,9 @@ func (l *load) end(excused func(call) bool) {
 func (l *load) pace() (rate float64, silent time.Duration, said string) {
 	took := make([]time.Duration, 0, len(l.calls))
 	sent := make([]time.Time, 0, len(l.calls))
+	var late time.Duration
 	for _, c := range l.calls {
-		took, sent = append(took, c.answered.Sub(c.sent)), append(sent, c.sent)
+		took, sent, late = append(took, c.answered.Sub(c.sent)), append(sent, c.sent), max(late, c.sent.Sub(c.due))
 	}
 	slices.Sort(took)
 	slices.SortFunc(sent, time.Time.Compare)
@@ -199,8 +220,8 @@ func (l *load) pace() (rate float64, silent time.Duration, said string) {
 		silent = max(silent, sent[i+1].Sub(sent[i]))
 	}
 	rate = float64(len(sent)-1) / sent[len(sent)-1].Sub(sent[0]).Seconds()
-	return rate, silent, fmt.Sprintf("%.0f calls a second, 99%% of them answered within %s, at most %s between two",
-		rate, took[len(took)*99/100].Round(time.Millisecond), silent.Round(time.Millisecond))
+	return rate, silent, fmt.Sprintf("%.0f calls a second, 99%% of them answered within %s, none sent later than %s, at most %s between two",
+		rate, took[len(took)*99/100].Round(time.Millisecond), late.Round(time.Millisecond), silent.Round(time.Millisecond))
 }
 
 // uncoveredBefore excuses calls of a time when the webhook need not be live yet.
