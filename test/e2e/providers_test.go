@@ -25,7 +25,7 @@ import (
 )
 
 // Whoever issues the certificate of a live webhook, and whichever CA the issuer changes
-// to, no call fails, and no pod is restarted for it. cert-manager and its cainjector are the real ones.
+// to, no call fails while each pod comes to serve it, and none is restarted for it. cert-manager and its cainjector are the real ones.
 func TestProvidersUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
 	e.certManager()
@@ -49,6 +49,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		began := time.Now()
 		change.do()
 		t.Logf("%s: done after %s", change.name, time.Since(began).Round(100*time.Millisecond))
+		e.haveFollowed(2)
 		load.goesOn(denied)
 	}
 	load.end(never)
@@ -88,7 +89,8 @@ func (e *env) changeCA() {
 	e.provides(managerv1alpha1.ProviderCertManager, 3)
 }
 
-// changeToNone lets the administrator's own Certificate, of the same issuer, take over.
+// changeToNone lets the administrator's own Certificate, of the same issuer, take over. Nobody
+// sees to it then that kubelets look, and they would take a minute.
 func (e *env) changeToNone() {
 	e.Helper()
 	before := e.leaf()
@@ -106,6 +108,7 @@ func (e *env) changeToNone() {
 		fields := e.registration().ManagedFields
 		return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool { return strings.Contains(f.Manager, "cainjector") }), fields
 	})
+	e.takeUp(2)
 }
 
 func (e *env) changeToManager() {

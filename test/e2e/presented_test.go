@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// presentedBy is the certificate with which a pod answers.
+func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, "9443"))
+	if err != nil {
+		return nil, err
+	}
+	presented := connection.(*tls.Conn).ConnectionState().PeerCertificates[0]
+	return presented, connection.Close()
+}
+
+// hookPods are those that are not about to go.
+func (e *env) hookPods() (staying []corev1.Pod) {
+	e.Helper()
+	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "app=hook"})
+	e.must(err)
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp == nil {
+			staying = append(staying, pod)
+		}
+	}
+	return staying
+}
+
+// follow tells whether there are so many pods, and each answers with the certificate that it
+// is to serve, and what they do instead.
+func (e *env) follow(pods int) (all bool, instead map[string]string) {
+	e.Helper()
+	current, _ := pem.Decode([]byte(e.leaf()))
+	staying := e.hookPods()
+	instead = map[string]string{}
+	for _, pod := range staying {
+		switch presented, err := presentedBy(e.ctx, pod.Status.PodIP); {
+		case err != nil:
+			instead[pod.Name] = err.Error()
+		case !bytes.Equal(presented.Raw, current.Bytes):
+			instead[pod.Name] = "serves a certificate of " + presented.Issuer.String()
+		}
+	}
+	return len(staying) == pods && len(instead) == 0, instead
+}
+
+// haveFollowed fails unless each of so many pods serves the current certificate.
+func (e *env) haveFollowed(pods int) {
+	e.Helper()
+	if all, instead := e.follow(pods); !all {
+		e.Errorf("not each of %d pods serves the current certificate: %v", pods, instead)
+	}
+}
+
+// takeUp waits until so many pods serve the current certificate, and has their kubelets look
+// at once, as the manager does where it is asked to see to certificates.
+func (e *env) takeUp(pods int) {
+	e.Helper()
+	var told time.Time
+	e.eventually("pods take up the certificate", func() (bool, any) {
+		if time.Since(told) > time.Second {
+			told = time.Now()
+			e.haveKubeletsLook()
+		}
+		all, instead := e.follow(pods)
+		return all, instead
+	})
+}
+
+// haveKubeletsLook changes the pods: their kubelets bring them their Secrets then.
+func (e *env) haveKubeletsLook() {
+	e.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e.example.com/look":%q}}}`, time.Now().Format(time.RFC3339Nano))
+	for _, pod := range e.hookPods() {
+		_, err := kubeClient.CoreV1().Pods(e.namespace).Patch(e.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		e.must(err)
+	}
+}
