@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// orderByCommand orders a rotation as a person does, and follows it as the command says.
+func (e *env) orderByCommand() (generation int64) {
+	e.Helper()
+	term := &terminal{env: e}
+	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
+	if want := "ordered; to follow it: kubectl webhooks certificates -n " + e.namespace + "\n"; said != want {
+		e.Errorf("whoever orders a rotation is told\n%swant\n%s", said, want)
+	}
+	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
+	e.eventually("pods serve the certificate of before", func() (bool, any) {
+		c := e.certificate("hook.v1")
+		return c.Endpoints == stale, c
+	})
+	if said := term.works("", "certificates", "-n", e.namespace); !strings.Contains(said, string(managerv1alpha1.CertificatePromoting)) || !strings.Contains(said, stale) {
+		e.Errorf("certificates does not say that it is Promoting, %s:\n%s", stale, said)
+	}
+	return 2
+}
+
+// A CA that is compromised is not trusted any more from the order on. The calls that the
+// command says fail do, until pods follow.
+func TestRotationOfACompromisedCA(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.create(hookCSV("hook.v1", server("hook")))
+	e.succeeds("hook.v1")
+	compromised := e.caBundle()
+	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
+	if want := "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)"; !strings.Contains(said, want) {
+		t.Errorf("the command does not say %q:\n%s", want, said)
+	}
+	e.eventually("the CA is not trusted any more", func() (bool, any) {
+		now := e.caBundle()
+		return !bytes.Contains(now, compromised), string(now)
+	})
+	e.eventually("calls fail", func() (bool, any) {
+		c := e.call(e.ctx, true)
+		return c.outcome == failed, c
+	})
+	e.rotates("hook.v1", 2)
+	e.haveFollowed(2)
+	if bytes.Contains(e.caBundle(), compromised) {
+		t.Error("the CA is trusted again")
+	}
+	e.eventually("calls are answered again", func() (bool, any) {
+		c := e.call(e.ctx, true)
+		return c.outcome == denied, c
+	})
+}
+
+// caBundle is what the webhook trusts.
+func (e *env) caBundle() []byte {
+	e.Helper()
+	return e.registration().Webhooks[0].ClientConfig.CABundle
+}
