@@ -41,7 +41,8 @@ func (e *env) leader() string {
 	return *lease.Spec.HolderIdentity
 }
 
-// killLeader deletes the manager's pod that works, and leaves it no time.
+// killLeader deletes the manager's pod that works. The API server forgets the pod at once, and
+// its process is told to end: it gives up the lead as one does that has time.
 func (e *env) killLeader() (killed string) {
 	e.Helper()
 	killed = e.leader()

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -40,13 +41,14 @@ func TestRotationUnderLoad(t *testing.T) {
 	for name, test := range map[string]struct {
 		flags    []string
 		do       func(*env) (generation int64) // that follows
+		pods     int                           // in the end, if not 2
 		restarts bool
 		slow     bool // servers are restarted, or it is rotated more than once
 	}{
 		"a server that reloads":                    {flags: []string{"--reload"}, do: orderedWhile(func(*env) {})},
 		"a server that drains and does not reload": {flags: []string{"--drain"}, do: (*env).orderByCommand, restarts: true, slow: true},
-		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(distributing((*env).restartHook)), slow: true},
-		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing(func(e *env) { e.scaleHook(4) }))},
+		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(rollingUpdate)},
+		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing((*env).scaleUp)), pods: 4},
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
@@ -67,6 +69,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			if took := e.rotatesSince(began, test.do(e)); took > soon && !test.slow {
 				t.Errorf("the rotation took %s, and no server was restarted for it: want at most %s", took, soon)
 			}
+			e.haveFollowed(cmp.Or(test.pods, 2))
 			load.goesOn(denied)
 			load.end(never)
 			record(load.calls)
@@ -103,6 +106,29 @@ func distributing(do func(*env)) func(*env) {
 	}
 }
 
+// rollingUpdate replaces the pods, and that goes on when they are given the next certificate:
+// those of before go on serving theirs for as long as they drain.
+func rollingUpdate(e *env) {
+	e.Helper()
+	before := e.podUIDs()
+	distributing((*env).restartHook)(e)
+	e.eventually("pods are given the next certificate", func() (bool, any) {
+		c := e.certificate("hook.v1")
+		return c.Phase != managerv1alpha1.CertificateDistributing, c
+	})
+	now := e.podUIDs()
+	if old, others := now.Intersection(before).Len(), now.Difference(before).Len(); old == 0 || others == 0 {
+		e.Fatalf("there are %d pods of before the rolling update, and %d others: this shows nothing of its middle", old, others)
+	}
+}
+
+// scaleUp returns when the pods are there that it adds.
+func (e *env) scaleUp() {
+	e.Helper()
+	e.scaleHook(4)
+	e.eventually("there are four pods", func() (bool, any) { pods := len(e.hookPods()); return pods == 4, pods })
+}
+
 // A manager that goes in the middle of a rotation leaves the rest to its successor.
 func TestManagerRestartsDuringRotation(t *testing.T) {
 	e := newEnv(t)
@@ -116,10 +142,17 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 		phase := e.certificate("hook.v1").Phase
 		return phase != managerv1alpha1.CertificateStable, phase
 	})
-	e.killLeader()
+	killed := e.killLeader()
+	if phase := e.certificate("hook.v1").Phase; phase == managerv1alpha1.CertificateStable {
+		t.Fatal("the rotation was over before the manager's pod was deleted, so this shows nothing of its middle")
+	}
 	if took := e.rotatesSince(began, 2); took > soon {
 		t.Errorf("the rotation took %s, and no server was restarted for it: want at most %s", took, soon)
 	}
+	if leader := e.leader(); leader == "" || leader == killed {
+		t.Errorf("%s was deleted, and %q leads", killed, leader)
+	}
+	e.haveFollowed(2)
 	load.goesOn(denied)
 	load.end(never)
 }
