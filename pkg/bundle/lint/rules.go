@@ -91,14 +91,16 @@ under review is the old one. Name what it handles.`,
 	{
 		Code: "fail-on-core", Level: Warning, Basis: Policy,
 		Explain: `With failurePolicy Fail the cluster depends on the webhook: while it does not answer, the objects named cannot be created or changed by anybody, controllers
-included. For pods that means that nothing is scheduled anew, for namespaces and nodes that the cluster can neither grow nor shrink. Run at least two replicas with
-a PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
+included. For pods that means that nothing is scheduled anew, for tokens of ServiceAccounts that no pod starts, for the status of ResourceQuotas that none is taken where there is one,
+for namespaces and nodes that the cluster can neither grow nor shrink. Kubelets get certificates by CertificateSigningRequests, and ask by TokenReviews and SubjectAccessReviews who
+calls them; API servers themselves write the roles that their version brings, APIServices, and the status without which a definition is not served. Run at least two replicas with a
+PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
 		find: eachRule(func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			core := coreResources(rule)
-			if failsOpen(w) || narrowed(w) || len(core) == 0 {
+			found := coreResources(rule)
+			if failsOpen(w) || narrowed(w) || len(found) == 0 {
 				return "", "", ""
 			}
-			return "resources", fmt.Sprintf("while the webhook does not answer, nobody can write %s: failurePolicy is Fail", strings.Join(core, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
+			return "resources", fmt.Sprintf("while the webhook does not answer, nobody can write %s: failurePolicy is Fail", strings.Join(found, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
 		}),
 	},
 	{
@@ -238,38 +240,6 @@ func narrowed(w webhook) bool {
 func (s *subject) selectsItself(w webhook) bool {
 	selector, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
 	return err == nil && slices.ContainsFunc(s.deployments(), func(d deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) })
-}
-
-// coreResources are those of a rule without which a cluster stands still.
-func coreResources(rule admissionregistrationv1.RuleWithOperations) []string {
-	core := map[string][]string{
-		"":                    {"pods", "namespaces", "nodes", "services", "endpoints", "secrets", "configmaps", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "bindings"},
-		"apps":                {"deployments", "replicasets", "daemonsets", "statefulsets"},
-		"batch":               {"jobs", "cronjobs"},
-		"coordination.k8s.io": {"leases"},
-		"discovery.k8s.io":    {"endpointslices"},
-	}
-	// "pods/*" is pods as well; what is connected to (exec, log, proxy) is not written.
-	written := []string{"", "*", "status", "binding", "finalize", "eviction", "scale"}
-	var found []string
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			name, subresource, _ := strings.Cut(resource, "/")
-			if core[group] != nil && (name == "*" || slices.Contains(core[group], name)) && slices.Contains(written, subresource) {
-				found = append(found, strings.Trim(resource+"."+group, "."))
-			}
-		}
-	}
-	return found
-}
-
-// systemResources are those that kube-system has objects of.
-func systemResources(reach install.Reach) []string {
-	return slices.DeleteFunc(slices.Clone(reach.Namespaced), func(resource string) bool {
-		name, group, _ := strings.Cut(resource, ".")
-		name, _, _ = strings.Cut(name, "/")
-		return len(coreResources(admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, Resources: []string{name}}})) == 0
-	})
 }
 
 func groupNames(names []string) string {

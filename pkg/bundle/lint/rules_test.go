@@ -2,7 +2,10 @@ package lint
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // A namespaceSelector limits Namespaces, and not what lives in none: what is found for an
@@ -35,5 +38,55 @@ func TestBeyondOneNamespace(t *testing.T) {
 				t.Errorf("found is %v, want %v", found, c.want)
 			}
 		})
+	}
+}
+
+// What nothing depends upon is nobody's to warn of.
+func TestCoreResources(t *testing.T) {
+	for name, c := range map[string]struct {
+		group     string
+		resources []any
+		want      string
+	}{
+		"pods":                               {"", list("pods", "pods/status", "pods/binding", "pods/eviction", "pods/resize"), "pods, pods/status, pods/binding, pods/eviction, pods/resize"},
+		"what is below pods":                 {"", list("pods/*"), "pods/*"},
+		"what is connected to":               {"", list("pods/exec", "pods/log", "nodes/proxy"), ""},
+		"what is for people":                 {"", list("pods/ephemeralcontainers", "limitranges", "events"), ""},
+		"tokens":                             {"", list("serviceaccounts/token"), "serviceaccounts/token"},
+		"what quotas count":                  {"", list("resourcequotas/status"), "resourcequotas/status"},
+		"quotas, which administrators write": {"", list("resourcequotas"), ""},
+		"what makes pods":                    {"", list("replicationcontrollers"), "replicationcontrollers"},
+		"all states":                         {"", list("*/status"), "*/status"},
+		"certificates":                       {"certificates.k8s.io", list("certificatesigningrequests/approval", "clustertrustbundles"), "certificatesigningrequests/approval.certificates.k8s.io"},
+		"permissions":                        {"rbac.authorization.k8s.io", list("*"), "*.rbac.authorization.k8s.io"},
+		"definitions":                        {"apiextensions.k8s.io", list("customresourcedefinitions"), "customresourcedefinitions.apiextensions.k8s.io"},
+		"APIServices":                        {"apiregistration.k8s.io", list("apiservices/status"), "apiservices/status.apiregistration.k8s.io"},
+		"who calls":                          {"authentication.k8s.io", list("tokenreviews", "selfsubjectreviews"), "tokenreviews.authentication.k8s.io"},
+		"what he may do":                     {"authorization.k8s.io", list("subjectaccessreviews", "selfsubjectaccessreviews"), "subjectaccessreviews.authorization.k8s.io"},
+		"volumes":                            {"storage.k8s.io", list("volumeattachments", "storageclasses"), "volumeattachments.storage.k8s.io"},
+		"resources of the operator's own":    {"shop.example.com", list("*", "pods"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := readFiles(t, "../../../examples/projectpolicy/bundle")
+			f.modes("AllNamespaces")
+			delete(f.webhook(), "objectSelector")
+			f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(c.group), c.resources, "*"
+			got := ""
+			for _, finding := range Run(inspect(t, f)).Findings {
+				if finding.Code == "fail-on-core" {
+					got, _, _ = strings.Cut(strings.TrimPrefix(finding.What, "while the webhook does not answer, nobody can write "), ":")
+				}
+			}
+			if got != c.want {
+				t.Errorf("found is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSystemResources(t *testing.T) {
+	reach := install.Reach{Namespaced: []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io", "orders.shop.example.com", "ingresses.networking.k8s.io"}}
+	if got, want := systemResources(reach), []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io"}; !slices.Equal(got, want) {
+		t.Errorf("found is %q, want %q", got, want)
 	}
 }

@@ -189,6 +189,21 @@ var breakages = []breakage{
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes/status"), "*"
 		delete(f.webhook(), "objectSelector")
 	}, []string{"fail-on-core"}},
+	{"a rule for the tokens of pods", admitting, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("serviceaccounts/token"), "*"
+		delete(f.webhook(), "objectSelector")
+	}, []string{"fail-on-core"}},
+	{"a rule for what quotas count", admitting, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("resourcequotas/status"), "*"
+		delete(f.webhook(), "objectSelector")
+	}, []string{"fail-on-core"}},
+	{"a rule for who calls kubelets", admitting, func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list("authentication.k8s.io"), list("tokenreviews"), "*"
+		delete(f.webhook(), "objectSelector")
+	}, []string{"fail-on-core"}},
 	{"a rule for all versions", admitting, func(f files) { f.rule()["apiVersions"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule for all operations", admitting, func(f files) { f.rule()["operations"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule without operations", admitting, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},
