@@ -46,7 +46,7 @@ func TestBundleCommands(t *testing.T) {
 		"complete formats of show":        {[]string{"__complete", "show", "--output="}, "mermaid\ndot", ""},
 		"validate in SARIF":               {[]string{"validate", "-o", "sarif", example}, `"ruleId": "fail-on-core"`, ""},
 		"validate in no format":           {[]string{"validate", "-o", "xml", example}, "", "--output=xml is no format"},
-		"explain":                         {[]string{"explain", "self-deadlock"}, "self-deadlock (warning, does not work)", ""},
+		"explain":                         {[]string{"explain", "self-deadlock"}, "self-deadlock (warning, does not work under OLM v0)", ""},
 		"explain all":                     {[]string{"explain"}, "forbidden-rule", ""},
 		"explain what is not there":       {[]string{"explain", "nothing"}, "", `there is no finding "nothing"`},
 		"show":                            {[]string{"show", example}, "CREATE,UPDATE namespaces", ""},

@@ -10,17 +10,21 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -133,6 +137,32 @@ func serviceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("p%d", i), Port: d.ContainerPort, TargetPort: install.TargetPort(d)})
 	}
 	mustRefuse(t, e.create(t.Context(), service, true))
+}
+
+// serviceTaken makes the Service that the manager makes, with a port for each targetPort.
+func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
+	e.namespace(t, testNamespace)
+	csv := b.CSV.DeepCopy()
+	csv.Namespace = testNamespace
+	deployment := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name
+	service := install.Render(install.Input{
+		CSV: csv, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}, Namespaces: []string{metav1.NamespaceAll}}, Services: map[string]string{deployment: "claim"},
+	}).Deployments[0].Service
+	service.OwnerReferences = nil // nobody owns the copy
+	must(t, e.create(t.Context(), service, true))
+	for _, d := range csv.Spec.WebhookDefinitions {
+		if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.TargetPort == install.TargetPort(d) }) {
+			t.Errorf("the Service has no port for %s", d.GenerateName)
+		}
+	}
+}
+
+// both are two claims about one bundle.
+func both(one, other func(*testing.T, *env, *bundle.Bundle)) func(*testing.T, *env, *bundle.Bundle) {
+	return func(t *testing.T, e *env, b *bundle.Bundle) {
+		one(t, e, b)
+		other(t, e, b)
+	}
 }
 
 // nothingToApply: without apiVersion there is nowhere to send an object to.
@@ -264,13 +294,66 @@ func (e *env) relabel(t *testing.T, labels map[string]string) error {
 	return err
 }
 
-// refusesItsOwnPods: its pod cannot be created while it does not answer.
-func refusesItsOwnPods(t *testing.T, e *env, b *bundle.Bundle) {
-	e.namespace(t, testNamespace)
-	e.registered(t, first(b), nil)
-	template := b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template
-	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: testNamespace, Labels: template.Labels}, Spec: template.Spec}
-	e.eventually(t, "the pod of the webhook is refused", func() bool { return called(e.create(t.Context(), pod, true)) })
+// deadlock is a proof that a webhook for a resource cannot be brought back while it does not
+// answer: what is found to be refused is.
+func deadlock(group, resource, what string, needed func(*bundle.Bundle) runtime.Object) proof {
+	return proof{"self-deadlock", admission, []string{
+		`apiGroups: [""]`, `apiGroups: ["` + group + `"]`, "resources: [namespaces]", "resources: [" + resource + "]", "scope: Cluster", `scope: "*"`,
+	}, func(t *testing.T, e *env, b *bundle.Bundle) {
+		if !slices.ContainsFunc(lint.Run(b).Findings, func(f lint.Finding) bool { return f.Code == "self-deadlock" && strings.Contains(f.What, what) }) {
+			t.Errorf("it is not found to refuse %s", what)
+		}
+		e.namespace(t, testNamespace)
+		e.namespace(t, corev1.NamespaceNodeLease)
+		must(t, e.create(t.Context(), needed(b), true))
+		e.registered(t, first(b), nil)
+		e.eventually(t, "its own "+resource+" are refused", func() bool { return called(e.create(t.Context(), needed(b), true)) })
+	}}
+}
+
+// inTestNamespace is the metadata of what the pods of a bundle's first Deployment need.
+func inTestNamespace(b *bundle.Bundle) metav1.ObjectMeta {
+	spec := b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0]
+	return metav1.ObjectMeta{Name: spec.Name, Namespace: testNamespace, Labels: spec.Spec.Template.Labels}
+}
+
+func ownPod(b *bundle.Bundle) runtime.Object {
+	return &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: inTestNamespace(b),
+		Spec: b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec,
+	}
+}
+
+func ownReplicaSet(b *bundle.Bundle) runtime.Object {
+	spec := b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
+	return &appsv1.ReplicaSet{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: inTestNamespace(b),
+		Spec: appsv1.ReplicaSetSpec{Selector: spec.Selector, Template: spec.Template},
+	}
+}
+
+func ownDeployment(b *bundle.Bundle) runtime.Object {
+	return &appsv1.Deployment{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: inTestNamespace(b),
+		Spec: b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec,
+	}
+}
+
+func ownEndpoints(b *bundle.Bundle) runtime.Object {
+	return &discoveryv1.EndpointSlice{
+		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSlice"}, ObjectMeta: inTestNamespace(b), AddressType: discoveryv1.AddressTypeIPv4,
+	}
+}
+
+func ownAccount(b *bundle.Bundle) runtime.Object {
+	return &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: inTestNamespace(b)}
+}
+
+func leaseOfANode(*bundle.Bundle) runtime.Object {
+	return &coordinationv1.Lease{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: corev1.NamespaceNodeLease},
+	}
 }
 
 func (e *env) tryNamespace(t *testing.T, labels map[string]string) error {

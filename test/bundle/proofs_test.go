@@ -71,7 +71,7 @@ var proofs = []proof{
 	{"rule-incomplete", admission, []string{"scope: Cluster", "scope: Everywhere"}, registrationRefused},
 	{"selector-mismatch", admission, []string{"            matchLabels:\n", "            matchLabels:\n              other: pods\n"}, deploymentRefused},
 	{"pod-invalid", admission, []string{"              containers:\n", "              volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]\n              containers:\n"}, deploymentRefused},
-	{"ports-in-conflict", admission, []string{"  install:\n", secondWebhook + "  install:\n"}, serviceRefused},
+	{"ports-in-conflict", admission, []string{"  install:\n", secondWebhook + "  install:\n"}, both(serviceRefused, serviceTaken)},
 
 	{"forbidden-rule", admission, []string{`apiGroups: [""]`, `apiGroups: ["*"]`}, managerFails},
 	{"repeated-webhook-name", admission, []string{"  install:\n", strings.ReplaceAll(secondWebhook, "second.", "namespaces.") + "  install:\n"}, managerFails},
@@ -90,7 +90,12 @@ var proofs = []proof{
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", "resources: [namespaces, persistentvolumes]"}, calledOutsideItsScope},
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", `resources: ["*"]`}, calledOutsideItsScope},
 	{"namespaces-unlabelled", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, calledForLabelledNamespaces},
-	{"self-deadlock", admission, []string{"resources: [namespaces]", "resources: [pods]", "scope: Cluster", "scope: Namespaced"}, refusesItsOwnPods},
+	deadlock("", "pods", "its own pods", ownPod),
+	deadlock("apps", "replicasets", "its own ReplicaSets", ownReplicaSet),
+	deadlock("apps", "deployments", "its own Deployments", ownDeployment),
+	deadlock("discovery.k8s.io", "endpointslices", "its own Services and their endpoints", ownEndpoints),
+	deadlock("", "serviceaccounts", "its own ServiceAccounts and their tokens", ownAccount),
+	deadlock("coordination.k8s.io", "leases", "the leases of nodes", leaseOfANode),
 	{"conversion-of-one-version", conversion, []string{"  - name: v1\n    served…  - name: v2\n    served", ""}, neverConverts},
 	{"conversion-undeclared", conversion, []string{"  - type: ConversionWebhook\n", "  - type: ValidatingAdmissionWebhook\n"}, cannotBeRead},
 

@@ -107,7 +107,7 @@ number is merely wrong, the webhook is never reachable, and nothing else tells. 
 		}),
 	},
 	{
-		Code: "ports-in-conflict", Level: Warning, Basis: Rejected,
+		Code: "ports-in-conflict", Level: Warning, Basis: UnderOLM,
 		Explain: `Two webhooks of one Deployment have the same containerPort, which is the port of the Service, and different targetPorts. OLM v0 makes a Service with the same port twice,
 which the API server refuses, and the installation fails. This manager gives the second another port. Give each its own containerPort, and both do the same.`,
 		find: portsInConflict,

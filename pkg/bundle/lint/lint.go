@@ -42,6 +42,8 @@ const (
 	Refused Basis = "refused by the manager"
 	// Broken is what is accepted, and does not do what it says.
 	Broken Basis = "does not work"
+	// UnderOLM is what OLM v0 does not get to work, and this manager does.
+	UnderOLM Basis = "does not work under OLM v0"
 	// Library is what the validators of operator-framework/api say of more than policy. A cluster bears out some of it.
 	Library Basis = "operator-framework/api"
 	// Policy is what works, and is better done otherwise.

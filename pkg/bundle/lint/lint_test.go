@@ -53,7 +53,7 @@ func TestEveryCheckIsExplained(t *testing.T) {
 		if len(c.Explain) < 60 || c.find == nil {
 			t.Errorf("%s: explained by %q", c.Code, c.Explain)
 		}
-		if !slices.Contains([]Level{Error, Warning}, c.Level) || !slices.Contains([]Basis{Unreadable, Rejected, Refused, Broken, Library, Policy}, c.Basis) {
+		if !slices.Contains([]Level{Error, Warning}, c.Level) || !slices.Contains([]Basis{Unreadable, Rejected, Refused, Broken, UnderOLM, Library, Policy}, c.Basis) {
 			t.Errorf("%s has level %q, basis %q", c.Code, c.Level, c.Basis)
 		}
 	}

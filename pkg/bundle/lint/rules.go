@@ -75,7 +75,7 @@ leave CREATE out of the operations, or have a controller look at the Namespaces 
 		}),
 	},
 	{
-		Code: "self-deadlock", Level: Warning, Basis: Broken,
+		Code: "self-deadlock", Level: Warning, Basis: UnderOLM,
 		Explain: `While no server answers, a webhook with failurePolicy Fail refuses what it intercepts. If that is what would bring its server back - its own pods and
 ReplicaSets, the leases of the nodes, the manager's objects - it stays down for ever, until somebody deletes the registration by hand. OLM v0 registers such webhooks as they
 are. This manager exempts those requests, and no others, by matchConditions; still a webhook that names what it is for needs no exemptions, and works under OLM v0 too.`,
