@@ -170,14 +170,15 @@ func TestEveryClaimIsProved(t *testing.T) {
 		if foretells != proved {
 			t.Errorf("%s (%s): it foretells what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
 		}
-		if elsewhere && !there.exists(t) {
-			t.Errorf("%s: %s has no test %s with a case %q", c.Code, there.folder, there.test, there.name)
+		if elsewhere && !there.exists(t, c.Code) {
+			t.Errorf("%s: %s has no test %s with a case %q that finds it", c.Code, there.folder, there.test, there.name)
 		}
 	}
 }
 
-// exists tells whether a folder has the test and the test has the case.
-func (e evidence) exists(t *testing.T) bool {
+// exists tells whether a folder has the test, and the test a case with the code: the test
+// itself holds its bundle to the finding.
+func (e evidence) exists(t *testing.T, code string) bool {
 	t.Helper()
 	files, err := filepath.Glob(e.folder + "/*_test.go")
 	must(t, err)
@@ -187,7 +188,9 @@ func (e evidence) exists(t *testing.T) bool {
 		_, test, found := strings.Cut(string(text), "\nfunc "+e.test+"(t *testing.T) {\n")
 		body, _, _ := strings.Cut(test, "\n}\n")
 		if found {
-			return strings.Contains(body, "\t\t"+strconv.Quote(e.name)+": ")
+			_, its, found := strings.Cut(body, "\n\t\t"+strconv.Quote(e.name)+": ")
+			its, _, _ = strings.Cut(its, "\n\t\t\"")
+			return found && strings.Contains(its, strconv.Quote(code))
 		}
 	}
 	return false

@@ -15,8 +15,15 @@ import (
 func (e *env) hookBundle(name string, spoil func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)) string {
 	e.Helper()
 	csv := hookCSV(name+".v1", server(name))
-	csv.APIVersion, csv.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind
 	spoil(csv, &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
+	return e.bundleOf(name, csv)
+}
+
+// bundleOf writes a bundle with a ClusterServiceVersion and returns its folder.
+func (e *env) bundleOf(name string, csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	e.Helper()
+	csv = csv.DeepCopy()
+	csv.APIVersion, csv.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind
 	text, err := yaml.Marshal(csv)
 	e.must(err)
 	folder := e.TempDir()

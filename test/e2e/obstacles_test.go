@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 )
 
 // A webhook that does not serve is never registered, and both the ClusterServiceVersion
@@ -19,6 +22,7 @@ import (
 func TestNeverRegistered(t *testing.T) {
 	t.Parallel()
 	const installing, waiting = operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting
+	absent := corev1.LocalObjectReference{Name: "absent"}
 	tests := map[string]struct {
 		spoil  func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)
 		phase  operatorsv1alpha1.ClusterServiceVersionPhase
@@ -26,6 +30,9 @@ func TestNeverRegistered(t *testing.T) {
 		state  managerv1alpha1.WebhookState
 		why    string
 		says   []string
+		// foretold is the finding by which bundle validate knows before.
+		foretold string
+		event    string // what a kubelet says of a pod, where its status says nothing
 	}{
 		"a foreign certificate": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
@@ -60,22 +67,64 @@ func TestNeverRegistered(t *testing.T) {
 				pod.ServiceAccountName = "absent"
 			},
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
-			says: []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
+			says:     []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
+			foretold: "missing-service-account",
 		},
 		"a Secret that does not exist": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}})
-				pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})
+				mount(pod, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: absent.Name}})
 			},
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
-			says: []string{"container hook is being created", "kubectl -n", "describe pod"},
+			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
+			foretold: "missing-secret",
+			event:    `secret "absent" not found`,
+		},
+		"a ConfigMap that does not exist": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				mount(pod, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: absent}})
+			},
+			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
+			foretold: "missing-secret",
+			event:    `configmap "absent" not found`,
+		},
+		"a Secret among others that does not exist": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				mount(pod, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
+					{Secret: &corev1.SecretProjection{LocalObjectReference: absent}},
+				}}})
+			},
+			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
+			foretold: "missing-secret",
+			event:    `secret "absent" not found`,
+		},
+		"a variable of a Secret that does not exist": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{
+					SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: absent, Key: "a"},
+				}})
+			},
+			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			says:     []string{`container hook waits: secret "absent" not found`},
+			foretold: "missing-secret",
+		},
+		"variables of a ConfigMap that does not exist": {
+			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+				pod.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: absent}}}
+			},
+			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			says:     []string{`container hook waits: configmap "absent" not found`},
+			foretold: "missing-secret",
 		},
 		"a Deployment without replicas": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 				csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(0))
 			},
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "NoReadyEndpoints",
-			says: []string{"deployment hook is scaled to 0", "kubectl -n", "--replicas=1"},
+			says:     []string{"deployment hook is scaled to 0", "kubectl -n", "--replicas=1"},
+			foretold: "no-replicas",
 		},
 		"a deploymentName that no Deployment has": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
@@ -83,14 +132,16 @@ func TestNeverRegistered(t *testing.T) {
 			},
 			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
 			state: managerv1alpha1.WebhookBlocked, why: "NotInstallable",
-			says: []string{"Deployment other", "set spec.webhookdefinitions[0].deploymentName to one of hook"},
+			says:     []string{"Deployment other", "set spec.webhookdefinitions[0].deploymentName to one of hook"},
+			foretold: "unknown-deployment",
 		},
 		"a targetPort that no container names": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 				csv.Spec.WebhookDefinitions[0].TargetPort = &intstr.IntOrString{Type: intstr.String, StrVal: "absent"}
 			},
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "NoSuchPort",
-			says: []string{"no container names a port \"absent\"", "correct targetPort in spec.webhookdefinitions"},
+			says:     []string{"no container names a port \"absent\"", "correct targetPort in spec.webhookdefinitions"},
+			foretold: "unnamed-port",
 		},
 	}
 	for name, test := range tests {
@@ -100,6 +151,9 @@ func TestNeverRegistered(t *testing.T) {
 			registrations := e.watchRegistrations()
 			csv := hookCSV("hook.v1", server("hook"))
 			test.spoil(csv, &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
+			if test.foretold != "" {
+				e.foretells(csv, test.foretold)
+			}
 			e.create(csv)
 			e.says("its WebhookRollout", test.says, func() string {
 				return e.webhookIs(csv.Name, test.state, test.why).Message
@@ -110,9 +164,42 @@ func TestNeverRegistered(t *testing.T) {
 			e.says("the ClusterServiceVersion", test.says, func() string {
 				return e.reaches(csv.Name, test.phase, test.reason)
 			})
+			if test.event != "" {
+				e.kubeletSays(test.event)
+			}
 			registrations.none()
 		})
 	}
+}
+
+// mount has a pod mount a volume.
+func mount(pod *corev1.PodSpec, source corev1.VolumeSource) {
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tls", VolumeSource: source})
+	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})
+}
+
+// foretells: bundle validate finds in a bundle with the ClusterServiceVersion what it does not
+// find in a whole one.
+func (e *env) foretells(csv *operatorsv1alpha1.ClusterServiceVersion, code string) {
+	e.Helper()
+	for folder, want := range map[string]bool{e.bundleOf("hook", csv): true, e.hookBundle("hook", unspoilt): false} {
+		b, err := bundle.Inspect(folder)
+		e.must(err)
+		findings := lint.Run(b).Findings
+		if found := slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Code == code }); found != want {
+			e.Errorf("%s is found: %t, want %t: %v", code, found, want, findings)
+		}
+	}
+}
+
+// kubeletSays waits for an event about a pod.
+func (e *env) kubeletSays(part string) {
+	e.Helper()
+	e.eventually("a kubelet says "+part, func() (bool, any) {
+		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
+		e.must(err)
+		return slices.ContainsFunc(events.Items, func(event corev1.Event) bool { return strings.Contains(event.Message, part) }), events.Items
+	})
 }
 
 // says waits until a message has all parts: a cause may take a moment to show.
