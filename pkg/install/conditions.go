@@ -45,7 +45,7 @@ func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violati
 	authored, err := AuthoredConditions(csv)
 	if err != nil {
 		return []Violation{{
-			Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", vocabulary.AnnotationMatchConditions, err),
+			Kind: WrongConditions, Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", vocabulary.AnnotationMatchConditions, err),
 			WayOut: "write the generateName of each webhook with a list of name and expression",
 		}}
 	}
@@ -55,7 +55,7 @@ func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violati
 			return d.GenerateName == generateName && d.Type != operatorsv1alpha1.ConversionWebhook
 		})
 		violate := func(message, wayOut string) {
-			violations = append(violations, Violation{at, generateName, "annotation " + vocabulary.AnnotationMatchConditions + ": " + message, wayOut})
+			violations = append(violations, Violation{WrongConditions, at, generateName, "annotation " + vocabulary.AnnotationMatchConditions + ": " + message, wayOut})
 		}
 		if at < 0 {
 			violate(fmt.Sprintf("%q is the generateName of no validating or mutating webhook of spec.webhookdefinitions", generateName), "correct or remove it")

@@ -68,7 +68,7 @@ func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violat
 			continue
 		}
 		violate := func(message, wayOut string) {
-			violations = append(violations, Violation{i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook %s", i, message), wayOut})
+			violations = append(violations, Violation{WrongConversion, i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook %s", i, message), wayOut})
 		}
 		if narrower := narrowerModes(csv); len(narrower) > 0 {
 			violate("and spec.installModes supports "+strings.Join(narrower, ", "), "support AllNamespaces only, since it converts the objects of all namespaces")

@@ -48,9 +48,21 @@ var guards = []struct {
 // protectedGroups are those of which no resource may be intercepted or converted.
 var protectedGroups = []string{operatorsv1alpha1.GroupName, managerv1alpha1.GroupName}
 
+// ViolationKind tells mistakes apart for programs.
+type ViolationKind int
+
+// The kinds of violations.
+const (
+	ForbiddenRule ViolationKind = iota + 1
+	RepeatedName
+	WrongConversion
+	WrongConditions
+)
+
 // Violation is a mistake in spec.webhookdefinitions that fails the whole
 // ClusterServiceVersion with the reason InvalidWebhookDescription.
 type Violation struct {
+	Kind ViolationKind
 	// Webhook is the index of the description in spec.webhookdefinitions; -1 for a mistake
 	// that is about none in particular.
 	Webhook int
@@ -72,18 +84,18 @@ func RuleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	first := map[string]int{}
 	for i, webhook := range csv.Spec.WebhookDefinitions {
-		violate := func(message, wayOut string) {
-			violations = append(violations, Violation{i, webhook.GenerateName, message, wayOut})
+		violate := func(kind ViolationKind, message, wayOut string) {
+			violations = append(violations, Violation{kind, i, webhook.GenerateName, message, wayOut})
 		}
 		if earlier, repeated := first[webhook.GenerateName]; repeated {
-			violate(fmt.Sprintf("CSV contains repeated WebhookDescription name: spec.webhookdefinitions[%d] and [%d] both have generateName %q", earlier, i, webhook.GenerateName),
+			violate(RepeatedName, fmt.Sprintf("CSV contains repeated WebhookDescription name: spec.webhookdefinitions[%d] and [%d] both have generateName %q", earlier, i, webhook.GenerateName),
 				"give each its own")
 		} else {
 			first[webhook.GenerateName] = i
 		}
 		for j, rule := range webhook.Rules {
 			if message, wayOut := Forbidden(rule); message != "" {
-				violate(fmt.Sprintf("%s: spec.webhookdefinitions[%d].rules[%d] of %q does", message, i, j, webhook.GenerateName), wayOut)
+				violate(ForbiddenRule, fmt.Sprintf("%s: spec.webhookdefinitions[%d].rules[%d] of %q does", message, i, j, webhook.GenerateName), wayOut)
 			}
 		}
 	}

@@ -102,9 +102,9 @@ func TestRuleViolations(t *testing.T) {
 				webhookOf("c.example.com", mutating, olm),
 			},
 			want: []Violation{
-				{0, "a.example.com", allGroups + `: spec.webhookdefinitions[0].rules[1] of "a.example.com" does`, "name the API groups that the webhook handles"},
-				{0, "a.example.com", olmGroup + `: spec.webhookdefinitions[0].rules[2] of "a.example.com" does`, "remove operators.coreos.com from apiGroups"},
-				{2, "c.example.com", olmGroup + `: spec.webhookdefinitions[2].rules[0] of "c.example.com" does`, "remove operators.coreos.com from apiGroups"},
+				{ForbiddenRule, 0, "a.example.com", allGroups + `: spec.webhookdefinitions[0].rules[1] of "a.example.com" does`, "name the API groups that the webhook handles"},
+				{ForbiddenRule, 0, "a.example.com", olmGroup + `: spec.webhookdefinitions[0].rules[2] of "a.example.com" does`, "remove operators.coreos.com from apiGroups"},
+				{ForbiddenRule, 2, "c.example.com", olmGroup + `: spec.webhookdefinitions[2].rules[0] of "c.example.com" does`, "remove operators.coreos.com from apiGroups"},
 			},
 		},
 		"a name repeated, whatever the type": {
@@ -114,7 +114,7 @@ func TestRuleViolations(t *testing.T) {
 				webhookOf("a.example.com", mutating, harmless),
 			},
 			want: []Violation{
-				{2, "a.example.com", `CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [2] both have generateName "a.example.com"`, "give each its own"},
+				{RepeatedName, 2, "a.example.com", `CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [2] both have generateName "a.example.com"`, "give each its own"},
 			},
 		},
 		"a repeated name comes before its rules": {
@@ -123,8 +123,8 @@ func TestRuleViolations(t *testing.T) {
 				webhookOf("a.example.com", validating, olm),
 			},
 			want: []Violation{
-				{1, "a.example.com", `CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [1] both have generateName "a.example.com"`, "give each its own"},
-				{1, "a.example.com", olmGroup + `: spec.webhookdefinitions[1].rules[0] of "a.example.com" does`, "remove operators.coreos.com from apiGroups"},
+				{RepeatedName, 1, "a.example.com", `CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [1] both have generateName "a.example.com"`, "give each its own"},
+				{ForbiddenRule, 1, "a.example.com", olmGroup + `: spec.webhookdefinitions[1].rules[0] of "a.example.com" does`, "remove operators.coreos.com from apiGroups"},
 			},
 		},
 	} {

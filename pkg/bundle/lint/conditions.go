@@ -21,8 +21,8 @@ var conditionsPath = annotation(vocabulary.AnnotationMatchConditions)
 func matchConditions(s *subject) []mistake {
 	var all []mistake
 	for _, v := range s.verdict.Violations {
-		if strings.HasPrefix(v.Message, "annotation "+vocabulary.AnnotationMatchConditions) {
-			all = append(all, s.inCSV(conditionsPath, "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
+		if v.Kind == install.WrongConditions {
+			all = append(all, s.inCSV(conditionsPath, invalidDescription(v), v.WayOut))
 		}
 	}
 	return all

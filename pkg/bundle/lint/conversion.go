@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -19,11 +18,7 @@ var conversionChecks = []Check{
 		Explain: `A conversion webhook converts all objects of its definitions, wherever they are: the manager, like OLM v0, installs one only for an operator of all namespaces,
 that owns the definitions, and that names each once. Definitions of OLM's own groups are nobody's to convert. Otherwise the ClusterServiceVersion is
 Failed/InvalidWebhookDescription.`,
-		find: func(s *subject) []mistake {
-			return violations(s, func(w operatorsv1alpha1.WebhookDescription, message string) bool {
-				return w.Type == operatorsv1alpha1.ConversionWebhook && !strings.HasPrefix(message, "CSV contains repeated")
-			}, "conversionCRDs")
-		},
+		find: violations(install.WrongConversion, "conversionCRDs"),
 	},
 	{
 		Code: "conversion-crd", Level: Error, Basis: Refused,

@@ -20,8 +20,8 @@ var ruleChecks = []Check{
 		Code: "forbidden-rule", Level: Error, Basis: Refused,
 		Explain: `A webhook that can refuse changes to webhook configurations, or to the objects of OLM and of this manager, can refuse its own repair: nobody could mend
 the cluster any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
-manager also plurals, subresources and */*, whatever their case. Name the groups and resources that the webhook is for.`,
-		find: eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+manager also plurals, subresources and */*, whatever their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
+		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			message, wayOut := install.Forbidden(rule)
 			if message == "" {
 				return "", "", ""
@@ -33,7 +33,7 @@ manager also plurals, subresources and */*, whatever their case. Name the groups
 		Code: "rule-incomplete", Level: Error, Basis: Rejected,
 		Explain: `A rule has at least one API group ("" for the core group), one API version, one resource and one operation, and their names are not empty. "*" stands alone in its list,
 and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and beside "*" no other resource without subresource. The API server refuses the registration otherwise.`,
-		find: eachRule(incompleteRule),
+		find: eachRule((*subject).admission, incompleteRule),
 	},
 	{
 		Code: "no-rules", Level: Warning, Basis: Broken,
@@ -50,7 +50,7 @@ and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and b
 		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. That selector limits what lives in namespaces:
 cluster-scoped objects are intercepted all over the cluster, whoever's they are. Two such installations are both called for all of them. Namespaces are no such objects, see
 namespaces-unlabelled. Support AllNamespaces only, or leave these resources out of the rule.`,
-		find: eachRule(func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			reach, modes := install.ReachOf(rule, s.CRDs()...), narrowModes(s)
 			if len(reach.Escaping) == 0 || len(modes) == 0 {
 				return "", "", ""
@@ -65,7 +65,7 @@ namespaces-unlabelled. Support AllNamespaces only, or leave these resources out 
 holds it against the labels that the request gives it. An OperatorGroup of named namespaces has them labelled by the manager once they are there, so their creation passes the webhook
 by, and so does whatever happens to Namespaces that the group does not cover; only what is created with the labels by which the group selects is reviewed. Support AllNamespaces only,
 leave CREATE out of the operations, or have a controller look at the Namespaces that there are.`,
-		find: eachRule(func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			modes := narrowModes(s)
 			if !createsNamespaces(rule) || len(modes) == 0 {
 				return "", "", ""
@@ -95,7 +95,7 @@ included. For pods that means that nothing is scheduled anew, for tokens of Serv
 for namespaces and nodes that the cluster can neither grow nor shrink. Kubelets get certificates by CertificateSigningRequests, and ask by TokenReviews and SubjectAccessReviews who
 calls them; API servers themselves write the roles that their version brings, APIServices, and the status without which a definition is not served. Run at least two replicas with a
 PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
-		find: eachRule(func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+		find: eachRule((*subject).admission, func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			found := coreResources(rule)
 			if failsOpen(w) || narrowed(w) || len(found) == 0 {
 				return "", "", ""
@@ -109,7 +109,7 @@ PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelec
 among them the network and DNS that its own server needs. A description has no namespaceSelector; but the API server sets the label kubernetes.io/metadata.name on Namespaces
 alone, so an objectSelector can only go by labels of the objects. Let the operator label what the webhook is for and select that, or let its server allow kube-system and take
 failurePolicy Ignore.`,
-		find: eachRule(func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+		find: eachRule((*subject).admission, func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			covered := systemResources(install.ReachOf(rule, s.CRDs()...))
 			if failsOpen(w) || len(covered) == 0 || narrowed(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
 				return "", "", ""
@@ -120,10 +120,10 @@ failurePolicy Ignore.`,
 }
 
 // eachRule is a check that looks at one rule at a time.
-func eachRule(look func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, wayOut string)) func(*subject) []mistake {
+func eachRule(which func(*subject) []webhook, look func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, wayOut string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
-		for _, w := range s.admission() {
+		for _, w := range which(s) {
 			for i, rule := range w.Rules {
 				if field, what, wayOut := look(s, w, rule); what != "" {
 					path := strings.TrimSuffix(fmt.Sprintf("%s.rules[%d].%s", w.path, i, field), ".")
@@ -135,38 +135,58 @@ func eachRule(look func(*subject, webhook, admissionregistrationv1.RuleWithOpera
 	}
 }
 
-// eachWildcard finds the lists of rules that name nothing: several may be of one rule.
+// wildcards are the lists of a rule that may name everything, and what is then said.
+var wildcards = []struct {
+	field  string
+	what   func(admissionregistrationv1.RuleWithOperations) string // empty where the list names what it means
+	wayOut string
+}{
+	{"resources", everyResource, "name the resources that it handles"},
+	{"resources", everySubresource, "name the subresources that it handles"},
+	{"apiVersions", everyVersion, "name the versions that it decodes: with matchPolicy Equivalent, the default, the API server converts others to them"},
+	{"operations", everyOperation, "name the operations that it handles"},
+}
+
+func everyResource(rule admissionregistrationv1.RuleWithOperations) string {
+	if !slices.ContainsFunc(rule.Resources, func(resource string) bool { return strings.HasPrefix(resource, "*") }) {
+		return ""
+	}
+	return fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups))
+}
+
+func everySubresource(rule admissionregistrationv1.RuleWithOperations) string {
+	for _, resource := range rule.Resources {
+		if name, every := strings.CutSuffix(resource, "/*"); every && !strings.HasPrefix(name, "*") {
+			return fmt.Sprintf("the webhook is called for %s and every subresource, also for those that come with a newer version", name)
+		}
+	}
+	return ""
+}
+
+func everyVersion(rule admissionregistrationv1.RuleWithOperations) string {
+	if !slices.Contains(rule.APIVersions, "*") {
+		return ""
+	}
+	return fmt.Sprintf("the webhook is called with every version of %s, also with those that its server does not know yet", groupNames(rule.APIGroups))
+}
+
+func everyOperation(rule admissionregistrationv1.RuleWithOperations) string {
+	if !slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
+		return ""
+	}
+	return "the webhook is called for every operation, also to delete and to connect"
+}
+
+// eachWildcard finds the lists of rules that name everything: several may be of one rule.
 func eachWildcard(s *subject) []mistake {
-	return slices.Concat(
-		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
-			if !slices.ContainsFunc(rule.Resources, func(resource string) bool { return strings.HasPrefix(resource, "*") }) {
-				return "", "", ""
-			}
-			return "resources", fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups)), "name the resources that it handles"
-		})(s),
-		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
-			i := slices.IndexFunc(rule.Resources, func(resource string) bool {
-				return strings.HasSuffix(resource, "/*") && !strings.HasPrefix(resource, "*")
-			})
-			if i < 0 {
-				return "", "", ""
-			}
-			name := strings.TrimSuffix(rule.Resources[i], "/*")
-			return "resources", fmt.Sprintf("the webhook is called for %s and every subresource, also for those that come with a newer version", name), "name the subresources that it handles"
-		})(s),
-		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
-			if !slices.Contains(rule.APIVersions, "*") {
-				return "", "", ""
-			}
-			return "apiVersions", fmt.Sprintf("the webhook is called with every version of %s, also with those that its server does not know yet", groupNames(rule.APIGroups)), "name the versions that it decodes: with matchPolicy Equivalent, the default, the API server converts others to them"
-		})(s),
-		eachRule(func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
-			if !slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
-				return "", "", ""
-			}
-			return "operations", "the webhook is called for every operation, also to delete and to connect", "name the operations that it handles"
-		})(s),
-	)
+	var all []mistake
+	for _, w := range wildcards {
+		find := eachRule((*subject).admission, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+			return w.field, w.what(rule), w.wayOut
+		})
+		all = append(all, find(s)...)
+	}
+	return all
 }
 
 // createsNamespaces tells whether a rule is for the creation of Namespaces.

@@ -267,6 +267,9 @@ var breakages = []breakage{
 	{"an APIService of Kubernetes", "", func(f files) {
 		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("apps", f.deployment()["name"]))}
 	}, []string{"reserved-group"}},
+	{"a conversion with a rule for everything", converting, func(f files) {
+		f.webhook()["rules"] = list(map[string]any{"apiGroups": list("*"), "apiVersions": list("v1"), "resources": list("*"), "operations": list("CREATE")})
+	}, []string{"forbidden-rule"}},
 	{"a conversion for one namespace", converting, func(f files) { f.modes("AllNamespaces", "OwnNamespace") }, []string{"conversion-refused"}},
 	{"a conversion of nothing", converting, func(f files) { delete(f.webhook(), "conversionCRDs") }, []string{"conversion-refused", "conversion-undeclared"}},
 	{"a conversion of what is not owned", converting, func(f files) { f.webhook()["conversionCRDs"] = list("others.example.com") }, []string{"conversion-refused"}},

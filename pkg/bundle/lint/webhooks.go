@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // webhookChecks are about the descriptions by themselves: what no API server would
@@ -19,11 +21,7 @@ var webhookChecks = []Check{
 		Code: "repeated-webhook-name", Level: Error, Basis: Refused,
 		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of whatever type: with two of one name the manager, like
 OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give each its own.`,
-		find: func(s *subject) []mistake {
-			return violations(s, func(_ operatorsv1alpha1.WebhookDescription, message string) bool {
-				return strings.HasPrefix(message, "CSV contains repeated")
-			}, "generateName")
-		},
+		find: violations(install.RepeatedName, "generateName"),
 	},
 	{
 		Code: "webhook-name", Level: Error, Basis: Rejected,
@@ -145,15 +143,22 @@ func shown[T ~string](value *T) string {
 	return string(*value)
 }
 
-// violations are those of the manager's own check that are wanted.
-func violations(s *subject, wanted func(operatorsv1alpha1.WebhookDescription, string) bool, field string) []mistake {
-	var all []mistake
-	for _, v := range s.verdict.Violations {
-		if v.Webhook >= 0 && wanted(s.CSV.Spec.WebhookDefinitions[v.Webhook], v.Message) {
-			all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut))
+// violations is a check for those of a kind that the manager's own check finds in descriptions.
+func violations(kind install.ViolationKind, field string) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, v := range s.verdict.Violations {
+			if v.Kind == kind {
+				all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), invalidDescription(v), v.WayOut))
+			}
 		}
+		return all
 	}
-	return all
+}
+
+// invalidDescription is what becomes of a ClusterServiceVersion with a violation.
+func invalidDescription(v install.Violation) string {
+	return "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + v.Message
 }
 
 // validPath is what the API server takes for the path of a Service: steps that are
