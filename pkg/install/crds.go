@@ -14,8 +14,18 @@ import (
 // requiredCRDs are the CustomResourceDefinitions that a ClusterServiceVersion owns or
 // requires, in every version that it names. OLM v0 looks at one version of each.
 func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	return versionsOf(f, crdDescriptions(f.CSV))
+}
+
+// OwnedCRDs are the results for the versions that a ClusterServiceVersion owns, one for each
+// that spec.customresourcedefinitions.owned lists.
+func OwnedCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	return versionsOf(f, f.CSV.Spec.CustomResourceDefinitions.Owned)
+}
+
+func versionsOf(f Facts, descriptions []operatorsv1alpha1.CRDDescription) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
-	for _, description := range crdDescriptions(f.CSV) {
+	for _, description := range descriptions {
 		results = append(results, requiredCRD(f.CRDs[description.Name], description, awaited(f, description)))
 	}
 	return results

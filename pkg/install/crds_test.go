@@ -122,3 +122,18 @@ func without(kind apiextensionsv1.CustomResourceDefinitionConditionType) func(*a
 		crd.Status.Conditions = slices.DeleteFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == kind })
 	}
 }
+
+// Who shows where a version stands needs the results in the order of the list.
+func TestOwnedCRDs(t *testing.T) {
+	csv := operator(nil)
+	csv.Spec.CustomResourceDefinitions.Owned = describing("b.example.com", "v1", "a.example.com", "v2", "a.example.com", "v1", "a.example.com", "v2")
+	facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{"a.example.com": definition("a.example.com")}}
+	var got []string
+	for _, r := range OwnedCRDs(facts) {
+		got = append(got, Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{r}}.Unmet())
+	}
+	const unserved = "CustomResourceDefinition a.example.com: CRD version not served: the ClusterServiceVersion names v2, served are v1"
+	if want := []string{"CustomResourceDefinition b.example.com: CRD is not present", unserved, "", unserved}; !slices.Equal(got, want) {
+		t.Errorf("unmet is %q, want %q", got, want)
+	}
+}

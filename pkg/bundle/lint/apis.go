@@ -3,9 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -47,24 +45,12 @@ ClusterServiceVersion to Failed/OwnerConflict. Serve a group of your own.`,
 // unservedVersions leaves out definitions that the bundle does not have: OLM's library finds them.
 func unservedVersions(s *subject) []mistake {
 	var all []mistake
-	definitions := definitionsOf(s.Bundle)
-	for i, d := range s.CSV.Spec.CustomResourceDefinitions.Owned {
-		if crd := definitions[d.Name]; crd != nil && !slices.Contains(served(crd), d.Version) {
-			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i),
-				fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: CustomResourceDefinition %s: CRD version not served: the ClusterServiceVersion names %s, served are %s", d.Name, d.Version, strings.Join(served(crd), ", ")), "name a version that it serves, or have it serve this one"))
+	for i, r := range install.OwnedCRDs(s.facts) {
+		if s.facts.CRDs[r.Name] != nil && !install.Met(r) {
+			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i), pending(r), "name a version that it serves, or have it serve this one"))
 		}
 	}
 	return all
-}
-
-func served(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	var names []string
-	for _, v := range crd.Spec.Versions {
-		if v.Served {
-			names = append(names, v.Name)
-		}
-	}
-	return names
 }
 
 func unservedAPIs(s *subject) []mistake {

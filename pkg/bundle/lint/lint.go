@@ -76,6 +76,7 @@ type mistake struct {
 // subject is what checks look at.
 type subject struct {
 	*bundle.Bundle
+	facts   install.Facts
 	verdict install.Verdict
 	library *manifests.Bundle
 }
@@ -124,7 +125,8 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	s := &subject{Bundle: b}
 	found := collect(s, readingChecks)
 	if b.CSV != nil {
-		s.verdict, s.library = verdict(b), inLibrarysTypes(b)
+		s.facts, s.library = facts(b), inLibrarysTypes(b)
+		s.verdict = install.Check(s.facts)
 		for _, group := range groups {
 			found = append(found, collect(s, group)...)
 		}
@@ -132,8 +134,8 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	return Report{Bundle: b.Source, Findings: waive(sorted(found), waivers)}
 }
 
-// verdict is what the manager would say once all is there that an installer brings.
-func verdict(b *bundle.Bundle) install.Verdict {
+// facts are what the manager sees once all is there that an installer brings.
+func facts(b *bundle.Bundle) install.Facts {
 	facts := install.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
 	for name, crd := range definitionsOf(b) {
 		crd = crd.DeepCopy()
@@ -142,7 +144,7 @@ func verdict(b *bundle.Bundle) install.Verdict {
 		}
 		facts.CRDs[name] = crd
 	}
-	return install.Check(facts)
+	return facts
 }
 
 func collect(s *subject, checks []Check) []Finding {
