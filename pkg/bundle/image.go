@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 		return openLayout(reference)
 	case err == nil:
 		return Inspect(reference)
-	case strings.HasPrefix(reference, ".") || filepath.IsAbs(reference):
+	case strings.HasPrefix(reference, ".") || filepath.IsAbs(reference) || errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s: %w", reference, cause(err))
 	default:
 		return registry.pull(ctx, reference)

@@ -151,7 +151,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for reference, want := range map[string]string{
-		repository + ":v2": "cannot be pulled",
+		repository + ":v2": "there is no such folder here, and as the image " + repository + ":v2 it cannot be pulled",
 		two:                "holds 2 images",
 		empties:            "holds 0 images",
 		plainFile:          "is a file",

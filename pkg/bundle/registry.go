@@ -39,7 +39,7 @@ func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	}
 	descriptor, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithTransport(transport))
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be pulled: %w", reference, err)
+		return nil, fmt.Errorf("%s: there is no such folder here, and as the image %s it cannot be pulled: %w", reference, ref.Name(), err)
 	}
 	source := ref.Context().Digest(descriptor.Digest.String()).String()
 	image, err := imageOfDescriptor(descriptor)
