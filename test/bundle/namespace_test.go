@@ -29,6 +29,16 @@ func namespaceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.create(t.Context(), namespaceOf(t, b), true))
 }
 
+// groupRefused: neither the OperatorGroup nor the Subscription is accepted, in whichever namespace.
+func groupRefused(t *testing.T, e *env, b *bundle.Bundle) {
+	e.namespace(t, testNamespace)
+	manifests, err := bundle.Manifests(b, bundle.Options{Namespace: testNamespace})
+	must(t, err)
+	for _, object := range manifests[len(manifests)-3 : len(manifests)-1] {
+		mustRefuse(t, e.create(t.Context(), object, true))
+	}
+}
+
 // namespaceWithoutLabels: what the template asks for, no API server is told.
 func namespaceWithoutLabels(t *testing.T, e *env, b *bundle.Bundle) {
 	object := namespaceOf(t, b)

@@ -44,6 +44,8 @@ var proofs = []proof{
 	{"too-big", admission, []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 8<<20)}, tooBigToSend},
 	{"too-big-to-store", admission, []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 3<<19)}, tooBigToStore},
 
+	{"package-name", admission, []string{"package.v1: projectpolicy", "package.v1: ProjectPolicy"}, groupRefused},
+	{"package-name", admission, []string{"package.v1: projectpolicy", "package.v1: project.policy"}, namespaceRefused},
 	{"suggested-namespace", admission, suggesting("template: '{'"), namespaceWithoutLabels},
 	{"suggested-namespace", admission, suggesting(`template: '{"kind": "Pod", "apiVersion": "v1", "metadata": {"labels": {"a": "b"}}}'`), namespaceWithoutLabels},
 	{"suggested-namespace", admission, suggesting(`template: '{"metadata": {"label": {"a": "b"}}}'`), namespaceWithoutLabels},

@@ -138,6 +138,8 @@ func suggest(template string) func(files) {
 	}
 }
 
+const packageName = "operators.operatorframework.io.bundle.package.v1"
+
 const calling, admitting, converting = "Webhook", "Admission", "Conversion"
 
 // breakages are what goes wrong with bundles. Each is done to every example that it can
@@ -155,6 +157,11 @@ var breakages = []breakage{
 	{"a dependency of no type", "", func(f files) {
 		f["metadata/dependencies.yaml"] = map[string]any{"dependencies": list(map[string]any{"type": "olm.packages", "value": "shop"})}
 	}, []string{"broken-entry"}},
+	{"a package with capital letters", "", func(f files) { f.annotations()[packageName] = "Shop" }, []string{"package-name"}},
+	{"a package with a dot, and no namespace", "", func(f files) {
+		f.annotations()[packageName] = "shop.example"
+		delete(f.at("metadata", "annotations").(map[string]any), "operatorframework.io/suggested-namespace")
+	}, []string{"package-name"}},
 	{"a template that is no JSON", "", suggest("{"), []string{"suggested-namespace"}},
 	{"a template of a Pod", "", suggest(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"}}`), []string{"suggested-namespace"}},
 	{"a template with a field misspelt", "", suggest(`{"metadata": {"name": "shop", "label": {}}}`), []string{"suggested-namespace"}},
