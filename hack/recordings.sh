@@ -28,6 +28,7 @@ SCRIPT
   record status <<SCRIPT
 \$ kubectl webhooks status -A
 \$ kubectl webhooks doctor
+! 2
 \$ kubectl scale -n projectpolicy deployment projectpolicy-webhook --replicas=2
 \$ kubectl wait -n projectpolicy webhookrollout/projectpolicy.v0.1.0 --for=condition=Ready
 \$ kubectl webhooks status -A

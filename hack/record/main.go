@@ -4,7 +4,8 @@
 //	record NAME < SCRIPT
 //
 // A line of the script that begins with "$ " is a command, one that begins with "> " answers
-// a question of the command before it.
+// a question of the command before it. A command has to end with exit code 0, or with the one
+// that a line after it says, which begins with "! ".
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -54,8 +56,11 @@ func record(ctx context.Context, name string, script io.Reader) error {
 	return os.WriteFile(name+".svg", picture(s.text()), 0o644)
 }
 
-// command is one line that is typed at the prompt, and what is typed after it.
-type command struct{ line, answers string }
+// command is one line that is typed at the prompt, what is typed after it, and how it ends.
+type command struct {
+	line, answers string
+	exit          int
+}
 
 func parse(script string) ([]command, error) {
 	var all []command
@@ -66,8 +71,14 @@ func parse(script string) ([]command, error) {
 			all = append(all, command{line: typed})
 		case strings.HasPrefix(line, "> ") && len(all) > 0:
 			all[len(all)-1].answers += strings.TrimPrefix(line, "> ") + "\n"
+		case strings.HasPrefix(line, "! ") && len(all) > 0:
+			exit, err := strconv.Atoi(strings.TrimPrefix(line, "! "))
+			if err != nil {
+				return nil, fmt.Errorf("%q: %w", line, err)
+			}
+			all[len(all)-1].exit = exit
 		case line != "":
-			return nil, fmt.Errorf("%q is neither a command nor an answer", line)
+			return nil, fmt.Errorf("%q is neither a command, nor an answer, nor an exit code", line)
 		}
 	}
 	return all, nil
@@ -98,7 +109,7 @@ func (s *screen) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// run shows the prompt and runs the command. That it fails is part of what it shows.
+// run shows the prompt and runs the command, which has to end as the script says.
 func (s *screen) run(ctx context.Context, c command) error {
 	s.pieces = append(s.pieces, piece{time.Since(s.began), "$ " + c.line + "\n"})
 	s.answers = c.answers
@@ -107,6 +118,9 @@ func (s *screen) run(ctx context.Context, c command) error {
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
 		return err
+	}
+	if exit := cmd.ProcessState.ExitCode(); exit != c.exit {
+		return fmt.Errorf("it ends with exit code %d, want %d:\n%s", exit, c.exit, s.text())
 	}
 	return nil
 }

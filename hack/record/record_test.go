@@ -14,6 +14,7 @@ import (
 func TestRecord(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "shown")
 	script := `$ echo "a < b"; false
+! 1
 $ printf 'Really? [y/N] '; read -r answer; echo "$answer it is"
 > y
 `
@@ -31,6 +32,27 @@ y it is
 	}
 	if got := drawn(t, name+".svg"); got != want {
 		t.Errorf("the picture shows\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What ends otherwise than its author expects is not recorded.
+func TestSurprises(t *testing.T) {
+	for name, script := range map[string]string{
+		"it fails":              "$ true\n$ exit 3\n",
+		"it fails otherwise":    "$ exit 3\n! 2\n",
+		"it does not fail":      "$ true\n! 2\n",
+		"there is no such word": "$ no-such-command\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "shown")
+			err := record(t.Context(), file, strings.NewReader(script))
+			if err == nil || !strings.Contains(err.Error(), "it ends with exit code") {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(file + ".cast"); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("it is recorded: %v", err)
+			}
+		})
 	}
 }
 
@@ -96,7 +118,7 @@ func TestLongLinesGoOn(t *testing.T) {
 }
 
 func TestScriptsThatAreNone(t *testing.T) {
-	for _, script := range []string{"echo a\n", "> y\n"} {
+	for _, script := range []string{"echo a\n", "> y\n", "! 1\n", "$ false\n! one\n"} {
 		if _, err := parse(script); err == nil {
 			t.Errorf("%q is taken for a script", script)
 		}
