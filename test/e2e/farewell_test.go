@@ -5,21 +5,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // The whole manager goes, as docs/upgrades.md says how: its operators go on running without
-// webhooks, nothing waits for it, and nothing of it is left when they have gone, too. Its
-// definitions are applied again for the tests that follow.
+// webhooks, but for a conversion as long as objects need it; nothing waits for it, and nothing of
+// it is left when they have gone, too. Its definitions are applied again for the tests that follow.
 func TestManagerUninstalled(t *testing.T) {
 	before := (&env{T: t, ctx: t.Context()}).restingCluster()
 	e := newEnv(t)
 	e.create(owningAPI(hookCSV("hook.v1", server("hook"))))
+	stored := e.storesACache()
 	e.succeeds("hook.v1")
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	e.Cleanup(e.bringManagerBack)
 
+	stored.holdsTheConversion()
 	e.manager("uninstall")
+	stored.isConvertedByNobody()
 	if csv := e.get("hook.v1"); len(csv.Finalizers) > 0 {
 		t.Errorf("hook.v1 has the finalizers %v, and nobody removes them", csv.Finalizers)
 	}
@@ -44,6 +49,55 @@ func TestManagerUninstalled(t *testing.T) {
 		}
 		return len(changes) > 0, changes
 	})
+}
+
+// storedCache is a Cache that is stored in another version than it is written in, and the
+// operator that converts it.
+type storedCache struct {
+	*env
+	files, crd string
+	client     *caches.Client
+}
+
+func (e *env) storesACache() *storedCache {
+	e.Helper()
+	const files = "examples/crdconversion"
+	s := &storedCache{newExample(e.T, "crdconversion", files+"/install"), files, "caches.crdconversion.example.com", &caches.Client{Dynamic: dynamicClient, Namespace: "default"}}
+	s.kubectl("apply", "--server-side", "-k", files+"/install")
+	s.applyBundle(files+"/bundle-v2", "crdconversion.v2.0.0")
+	s.Cleanup(func() { s.kubectl("delete", "crd", s.crd, "--wait", "--ignore-not-found") })
+	s.eventually("a Cache is converted and stored", func() (bool, any) {
+		_, err := kubectl(s.ctx, "apply", "-f", files+"/samples/cache-v1.yaml")
+		return err == nil, err
+	})
+	return s
+}
+
+// holdsTheConversion deletes the Cache, without which the manager leaves all the same, after
+// the manager has stopped and said that it needs its conversion, which goes on.
+func (s *storedCache) holdsTheConversion() {
+	s.Helper()
+	(&terminal{env: s.env}).fails(1, []string{
+		"crdconversion.v2.0.0: without the conversion webhook objects would lose fields: " + s.crd + " has objects", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
+	}, "uninstall")
+	for _, version := range caches.Versions {
+		s.client.Get(s.T, version, "sessions")
+	}
+	s.kubectl("delete", "-f", s.files+"/samples/cache-v1.yaml")
+}
+
+// isConvertedByNobody takes away what is left of the operator. Its pods would drain, as if
+// somebody called them.
+func (s *storedCache) isConvertedByNobody() {
+	s.Helper()
+	strategy, err := kubectl(s.ctx, "get", "crd", s.crd, "-o", "jsonpath={.spec.conversion.strategy}")
+	s.must(err)
+	if strategy != "None" {
+		s.Errorf("the conversion of %s is %s although there are no objects", s.crd, strategy)
+	}
+	s.kubectl("delete", "deployments,replicasets,pods", "--all", "-n", s.namespace, "--grace-period=0", "--force")
+	s.kubectl("delete", "-k", s.files+"/install", "--wait=false")
+	s.kubectl("delete", "crd", s.crd)
 }
 
 // bringManagerBack applies what hack/deploy.sh did.
