@@ -124,7 +124,7 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// whatIsServed is how soon to ask again what the API server serves: it tells nobody. With the age
+// whatIsServed is how soon to ask again what the API server is and serves: it tells nobody. With the age
 // that its last answer may have it is half a second, and one that waits goes on within one.
 const whatIsServed = 250 * time.Millisecond
 
@@ -141,10 +141,8 @@ func recheck(f Facts) time.Duration {
 			return whatIsServed
 		}
 	}
-	for _, version := range requiredKubernetes(f) {
-		if version.Status != operatorsv1alpha1.RequirementStatusReasonPresent {
-			return time.Minute
-		}
+	if awaitsKubernetes(f) {
+		return whatIsServed
 	}
 	return 0
 }

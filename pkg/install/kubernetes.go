@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -37,4 +38,15 @@ func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
 		result.Message = fmt.Sprintf("CSV minKubeVersion (%s) less than server version (%s)", least, f.Kubernetes)
 	}
 	return []operatorsv1alpha1.RequirementStatus{result}
+}
+
+// awaitsKubernetes tells whether a newer API server would do. With a spec.minKubeVersion that
+// is no version, none would.
+func awaitsKubernetes(f Facts) bool {
+	if _, err := version.ParseSemantic(f.CSV.Spec.MinKubeVersion); err != nil {
+		return false
+	}
+	return slices.ContainsFunc(requiredKubernetes(f), func(r operatorsv1alpha1.RequirementStatus) bool {
+		return r.Status != operatorsv1alpha1.RequirementStatusReasonPresent
+	})
 }

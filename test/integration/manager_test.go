@@ -127,7 +127,12 @@ func (m *manager) looksAgain(csv string) {
 // more: it has not for longer than it waits for its own writes to come back, whatever else is done meanwhile.
 func (m *manager) rests(meanwhile ...func()) {
 	m.Helper()
-	const while = 60 // polls
+	m.restsFor(60, meanwhile...)
+}
+
+// restsFor waits until it has not been looked at for so many polls.
+func (m *manager) restsFor(while int, meanwhile ...func()) {
+	m.Helper()
 	last, polls := m.passes("ClusterServiceVersion"), 0
 	m.eventually("the manager rests", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")

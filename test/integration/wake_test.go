@@ -2,6 +2,10 @@ package integration
 
 import (
 	"cmp"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	testingclock "k8s.io/utils/clock/testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -21,34 +26,9 @@ import (
 // before, without a look.
 func TestWhatAppearsWakes(t *testing.T) {
 	e := newEnv(t)
-	e.group("og", namespaces(e.namespace))
 	clock := testingclock.NewFakeClock(time.Now())
 	m := e.manage(func(o *controller.Options) { o.Clock = clock })
-	c := askingTheCluster(asking(csv("operator.v1", "server"), readPods), readNodes)
-	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds.owned." + e.namespace + ".com", Version: "v1", Kind: "Pond"}}
-	c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: "native." + e.namespace + ".com", Version: "v1", Kind: "Pond"}}
-	c.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: "required." + e.namespace + ".com", Version: "v1", Kind: "Pond"}}
-	e.bindReader()
-	e.bindReaderEverywhere()
-	e.create(c)
-	for _, step := range []struct {
-		appears   string
-		make      func()
-		lacks     int // requirements that are not there
-		satisfied int // rules of the ServiceAccount
-	}{
-		{"", func() {}, 4, 0},
-		{"a definition", func() { e.define("owned."+e.namespace+".com", "v1") }, 3, 0},
-		{"a native API", func() { e.define("native."+e.namespace+".com", "v1") }, 2, 0},
-		{"an APIService", func() { e.define("required."+e.namespace+".com", "v1") }, 1, 0},
-		{"the ServiceAccount", func() { e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")}) }, 0, 0},
-		{"the Role", e.makeReader, 0, 1},
-		{"the ClusterRole", e.makeReaderEverywhere, 0, 2},
-		{"", e.unbindReader, 0, 1},
-		{"the RoleBinding", e.bindReader, 0, 2},
-		{"", e.unbindReaderEverywhere, 0, 1},
-		{"the ClusterRoleBinding", e.bindReaderEverywhere, 0, 2},
-	} {
+	for _, step := range e.lackAll() {
 		if step.appears != "" {
 			m.rests(func() { clock.Step(time.Minute) })
 		}
@@ -56,18 +36,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 		e.eventually("it is seen that there is "+cmp.Or(step.appears, "less"), func() (bool, any) {
 			clock.Step(time.Second) // an API that is there may have to be asked again whether it serves
 			requirements := e.get("operator.v1").Status.RequirementStatus
-			lacks, satisfied := 0, 0
-			for _, r := range requirements {
-				if r.Status == operatorsv1alpha1.RequirementStatusReasonNotPresent {
-					lacks++
-				}
-				for _, rule := range r.Dependents {
-					if rule.Status == operatorsv1alpha1.DependentStatusReasonSatisfied {
-						satisfied++
-					}
-				}
-			}
-			return len(requirements) == 4 && lacks == step.lacks && satisfied == step.satisfied, requirements
+			return step.isSeen(requirements), requirements
 		})
 	}
 	go wait.Until(func() { clock.Step(time.Second) }, 10*time.Millisecond, e.ctx.Done())
@@ -76,6 +45,151 @@ func TestWhatAppearsWakes(t *testing.T) {
 	e.succeeds("operator.v1")
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	e.eventually("the Deployment is back", func() (bool, any) { return e.deployment("server") != nil, nil })
+}
+
+// The status tells within a second, by the clock on the wall, what has appeared; a definition
+// is served, and an APIService there, some time after what makes them. It runs alone, for the
+// sake of that second.
+func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
+	e := newEnv(t)
+	m := e.manage()
+	steps := e.lackAll()
+	w := e.watchVersions()
+	for _, step := range steps {
+		m.restsFor(5) // so that it is not seen in passing
+		step.make()
+		made := time.Now()
+		e.becomes(w, step.isSeen)
+		if took := time.Since(made); step.appears != "" && took > time.Second {
+			t.Errorf("%s: seen after %s", step.appears, took)
+		}
+	}
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+}
+
+// An API server tells nobody that it has become a newer one: it is asked, as long as somebody
+// waits for that. Here it says what it says after an upgrade.
+func TestANewerKubernetesIsSeenWithinASecond(t *testing.T) {
+	e := newEnv(t)
+	e.group("og", allNamespaces)
+	var upgraded atomic.Bool
+	config := cluster.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return answering(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != "/version" || upgraded.Load() {
+				return next.RoundTrip(r)
+			}
+			return &http.Response{StatusCode: http.StatusOK, Request: r, Body: io.NopCloser(strings.NewReader(`{"gitVersion": "v1.19.5"}`))}, nil
+		})
+	})
+	e.manageThrough(config)
+	c := csv("operator.v1", "server")
+	c.Spec.MinKubeVersion = "1.20.0"
+	e.create(c)
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	w := e.watchVersions()
+	upgraded.Store(true)
+	at := time.Now()
+	e.becomes(w, func(requirements []operatorsv1alpha1.RequirementStatus) bool {
+		return len(requirements) == 1 && requirements[0].Status == operatorsv1alpha1.RequirementStatusReasonPresent
+	})
+	if took := time.Since(at); took > time.Second {
+		t.Errorf("seen after %s", took)
+	}
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+}
+
+type answering func(*http.Request) (*http.Response, error)
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as
+// they become.
+func (e *env) watchVersions() watch.Interface {
+	e.Helper()
+	w, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.ListOptions{
+		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	})
+	e.must(err)
+	e.Cleanup(w.Stop)
+	return w
+}
+
+// becomes waits, without asking, for what the status says of requirements.
+func (e *env) becomes(w watch.Interface, so func([]operatorsv1alpha1.RequirementStatus) bool) {
+	e.Helper()
+	timeout := time.After(patience)
+	var last []operatorsv1alpha1.RequirementStatus
+	for {
+		select {
+		case event := <-w.ResultChan():
+			if c, ok := event.Object.(*operatorsv1alpha1.ClusterServiceVersion); ok && event.Type != watch.Bookmark {
+				if last = c.Status.RequirementStatus; so(last) {
+					return
+				}
+			}
+		case <-timeout:
+			e.Fatalf("not within %s; last seen: %+v", patience, last)
+		}
+	}
+}
+
+// appearance is a step after which the status of a ClusterServiceVersion says how many of its
+// requirements are not there, and how many rules of its ServiceAccount are satisfied.
+type appearance struct {
+	appears   string // empty where something goes
+	make      func()
+	lacks     int
+	satisfied int
+}
+
+func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) bool {
+	lacks, satisfied := 0, 0
+	for _, r := range requirements {
+		if r.Status == operatorsv1alpha1.RequirementStatusReasonNotPresent {
+			lacks++
+		}
+		for _, rule := range r.Dependents {
+			if rule.Status == operatorsv1alpha1.DependentStatusReasonSatisfied {
+				satisfied++
+			}
+		}
+	}
+	return len(requirements) == 5 && lacks == a.lacks && satisfied == a.satisfied
+}
+
+// lackAll creates a ClusterServiceVersion to which everything is missing that one can
+// require, and tells how it appears.
+func (e *env) lackAll() []appearance {
+	e.Helper()
+	e.group("og", namespaces(e.namespace))
+	c := askingTheCluster(asking(csv("operator.v1", "server"), readPods), readNodes)
+	groupOf := func(of string) string { return of + "." + e.namespace + ".com" }
+	pond := func(of string) operatorsv1alpha1.CRDDescription {
+		return operatorsv1alpha1.CRDDescription{Name: "ponds." + groupOf(of), Version: "v1", Kind: "Pond"}
+	}
+	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{pond("owned")}
+	c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{pond("needed")}
+	c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: groupOf("native"), Version: "v1", Kind: "Pond"}}
+	c.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: groupOf("required"), Version: "v1", Kind: "Pond"}}
+	e.bindReader()
+	e.bindReaderEverywhere()
+	e.create(c)
+	define := func(of string) func() { return func() { e.define(groupOf(of), "v1") } }
+	return []appearance{
+		{"", func() {}, 5, 0},
+		{"an owned definition", define("owned"), 4, 0},
+		{"a required definition", define("needed"), 3, 0},
+		{"a native API", define("native"), 2, 0},
+		{"an APIService", define("required"), 1, 0},
+		{"the ServiceAccount", func() { e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")}) }, 0, 0},
+		{"the Role", e.makeReader, 0, 1},
+		{"the ClusterRole", e.makeReaderEverywhere, 0, 2},
+		{"", e.unbindReader, 0, 1},
+		{"the RoleBinding", e.bindReader, 0, 2},
+		{"", e.unbindReaderEverywhere, 0, 1},
+		{"the ClusterRoleBinding", e.bindReaderEverywhere, 0, 2},
+	}
 }
 
 var readNodes = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}
