@@ -105,7 +105,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 			t.Errorf("%s has labels %v, status %v", m.GetKind(), m.GetLabels(), m.Object["status"])
 		}
 	}
-	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} { // which cannot have an owner
+	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		metadata := find(kind)["metadata"].(map[string]any)
 		want := map[string]any{"olm.owner": "shop.v1.0.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": "shop", "team": "shop"}
 		if diff := cmp.Diff(want, metadata["labels"]); diff != "" {

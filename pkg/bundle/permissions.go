@@ -62,9 +62,7 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 		}
 		for _, object := range a.grants(namespace, b.CSV.Name, watch) {
 			granted := plain(object)
-			if !Namespaced(granted) {
-				label(granted, b.ownership(namespace))
-			}
+			label(granted, b.ownership(namespace))
 			roles = append(roles, granted)
 		}
 	}
@@ -72,7 +70,8 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 }
 
 // ownership are the labels by which the manager, or OLM v0, knows what goes with a
-// ClusterServiceVersion and cannot have an owner: it goes when another version replaces it, too.
+// ClusterServiceVersion and cannot have an owner, or is there before it: it goes when another
+// version replaces it, too.
 func (b *Bundle) ownership(namespace string) map[string]string {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: b.CSV.Name, Namespace: namespace}}
 	labels := install.OwnerLabels(csv)

@@ -15,13 +15,13 @@ import (
 )
 
 // revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
-// does: of the whole cluster, whoever labelled them as its own, as OLM v0 does, and those
-// that were lifted to other namespaces.
+// does: of the whole cluster and of namespaces, whoever labelled them as its own, as OLM v0
+// does, and those that were lifted.
 func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	if err := c.revokeInCluster(ctx, permissionsOf(csv)); err != nil {
 		return err
 	}
-	return c.revokeInNamespaces(ctx, liftedFor(csv))
+	return c.revokeInNamespaces(ctx, permissionsOf(csv))
 }
 
 // bequeathPermissions gives what was lifted to the version that goes on in the place of one
@@ -88,11 +88,20 @@ func (c *Controller) revokeInNamespaces(ctx context.Context, which metav1.ListOp
 		return err
 	}
 	for _, o := range granted {
+		if hasOwner(o) {
+			continue
+		}
 		if _, _, err := c.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// hasOwner tells whether a role or binding goes with its owner, or stays where that is deleted
+// and what it owns is not; garbage collection may have taken the owner away already.
+func hasOwner(o rollout.Object) bool {
+	return install.Managed(o) && !install.IsLifted(o) || len(o.GetOwnerReferences()) > 0
 }
 
 // inCluster are the bindings of the whole cluster that the API server selects, and the roles.

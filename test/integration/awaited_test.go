@@ -106,7 +106,7 @@ func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *opera
 	return b
 }
 
-// installation is bundle install, without a person before it.
+// installation is bundle install, or upgrade, without a person before it.
 type installation struct {
 	*env
 	mutex  sync.Mutex
@@ -115,9 +115,13 @@ type installation struct {
 	cancel context.CancelFunc
 }
 
-func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration) *installation {
+// installing is for all namespaces, unless some are named.
+func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration, watch ...string) *installation {
 	e.Helper()
-	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: []string{""}})
+	if len(watch) == 0 {
+		watch = []string{metav1.NamespaceAll}
+	}
+	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch})
 	e.must(err)
 	c, err := clusterpkg.New(cluster.Config())
 	e.must(err)

@@ -1,0 +1,77 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+)
+
+// What an installation grants in the namespaces that an operator watches goes with its version,
+// when that is replaced and when it is uninstalled. Nothing else of these namespaces does.
+func TestGrantsGoWithTheirVersion(t *testing.T) {
+	e := newParallelEnv(t)
+	other := e.newNamespace("", nil)
+	crd := e.newCRD("locks", "v1")
+	crd.APIVersion, crd.Kind, crd.ResourceVersion, crd.UID = "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", ""
+	e.runDeployments()
+	e.manageThrough(e.grantedTo("manager/clusterrole.yaml"))
+	revoke := e.bindRoleIn(other, "bystander")
+	defer revoke()
+	version := func(name, replaces string) *bundlepkg.Bundle {
+		c := asking(csv(name, "server"), readPods)
+		c.Spec.Replaces = replaces
+		return e.bundleOf(crd, c)
+	}
+	granted := func(want ...string) {
+		t.Helper()
+		e.eventually("there are only the grants of "+strings.Join(want, ", "), func() (bool, any) {
+			got := e.granted("operator.v1", "operator.v2")
+			return slices.Equal(got, want), got
+		})
+	}
+	all := func(version string) []string {
+		lines := []string{"Role " + e.namespace + " " + version, "Role " + other + " " + version, "RoleBinding " + e.namespace + " " + version, "RoleBinding " + other + " " + version}
+		slices.Sort(lines)
+		return lines
+	}
+	e.installing(version("operator.v1", ""), patience, e.namespace, other).ends()
+	granted(all("operator.v1")...)
+	e.installing(version("operator.v2", "operator.v1"), patience, e.namespace, other).ends()
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	granted(all("operator.v2")...)
+	e.uninstall("operator.v2")
+	granted()
+	_, err := e.kube.RbacV1().Roles(other).Get(e.ctx, "bystander", metav1.GetOptions{})
+	e.must(err)
+}
+
+// granted are the Roles, and the RoleBindings, by which an installation lets the account of some
+// versions do what they ask for: where each is, and whose.
+func (e *env) granted(versions ...string) []string {
+	e.Helper()
+	roles, err := e.kube.RbacV1().Roles(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	bindings, err := e.kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	var found []string
+	note := func(kind string, o metav1.ObjectMeta) {
+		for _, version := range versions {
+			if o.Name == names.Permissions(e.namespace, version, "account") {
+				found = append(found, kind+" "+o.Namespace+" "+version)
+			}
+		}
+	}
+	for _, o := range roles.Items {
+		note("Role", o.ObjectMeta)
+	}
+	for _, o := range bindings.Items {
+		note("RoleBinding", o.ObjectMeta)
+	}
+	slices.Sort(found)
+	return found
+}
