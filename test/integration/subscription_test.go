@@ -235,6 +235,35 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 	}
 }
 
+// A Subscription that names but the version before configures the one that replaces it, on its
+// way, installed, and when nobody but spec.replaces tells of the other any more.
+func TestSubscriptionAlongReplaces(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red"}})
+	e.runDeployments("last")
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	v2 := csv("operator.v2", "server", "last")
+	v2.Spec.Replaces = "operator.v1"
+	e.create(v2)
+	e.has("server", "operator.v2")
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.annotated("red")
+	e.rolledOut("last", "operator.v2", true)
+	e.succeeds("operator.v2")
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	m.looksAgain("operator.v2")
+	e.annotated("red")
+	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
+	e.eventually("the config rolls out", func() (bool, any) {
+		annotations := e.deployment("server").Spec.Template.Annotations
+		return annotations["example.com/team"] == "blue", annotations
+	})
+	e.succeeds("operator.v2")
+	e.annotated("blue")
+}
+
 // subscribeInstalled makes a Subscription that says which version it has installed.
 func (e *env) subscribeInstalled(csv string, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
