@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
@@ -110,65 +106,6 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 		}
 	}
 	return o.goAhead(cmd, c, i, "Install it")
-}
-
-// prepare reads the bundle and makes its manifests. What is installed already may choose
-// what the flags do not.
-func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete func(*cluster.Cluster, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)) (*cluster.Cluster, cluster.Installation, error) {
-	none := cluster.Installation{}
-	if err := o.check(); err != nil {
-		return nil, none, err
-	}
-	b, err := o.registry.open(cmd.Context(), reference)
-	if err != nil {
-		return nil, none, err
-	}
-	if err := b.Err(); err != nil {
-		return nil, none, err
-	}
-	options, err := o.options()
-	if err != nil {
-		return nil, none, err
-	}
-	c, err := o.flags.connect()
-	if err != nil {
-		return nil, none, err
-	}
-	kept, err := complete(c, cmd.Context(), b, &options)
-	if err != nil {
-		return nil, none, err
-	}
-	options.Config = o.withCertificates(options.Config)
-	manifests, err := bundle.Manifests(b, options)
-	if err != nil {
-		return nil, none, err
-	}
-	out := o.output.tellsOn(cmd)
-	i := cluster.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Say: teller(out)}
-	fmt.Fprintf(out, "%s, from %s\n", b.CSV.Name, b.Source)
-	show.Of(b, i.Watched()).PrintWebhooks(out)
-	if kept != "" {
-		fmt.Fprintln(out, kept)
-	}
-	return c, i, c.Adopt(cmd.Context(), i)
-}
-
-// withCertificates puts the choice of an issuer where the manager looks for it.
-func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
-	chosen := map[string]string{vocabulary.AnnotationCertificates: o.certificates, vocabulary.AnnotationChosenIssuer: o.issuer}
-	for annotation, value := range chosen {
-		if value == "" {
-			continue
-		}
-		if config == nil {
-			config = &operatorsv1alpha1.SubscriptionConfig{}
-		}
-		if config.Annotations == nil {
-			config.Annotations = map[string]string{}
-		}
-		config.Annotations[annotation] = value
-	}
-	return config
 }
 
 // goAhead checks, asks, and installs.
