@@ -19,7 +19,6 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -189,38 +188,13 @@ func (e *env) certManager() {
 // declare creates an object of cert-manager's.
 func (e *env) declare(resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
-	_, err := dynamicClient.Resource(resource).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
-	}}, metav1.CreateOptions{})
-	e.must(err)
+	e.must(kube.Declare(e.ctx, dynamicClient, e.namespace, resource, kind, name, spec))
 }
 
-// choose tells in the operator's Subscription who issues its certificates: a provider,
-// and pairs of further annotations.
+// choose tells who issues the operator's certificates.
 func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
-	annotations := map[string]string{vocabulary.AnnotationCertificates: string(provider)}
-	for i := 0; i < len(more); i += 2 {
-		annotations[more[i]] = more[i+1]
-	}
-	subscriptions := olmClient.OperatorsV1alpha1().Subscriptions(e.namespace)
-	wanted := &operatorsv1alpha1.Subscription{
-		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
-		Spec: &operatorsv1alpha1.SubscriptionSpec{
-			CatalogSource: "catalog", CatalogSourceNamespace: "olm", Package: "hook", StartingCSV: "hook.v1",
-			Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: annotations},
-		},
-	}
-	there, err := subscriptions.Get(e.ctx, wanted.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = subscriptions.Create(e.ctx, wanted, metav1.CreateOptions{})
-		e.must(err)
-		return
-	}
-	e.must(err)
-	wanted.ResourceVersion = there.ResourceVersion
-	_, err = subscriptions.Update(e.ctx, wanted, metav1.UpdateOptions{})
-	e.must(err)
+	e.must(kube.Choose(e.ctx, olmClient, e.namespace, "hook", "hook.v1", provider, more...))
 }
 
 // provides waits until a provider's certificate of a generation is the only one that is

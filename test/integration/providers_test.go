@@ -17,11 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // runCertManager starts the one cert-manager of this package.
@@ -32,30 +31,10 @@ func (e *env) certManager() {
 	e.must(runCertManager())
 }
 
-// choose tells in the operator's Subscription who issues its certificates: a provider,
-// and pairs of further annotations.
+// choose tells who issues the operator's certificates.
 func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
-	annotations := map[string]string{vocabulary.AnnotationCertificates: string(provider)}
-	for i := 0; i < len(more); i += 2 {
-		annotations[more[i]] = more[i+1]
-	}
-	subscriptions := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
-	wanted := &operatorsv1alpha1.Subscription{
-		ObjectMeta: metav1.ObjectMeta{Name: "operator"},
-		Spec: &operatorsv1alpha1.SubscriptionSpec{
-			CatalogSource: "catalog", CatalogSourceNamespace: "olm", Package: "operator", StartingCSV: "operator.v1",
-			Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: annotations},
-		},
-	}
-	if there, err := subscriptions.Get(e.ctx, "operator", metav1.GetOptions{}); err == nil {
-		wanted.ResourceVersion = there.ResourceVersion
-		_, err = subscriptions.Update(e.ctx, wanted, metav1.UpdateOptions{})
-		e.must(err)
-		return
-	}
-	_, err := subscriptions.Create(e.ctx, wanted, metav1.CreateOptions{})
-	e.must(err)
+	e.must(kube.Choose(e.ctx, e.olm, e.namespace, "operator", "operator.v1", provider, more...))
 }
 
 // provides waits until a provider's certificate is the only one that is served and trusted.
@@ -368,13 +347,10 @@ func (e *env) issuer(name string, spec map[string]any) {
 // declare creates an object of cert-manager's.
 func (e *env) declare(resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
-	_, err := e.any.Resource(resource).Namespace(e.namespace).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
-	}}, metav1.CreateOptions{})
-	e.must(err)
+	e.must(kube.Declare(e.ctx, e.any, e.namespace, resource, kind, name, spec))
 }
 
-// merge changes an object that no typed client knows.
+// mergeStatus writes into the status of an object that no typed client knows.
 func (e *env) mergeStatus(o unstructured.Unstructured, status map[string]any) {
 	e.Helper()
 	patch, err := json.Marshal(map[string]any{"status": status})
