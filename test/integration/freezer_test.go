@@ -6,19 +6,43 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// freezer keeps a client's watches of some resource from telling anything new.
+// freezer is a proxy before the API server that, when it is frozen, lets nothing new through
+// of a client's watches of some resource.
 type freezer struct {
 	resource string
+	config   *rest.Config
 	ice      sync.RWMutex
+	thaw     func()
 	held     atomic.Int32 // reads
 }
 
-func (f *freezer) freeze() { f.ice.Lock() }
-func (f *freezer) thaw()   { f.ice.Unlock() }
+func (e *env) freezer(resource string) *freezer {
+	e.Helper()
+	f := &freezer{resource: resource, thaw: func() {}}
+	upstream := cluster.Config()
+	upstream.Wrap(f.through)
+	proxy, err := kube.NewProxy(upstream, nil)
+	e.must(err)
+	e.Cleanup(func() {
+		f.thaw() // the proxy ends with its last answer
+		proxy.Close()
+	})
+	f.config = proxy.Config()
+	return f
+}
 
-// through wraps the transport of a client.
+func (f *freezer) freeze() {
+	f.ice.Lock()
+	f.thaw = sync.OnceFunc(f.ice.Unlock)
+}
+
+// through wraps the proxy's transport: what the API server tells stays in the proxy.
 func (f *freezer) through(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := rt.RoundTrip(r)

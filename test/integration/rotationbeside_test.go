@@ -28,15 +28,14 @@ type sleeper struct {
 	refused     func() int32 // of its writes, so far
 }
 
-// frozen is one whose watches of some resource stand still, as behind a proxy that delays
-// them. It works on all the same, but until it wakes it leaves the promotion to the one that
+// frozen is one whose watches of some resource stand still, behind a proxy that delays them.
+// It works on all the same, but until it wakes it leaves the promotion to the one that
 // leads: how far a rotation has come then is the test's to say.
 func frozen(resource string) func(*env) sleeper {
 	return func(e *env) sleeper {
-		f, tie, config := &freezer{resource: resource}, &tie{env: e}, cluster.Config()
-		config.Wrap(f.through)
-		config.Wrap(tie.through)
-		m := e.manageThrough(config, graceOf(time.Hour))
+		f, tie := e.freezer(resource), &tie{env: e}
+		f.config.Wrap(tie.through)
+		m := e.manageThrough(f.config, graceOf(time.Hour))
 		sleep, wake := func() { tie.tighten(); f.freeze() }, func() { tie.loosen(); f.thaw() }
 		return sleeper{m, sleep, wake, func() bool { return f.held.Load() > 0 }, tie.refused.Load}
 	}

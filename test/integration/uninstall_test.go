@@ -76,10 +76,8 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	config := cluster.Config()
-	frozen := &freezer{resource: "webhookconfigurations"}
-	config.Wrap(frozen.through)
-	m := e.manageThrough(config)
+	frozen := e.freezer("webhookconfigurations")
+	m := e.manageThrough(frozen.config)
 	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespaces") > 0, nil })
 	frozen.freeze()
 	defer frozen.thaw()
