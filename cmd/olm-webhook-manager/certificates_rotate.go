@@ -29,7 +29,7 @@ func rotateCommand(flags clusterFlags) *cobra.Command {
 		Use:   "rotate CSV",
 		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
 		Long: "Orders new serving certificates. No call fails: the new CA is trusted before any pod serves under it, and the old one until none does any more.\n\n" +
-			"With --compromised the old CA is not trusted any more from now on, and calls to pods that still serve under it fail until they follow.",
+			"With --compromised the old CA is not trusted any more from now on, and calls to pods that still serve under it fail until they follow, as do calls to those that have followed by API servers that have not learnt of the new CA yet.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: firstArgument(flags.names(cluster.ClusterServiceVersions)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -4,6 +4,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // call is one that an API server makes to a pod, by what it knows of a registration.
@@ -52,9 +56,28 @@ var exemptions = []struct {
 		func(_ *world, c call) bool { return c.known.unseen },
 	},
 	{
-		"the CA is compromised: whoever orders that its trust ends at once is told which calls fail until pods follow",
-		func(w *world, _ call) bool { return w.compromised },
+		"the CA is compromised, and whoever orders that its trust ends at once is told that calls fail to pods that do not follow yet, and of API servers that have not learnt yet: nobody ever trusts both",
+		func(w *world, c call) bool { return w.compromised && !(w.follows(c.pod) && w.learnt(c.known)) },
 	},
+}
+
+// follows tells whether a pod serves under the CA that the Secret has for pods.
+func (w *world) follows(p *pod) bool {
+	last := w.secret.last()
+	return last != nil && p.loaded.ca == string(last.Data[vocabulary.KeyCA])
+}
+
+// learnt tells whether what an API server knows of a registration was made for what the Secret
+// has for pods.
+func (w *world) learnt(known registration) bool {
+	last := w.secret.last()
+	return last != nil && known.Generation >= numberIn(last, vocabulary.AnnotationGeneration)
+}
+
+// disowns tells whether there is an order that ends all trust in earlier CAs, and a Secret does
+// not say that it was followed.
+func (w *world) disowns(s *corev1.Secret) bool {
+	return strings.HasPrefix(w.order, vocabulary.RotateCompromised) && (s == nil || s.Annotations[vocabulary.AnnotationOrderDone] != w.order)
 }
 
 // call lets every API server, with what it knows of every registration, call every pod.

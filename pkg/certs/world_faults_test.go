@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,18 +58,25 @@ func (w *world) replacePair(s *corev1.Secret) {
 }
 
 // restore puts back what the Secret was at some time: from a backup, or by who keeps manifests.
-// Another pair is as good as a stranger's, and an order that was followed since is followed
-// again.
+// A pair that no registration verifies any more is as good as a stranger's, and an order that was
+// followed since is followed again.
 func (w *world) restore() {
 	s := w.secret[w.random.below(len(w.secret))].value
 	if s == nil {
 		return
 	}
-	if pair := string(s.Data[corev1.TLSCertKey]); pair != w.pair() {
-		w.strangers[pair] = true
+	if pair := s.Data[corev1.TLSCertKey]; len(parse(pair)) > 0 && !w.verified(pair) {
+		w.strangers[string(pair)] = true
 	}
-	w.compromised = w.compromised || strings.HasPrefix(w.order, vocabulary.RotateCompromised) && s.Annotations[vocabulary.AnnotationOrderDone] != w.order
+	w.compromised = w.compromised || w.disowns(s)
 	w.store(s)
+}
+
+// verified tells whether a certificate would be trusted for the sake of any registration.
+func (w *world) verified(certificate []byte) bool {
+	return slices.ContainsFunc(w.registrations, func(r object[registration]) bool {
+		return !r.last().gone && verifies(certificate, r.last().CABundle, w.now) == nil
+	})
 }
 
 // issueByHand is the administrator's doing while nobody is chosen: it renews the leaf, from
