@@ -76,9 +76,10 @@ func (m *machine) following() int64 {
 }
 
 // numbered is a generation's number, or the one that it gets: another, where registrations
-// were written for a later one already.
+// were written for a later one already, or where pods were restarted for it before somebody put
+// back what the Secret was: they may have started with that, and could not be restarted again.
 func (m *machine) numbered(g *held) int64 {
-	if g.Number > 0 && g.Number >= m.writtenNumber() {
+	if g.Number > parseNumber(m.RestartedFor) && g.Number >= m.writtenNumber() {
 		return g.Number
 	}
 	return m.following()

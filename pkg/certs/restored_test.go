@@ -3,6 +3,7 @@ package certs
 import (
 	"crypto/x509"
 	"testing"
+	"time"
 )
 
 // A Secret that somebody put back as it was before a rotation is repaired as a spoiled one is:
@@ -65,6 +66,25 @@ func TestRestoredSecret(t *testing.T) {
 				t.Errorf("registrations are not written again for generation %d", d.Generation)
 			}
 		})
+	}
+}
+
+// Pods that were being restarted when somebody put back what the Secret was may have started with
+// that. They are restarted again when they are given the next certificate for the second time.
+func TestRestoredInTheMiddleOfARestart(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(day))
+	both := trusting(second, first)
+	secret := holding(t, first).next(second, after(day)).trusted(after(day), both).Secret
+	for restartedFor, want := range map[string]int64{"": 2, "1": 2, "2": 3} {
+		f := Facts{Secret: secret, Registered: []Registration{both}, Names: names, Live: true, Running: true, RestartedFor: restartedFor}
+		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
+		if d.Phase != promoting || d.Serving.Number != want || d.Generation != want {
+			t.Errorf("restarted for %q: in %s, generation %d is given to pods, and registrations are written for %d, want %d", restartedFor, d.Phase, d.Serving.Number, d.Generation, want)
+		}
+		f.Secret = d.Write
+		if again := Decide(f, DefaultPolicy(), after(day+time.Minute)); again.Write != nil || again.Need != NeedEvidence {
+			t.Errorf("restarted for %q: it writes %q then, and needs %q", restartedFor, describe(again.Write), again.Need)
+		}
 	}
 }
 
