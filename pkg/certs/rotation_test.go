@@ -116,6 +116,16 @@ func TestRotation(t *testing.T) {
 				Backend{Pod: "a"}, Backend{Pod: "b", Serves: ServesOther, Message: "pod b serves another certificate"})}, at: seconds(61),
 			phase: promoting, trust: "2 1", says: "(1/2 new, 1 old, 0 unknown): pod b serves another certificate; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
 		},
+		"a pod comes meanwhile, and others serve it": {
+			facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Evidence: seen(
+				Backend{Pod: "a"}, Backend{Pod: "b"}, Backend{Pod: "c", Serves: ServesUnknown, Created: seconds(60), Message: "pod c has no address yet"})}, at: seconds(61),
+			phase: promoting, trust: "2 1", says: "(2/3 new, 0 old, 1 unknown): pod c has no address yet; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+		},
+		"it had mounted the one before": {
+			facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Evidence: seen(
+				Backend{Pod: "a"}, Backend{Pod: "b"}, Backend{Pod: "c", Serves: ServesOther, Created: seconds(60), Message: "pod c serves another certificate"})}, at: seconds(71),
+			phase: promoting, trust: "2 1", says: "(2/3 new, 1 old, 0 unknown): pod c serves another certificate; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+		},
 		"all pods serve it": {
 			facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Evidence: seen(Backend{Pod: "a"}, Backend{Pod: "b"})}, at: seconds(61),
 			write: "current 2", phase: retiring, trust: "2",

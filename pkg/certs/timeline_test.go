@@ -74,6 +74,18 @@ func TestRegisteredLateInARotation(t *testing.T) {
 	}
 }
 
+// What comes at the promotion, or shortly before, has mounted the certificate before, and serves
+// it when all others have followed. No trust ends before it has, too.
+func TestScaledUpInARotation(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(32) {
+		w := newWorld(t, seed, byManager)
+		for range 3 {
+			w.liveThrough(w.sleep(), map[int]fault{0: scaledUp})
+		}
+	}
+}
+
 // rotate sleeps until the certificate is due, and lives through its rotation, in the
 // middle of which something happens, or two things do.
 func (w *world) rotate() {

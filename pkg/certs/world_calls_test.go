@@ -90,7 +90,9 @@ func (w *world) call() {
 				continue
 			}
 			for _, p := range w.pods {
-				w.verify(call{p, known, late})
+				if p.loaded != nil {
+					w.verify(call{p, known, late})
+				}
 			}
 		}
 	}

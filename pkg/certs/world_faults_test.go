@@ -93,7 +93,8 @@ func (w *world) issueByHand() {
 }
 
 var podFaults = []fault{
-	{"a pod comes", func(w *world) { w.addPod() }},
+	{"a pod comes", (*world).addPod},
+	scaledUp,
 	{"a pod goes", func(w *world) { w.pods = w.pods[min(1, len(w.pods)):] }},
 	{"all pods go, and come back", func(w *world) {
 		n := len(w.pods)
@@ -113,7 +114,7 @@ var podFaults = []fault{
 	}},
 	{"pods are restarted", func(w *world) {
 		for _, p := range w.pods {
-			w.in(w.upTo(time.Minute), func() { w.start(p, func() {}) })
+			w.in(w.upTo(time.Minute), func() { w.replace(p) })
 		}
 	}},
 }
@@ -144,6 +145,14 @@ var registeredLate = fault{"a manager that was paused before the rotation regist
 	w.onceTrusted(120, (*world).registerLate)
 }}
 
+var scaledUp = fault{"more pods come when others are about to be given another certificate", func(w *world) {
+	w.onceTrusted(120, func(w *world) {
+		for range 3 {
+			w.in(w.upTo(w.policy.Settle+2*time.Second), w.addPod)
+		}
+	})
+}}
+
 // forget notes what pods serve of which the last fault took the last trace.
 func (w *world) forget() {
 	var held []byte
@@ -156,6 +165,9 @@ func (w *world) forget() {
 		}
 	}
 	for _, p := range w.pods {
+		if p.loaded == nil {
+			continue
+		}
 		w.forgotten[p.loaded.certificate] = !bytes.Contains(held, []byte(p.loaded.ca))
 	}
 }

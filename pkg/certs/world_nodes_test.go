@@ -15,7 +15,7 @@ import (
 // pod serves what it loaded from its files.
 type pod struct {
 	name          string
-	files, loaded *served
+	files, loaded *served   // loaded is nil while it starts
 	looksAt       time.Time // when its kubelet does
 	loadsAt       time.Time // when it looks at its files; zero for never
 	nudged        time.Time
@@ -47,30 +47,49 @@ func (w *world) mounted() *served {
 	}
 }
 
-// addPod starts one as soon as there is something to mount.
+// addPod has one come. It takes a while to serve, once there is something to mount, and serves
+// what it found there at first.
 func (w *world) addPod() {
 	w.born++
-	p := &pod{name: fmt.Sprint("pod-", w.born)}
-	w.start(p, func() { w.pods = append(w.pods, p) })
+	p := &pod{name: fmt.Sprint("pod-", w.born), created: w.now}
+	w.pods = append(w.pods, p)
+	w.mount(p, func(found *served) {
+		p.looksAt = w.now.Add(w.upTo(90 * time.Second))
+		w.tell("%s comes with %s", p.name, found.names)
+		w.in(w.upTo(20*time.Second), func() {
+			if p.loaded == nil { // else it was replaced meanwhile
+				p.loaded = found
+				w.tell("%s serves %s", p.name, found.names)
+				w.changed()
+			}
+		})
+	})
 }
 
-// start has a pod serve what there is to mount, once there is.
-func (w *world) start(p *pod, started func()) {
-	s := w.mounted()
-	if s == nil {
-		w.in(time.Second, func() { w.start(p, started) })
+// mount gives a pod what there is to mount, once there is.
+func (w *world) mount(p *pod, mounted func(*served)) {
+	found := w.mounted()
+	if found == nil {
+		w.in(time.Second, func() { w.mount(p, mounted) })
 		return
 	}
-	p.files, p.loaded, p.loadsAt, p.hangs, p.created = s, s, time.Time{}, false, w.now
-	p.looksAt = w.now.Add(w.upTo(90 * time.Second))
-	started()
-	w.tell("%s starts with %s", p.name, s.names)
-	w.changed()
+	p.files = found
+	mounted(found)
+}
+
+// replace has another pod of its name serve in place of one, as soon as it can.
+func (w *world) replace(p *pod) {
+	w.mount(p, func(found *served) {
+		p.loaded, p.loadsAt, p.hangs, p.created = found, time.Time{}, false, w.now
+		p.looksAt = w.now.Add(w.upTo(90 * time.Second))
+		w.tell("%s starts with %s", p.name, found.names)
+		w.changed()
+	})
 }
 
 // kubelet brings a pod what the Secret holds, late, and the pod loads it, if it does.
 func (w *world) kubelet(p *pod) {
-	if p.hangs {
+	if p.hangs || p.files == nil {
 		return
 	}
 	if !p.looksAt.After(w.now) {
@@ -80,7 +99,7 @@ func (w *world) kubelet(p *pod) {
 		}
 		p.looksAt = w.now.Add(60*time.Second + w.upTo(30*time.Second))
 	}
-	if w.reloads && !p.loadsAt.IsZero() && !p.loadsAt.After(w.now) {
+	if w.reloads && p.loaded != nil && !p.loadsAt.IsZero() && !p.loadsAt.After(w.now) {
 		p.loaded, p.loadsAt = p.files, time.Time{}
 	}
 }
@@ -95,7 +114,7 @@ func (w *world) follow(d Decision) {
 	if d.Restart && d.Serving != nil && w.restartedFor != strconv.FormatInt(d.Serving.Number, 10) {
 		w.restartedFor = strconv.FormatInt(d.Serving.Number, 10)
 		for i, p := range w.pods {
-			w.in(time.Duration(i+1)*3*time.Second, func() { w.start(p, func() {}) })
+			w.in(time.Duration(i+1)*3*time.Second, func() { w.replace(p) })
 		}
 	}
 }
@@ -110,7 +129,7 @@ func (w *world) evidence(d Decision) *Evidence {
 	for _, p := range w.pods {
 		b := Backend{Pod: p.name, Nudged: p.nudged, Created: p.created, Message: p.name}
 		switch {
-		case p.hangs || w.random.chance(10):
+		case p.hangs || p.loaded == nil || w.random.chance(10):
 			b.Serves = ServesUnknown
 		case p.loaded.leaf != d.Serving.Leaf:
 			b.Serves = ServesOther
