@@ -10,12 +10,13 @@ import (
 )
 
 // prove looks whether every pod serves the current generation, and ends the trust in
-// all others then, or when nothing else can be served any more.
+// all others then, or when nothing else can be served any more. Whoever was seen to serve what
+// has ended has to follow all the same.
 func (m *machine) prove() {
 	switch {
-	case !m.previousEnds.IsZero() && !m.now.Before(m.previousEnds):
+	case m.previousEnded() && m.current.unfit(m.Names, m.now) != "":
 		if m.live() {
-			m.write(m.retire)
+			m.write(m.forsake)
 		}
 	case m.current.unfit(m.Names, m.now) != "":
 		// Nobody could verify it, whoever serves it: its issuer has to issue another first.
@@ -27,9 +28,18 @@ func (m *machine) prove() {
 		m.d.Again = m.now.Add(time.Second) // it speaks of another certificate
 	case m.Evidence.complete():
 		m.write(m.retire)
+	case m.previousEnded() && m.Evidence.count(ServesOther) > 0:
+		m.write(m.forsake)
+	case m.previousEnded() && !m.awaitsRestart(*m.Evidence):
+		m.write(m.retire)
 	default:
 		m.await(*m.Evidence)
 	}
+}
+
+// previousEnded tells whether what pods may serve in place of the current generation has ended.
+func (m *machine) previousEnded() bool {
+	return !m.previousEnds.IsZero() && !m.now.Before(m.previousEnds)
 }
 
 // await has pods follow that do not yet, and says what it waits for.
@@ -48,6 +58,7 @@ func (m *machine) explain(seen Evidence) string {
 	switch {
 	case m.previousEnds.IsZero() && len(m.Registered) > 0:
 		text += "; calls to it fail until it does"
+	case m.previousEnded():
 	case m.sharesCA():
 		text += "; the certificate before is of the same CA, and valid at most until " + instant(m.previousEnds)
 	case !m.previousEnds.IsZero():

@@ -2,6 +2,7 @@ package certs
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -18,6 +19,9 @@ type restarting struct {
 func (m *machine) restarting(seen Evidence) restarting {
 	stale := seen.count(ServesOther) > 0
 	mustBe := m.previousEnds.Add(-m.previousEnds.Sub(m.promoted) / 10)
+	if m.previousEnded() {
+		mustBe = m.promoted.Add(m.policy.Grace)
+	}
 	switch {
 	case !m.Running:
 		return restarting{}
@@ -27,11 +31,22 @@ func (m *machine) restarting(seen Evidence) restarting {
 		return m.foretell("what does not reload", m.promoted.Add(m.policy.Grace))
 	case stale:
 		return m.foretell("what does not reload", mustBe)
-	case m.previousEnds.IsZero() || seen.unknownSince(m.promoted.Add(m.policy.ClockSkew)) == 0:
+	case m.previousEnds.IsZero() || !m.mayBeStale(seen):
 		return restarting{}
 	default:
 		return m.foretell("what is not known to serve it", mustBe)
 	}
+}
+
+// mayBeStale tells whether there is somebody of whom nobody knows what he serves, and who may have
+// mounted it before the current generation was given to pods.
+func (m *machine) mayBeStale(seen Evidence) bool {
+	return seen.unknownSince(m.promoted.Add(m.policy.ClockSkew)) > 0
+}
+
+// awaitsRestart tells whether such pods have to be restarted, and have not been.
+func (m *machine) awaitsRestart(seen Evidence) bool {
+	return m.Running && m.mayBeStale(seen) && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }
 
 // foretell says what a restart costs, and how to have it at another moment.

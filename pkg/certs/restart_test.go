@@ -69,6 +69,47 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// Who was seen to serve what has ended has to follow all the same, and so has to who may serve it:
+// nobody else restarts pods that do not reload.
+func TestRestartAfterTheEnd(t *testing.T) {
+	now := after(91 * day)
+	first, second := minted(t, 1, start), minted(t, 2, now)
+	promoted := holding(t, first).next(second, now).promoted(now)
+	stale := []Backend{{Pod: "a", Serves: ServesOther}}
+	unknown := []Backend{{Pod: "a", Serves: ServesUnknown, Created: start}}
+	since := []Backend{{Pod: "a", Serves: ServesUnknown, Created: now.Add(6 * time.Minute)}}
+	for name, test := range map[string]struct {
+		backends     []Backend
+		waited       time.Duration
+		restartedFor string
+		write        string
+		restarts     bool
+	}{
+		"who serves it is not trusted":        {backends: stale, write: "current 2, promoted"},
+		"who may serve it may reload":         {backends: unknown, waited: 29 * time.Second},
+		"who may serve it is restarted":       {backends: unknown, waited: 30 * time.Second, restarts: true},
+		"who may serve it was restarted":      {backends: unknown, waited: time.Minute, restartedFor: "2", write: "current 2"},
+		"who came since cannot have it":       {backends: since, waited: 7 * time.Minute, write: "current 2"},
+		"everybody serves the one after that": {backends: []Backend{{Pod: "a"}}, write: "current 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: "of Recreate", RestartedFor: test.restartedFor, Registered: []Registration{trusting(second)},
+				Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: test.backends}}
+			d := Decide(f, DefaultPolicy(), now.Add(test.waited))
+			if got := describe(d.Write); got != test.write || d.Restart != test.restarts {
+				t.Errorf("it writes %q and restarts: %t, want %q and %t", got, d.Restart, test.write, test.restarts)
+			}
+			if test.write == "current 2" || d.Write == nil {
+				return
+			}
+			f.Secret = d.Write
+			if d = Decide(f, DefaultPolicy(), now.Add(test.waited+5*time.Second)); !d.Restart || d.Write != nil {
+				t.Errorf("after that it writes %q and restarts: %t", describe(d.Write), d.Restart)
+			}
+		})
+	}
+}
+
 // Nobody foretells a restart where there is no Deployment that could be restarted.
 func TestRestartOfNothing(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
