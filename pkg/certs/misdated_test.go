@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"crypto/x509"
 	"testing"
 	"time"
 
@@ -33,6 +34,49 @@ func TestTheClockIsSetBack(t *testing.T) {
 			}
 			if again := Decide(Facts{Secret: d.Write, Registered: []Registration{both}, Names: names}, DefaultPolicy(), now); again.Write != nil {
 				t.Errorf("it is written again: %s", describe(again.Write))
+			}
+		})
+	}
+}
+
+// A certificate of a clock that was a year ahead is of no use when that is right again: another one
+// is minted at once, and what pods serve stays trusted until they serve that.
+func TestTheClockIsSetBackByAYear(t *testing.T) {
+	now, then := after(day), after(366*day)
+	first, ahead := minted(t, 1, start), minted(t, 2, then)
+	promoted := holding(t, first).next(ahead, then).promoted(then)
+	one, both := trusting(ahead), trusting(ahead, first)
+	for name, f := range map[string]Facts{
+		"pods serve it":                            {Secret: holding(t, ahead).Secret, Registered: []Registration{one}},
+		"pods are given it":                        {Secret: promoted.Secret, Registered: []Registration{one}},
+		"pods are given it, and have another's CA": {Secret: holding(t, first).next(ahead, after(80*day)).promoted(after(80 * day)).Secret, Registered: []Registration{both}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Names, f.Live, f.Running = names, true, true
+			trusted := parse(f.Registered[0].CABundle)
+			for f.Issued == nil {
+				d := Decide(f, DefaultPolicy(), now)
+				switch {
+				case d.Need == NeedIssued:
+					f.Issued = new(mint(t, *d.Mint))
+				case d.Write != nil:
+					f.Secret = d.Write // what was noted counts from now on
+				default:
+					t.Fatalf("nothing is minted: it needs %q in %s: %s%s", d.Need, d.Phase, d.Problem, d.Message)
+				}
+			}
+			if leaf := parse(f.Issued.Certificate)[0]; leaf.NotBefore.After(now) || leaf.NotAfter.After(after(92*day)) {
+				t.Errorf("what is minted is valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
+			}
+			d := Decide(f, DefaultPolicy(), now)
+			if d.Phase != distributing || d.Write == nil {
+				t.Errorf("in %s, it writes %q", d.Phase, describe(d.Write))
+			}
+			published := Registration{CABundle: d.Trust}
+			for _, ca := range append(trusted, parse(f.Issued.CA)...) {
+				if !published.trusts(ca) {
+					t.Errorf("it does not trust %s, only %s", numbersOf([]*x509.Certificate{ca}), numbersOf(parse(d.Trust)))
+				}
 			}
 		})
 	}

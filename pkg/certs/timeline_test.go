@@ -86,6 +86,21 @@ func TestScaledUpInARotation(t *testing.T) {
 	}
 }
 
+// Certificates that were minted by a clock that was more than a year ahead are replaced when it is
+// right again, without anybody's doing, and calls come through after that.
+func TestTheClockWasAYearAhead(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(32) {
+		w := newWorld(t, seed, byManager)
+		for step := range 3 {
+			w.liveThrough(w.sleep(), map[int]fault{10 * step: yearAhead})
+			if chain := parse([]byte(w.pair())); chain[0].NotBefore.After(w.now) || chain[0].NotAfter.After(w.now.Add(w.policy.Validity)) {
+				t.Errorf("pods are given a certificate of %s to %s at %s", chain[0].NotBefore, chain[0].NotAfter, w.now)
+			}
+		}
+	}
+}
+
 // rotate sleeps until the certificate is due, and lives through its rotation, in the
 // middle of which something happens, or two things do.
 func (w *world) rotate() {
@@ -176,7 +191,7 @@ func (w *world) rest() {
 	if w.provider == byNobody {
 		return
 	}
-	w.strict = true
+	w.strict, w.outran = true, time.Time{}
 	w.call()
 	w.strict, w.peace = false, w.decide(0)
 }

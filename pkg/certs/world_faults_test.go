@@ -182,6 +182,7 @@ var managerFaults = []fault{
 	{"the clock is set ahead", func(w *world) { w.setClock(w.upTo(w.policy.ClockSkew)) }},
 	{"the clock is set ahead in the settle time", func(w *world) { w.onceTrusted(120, func(w *world) { w.setClock(w.policy.ClockSkew) }) }},
 	{"the clock is set far ahead", func(w *world) { w.setClock(time.Hour) }},
+	yearAhead,
 	{"a rotation is ordered", func(w *world) { w.order = w.now.String(); w.changed() }},
 	{"the CA is compromised", func(w *world) {
 		w.order, w.compromised = vocabulary.RotateCompromised+w.now.String(), true
@@ -191,6 +192,16 @@ var managerFaults = []fault{
 	{"the issuer has another CA", func(w *world) { w.issue(true) }},
 	{"another provider is chosen", (*world).chooseAnother},
 }
+
+// farAhead is beyond the end of all that managers mint.
+const farAhead = 400 * day
+
+// yearAhead has certificates end by a clock that is wrong, and others be minted that are yet to
+// begin when it is right again.
+var yearAhead = fault{"the clock is set more than a year ahead", func(w *world) {
+	w.outran = w.now
+	w.setClock(farAhead)
+}}
 
 // stall has caches be late for a while.
 func (w *world) stall() {

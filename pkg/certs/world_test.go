@@ -30,6 +30,7 @@ type world struct {
 	order        string
 	ahead        time.Duration // of their clock
 	jumped       time.Time     // when that was last set ahead
+	outran       time.Time     // when that was last set ahead beyond the end of certificates; zero once that is over
 	lag          time.Duration // of their caches, at most
 	looksAt      time.Time     // when their timer goes off
 	looks        map[time.Time]bool
