@@ -2,6 +2,7 @@ package integration
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"io"
 	"log"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -56,14 +58,27 @@ func (p *playedPod) start() {
 // stand is a pod that runs, and serves what it may.
 func (p *playedPod) stand() {
 	p.Helper()
-	pod, err := p.kube.CoreV1().Pods(p.namespace).Create(p.ctx, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "server-0", Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"}},
+	p.runs(p.comes("server-0"))
+}
+
+// comes is a pod that has no address yet.
+func (e *env) comes(name string) *corev1.Pod {
+	e.Helper()
+	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
 	}, metav1.CreateOptions{})
-	p.must(err)
+	e.must(err)
+	return pod
+}
+
+// runs has a pod be called where this one listens.
+func (p *playedPod) runs(pod *corev1.Pod) {
+	p.Helper()
 	ip := p.listener.Addr().(*net.TCPAddr).IP.String()
-	pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, ip, []corev1.PodIP{{IP: ip}}
-	_, err = p.kube.CoreV1().Pods(p.namespace).UpdateStatus(p.ctx, pod, metav1.UpdateOptions{})
+	status, err := json.Marshal(map[string]any{"status": corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}}})
+	p.must(err)
+	_, err = p.kube.CoreV1().Pods(p.namespace).Patch(p.ctx, pod.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
 	p.must(err)
 }
 

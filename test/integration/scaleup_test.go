@@ -1,0 +1,42 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// A pod that comes while others take the next certificate up may have mounted the one before: that
+// stays trusted until it has shown what it serves, when all others have long followed.
+func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p := e.playPod()
+	m := e.manage(graceOf(time.Hour))
+	e.install(p.csv())
+	p.start()
+	before, trust := e.servingCA(), e.watchTrust()
+	waitsFor := func(endpoints, why string) {
+		t.Helper()
+		e.eventually("it waits: "+endpoints, func() (bool, any) {
+			c := e.rotation()
+			return c.Phase == managerv1alpha1.CertificatePromoting && c.Endpoints == endpoints && strings.Contains(c.Message, why), c
+		})
+	}
+	e.order("once")
+	waitsFor("0/1 new, 1 old, 0 unknown", "server-0 serves another certificate")
+	came := e.comes("server-1")
+	waitsFor("0/2 new, 1 old, 1 unknown", "server-0 serves another certificate (and 1 more)")
+	p.reload()
+	waitsFor("1/2 new, 0 old, 1 unknown", "server-1 has no address yet")
+	m.looksAgain("operator.v1")
+	if !e.trusts(before) || !e.trusts(e.servingCA()) {
+		t.Error("the webhook does not trust what the pod that came may serve")
+	}
+	p.runs(came)
+	e.rotates(2)
+	trust.neverWithout(before, e.servingCA())
+}
