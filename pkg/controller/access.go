@@ -20,13 +20,13 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 	namespaces := install.GrantedIn(csv.Namespace, targets)
 	for _, account := range install.RequiredAccounts(csv) {
 		for _, subject := range install.SubjectsOf(csv.Namespace, account) {
-			for _, b := range c.caches.clusterGrants.by(bySubject, subject) {
+			for _, b := range c.caches.clusterRoleBindings.by(bySubject, subject) {
 				if but[rollout.KeyOf(b)] {
 					continue
 				}
 				access.Everywhere[account] = append(access.Everywhere[account], c.rules(metav1.NamespaceAll, b.RoleRef)...)
 			}
-			for _, b := range c.caches.grants.by(bySubject, subject) {
+			for _, b := range c.caches.roleBindings.by(bySubject, subject) {
 				if !slices.Contains(namespaces, b.Namespace) || but[rollout.KeyOf(b)] {
 					continue
 				}
@@ -56,10 +56,10 @@ func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[
 // does not exist.
 func (c *Controller) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	if ref.Kind == "ClusterRole" {
-		if role := c.caches.clusterRules.get("", ref.Name); role != nil {
+		if role := c.caches.clusterRoles.get("", ref.Name); role != nil {
 			return role.Rules
 		}
-	} else if role := c.caches.rules.get(namespace, ref.Name); role != nil {
+	} else if role := c.caches.roles.get(namespace, ref.Name); role != nil {
 		return role.Rules
 	}
 	return nil
@@ -80,10 +80,10 @@ func (c *Controller) grantChanged(before, after rollout.Object) {
 // rulesChanged matters to those whom a role is bound to.
 func (c *Controller) rulesChanged(before, after rollout.Object) {
 	role := roleKeyOf(present(before, after)[0])
-	for _, binding := range c.caches.grants.by(byRole, role) {
+	for _, binding := range c.caches.roleBindings.by(byRole, role) {
 		c.grantChanged(nil, binding)
 	}
-	for _, binding := range c.caches.clusterGrants.by(byRole, role) {
+	for _, binding := range c.caches.clusterRoleBindings.by(byRole, role) {
 		c.grantChanged(nil, binding)
 	}
 }

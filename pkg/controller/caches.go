@@ -33,34 +33,29 @@ import (
 // caches hold what the decisions look at, and no more: derived objects by their
 // label, foreign ones stripped to what is read of them.
 type caches struct {
-	csvs         store[*operatorsv1alpha1.ClusterServiceVersion]
-	groups       store[*operatorsv1.OperatorGroup]
-	rollouts     store[*managerv1alpha1.WebhookRollout]
-	namespaces   store[*corev1.Namespace]
-	accounts     store[*corev1.ServiceAccount]
-	deployments  store[*appsv1.Deployment]
-	pods         store[*corev1.Pod]
-	services     store[*corev1.Service]
-	slices       store[*discoveryv1.EndpointSlice]
-	secrets      store[*corev1.Secret]
-	roles        store[*rbacv1.Role]
-	roleBindings store[*rbacv1.RoleBinding]
-	validating   store[*admissionregistrationv1.ValidatingWebhookConfiguration]
-	mutating     store[*admissionregistrationv1.MutatingWebhookConfiguration]
-	// clusterRoleBindings are the derived ones; clusterGrants are all.
-	clusterRoleBindings store[*rbacv1.ClusterRoleBinding]
-	clusterRoles        store[*rbacv1.ClusterRole]
-	crds                store[*apiextensionsv1.CustomResourceDefinition]
+	csvs        store[*operatorsv1alpha1.ClusterServiceVersion]
+	groups      store[*operatorsv1.OperatorGroup]
+	rollouts    store[*managerv1alpha1.WebhookRollout]
+	namespaces  store[*corev1.Namespace]
+	accounts    store[*corev1.ServiceAccount]
+	deployments store[*appsv1.Deployment]
+	pods        store[*corev1.Pod]
+	services    store[*corev1.Service]
+	slices      store[*discoveryv1.EndpointSlice]
+	secrets     store[*corev1.Secret]
+	validating  store[*admissionregistrationv1.ValidatingWebhookConfiguration]
+	mutating    store[*admissionregistrationv1.MutatingWebhookConfiguration]
+	crds        store[*apiextensionsv1.CustomResourceDefinition]
 
 	subscriptions store[*operatorsv1alpha1.Subscription]
 
-	// What ServiceAccounts may do, whoever grants it. The manager's own Roles and RoleBindings
-	// are among these: one watch shows both.
-	rules         store[*rbacv1.Role]
-	clusterRules  store[*rbacv1.ClusterRole]
-	grants        store[*rbacv1.RoleBinding]
-	clusterGrants store[*rbacv1.ClusterRoleBinding]
-	apiServices   store[*apiregistrationv1.APIService]
+	// What ServiceAccounts may do, whoever grants it: the manager's own roles and bindings are
+	// among these, and so are its APIServices among all others.
+	roles               store[*rbacv1.Role]
+	clusterRoles        store[*rbacv1.ClusterRole]
+	roleBindings        store[*rbacv1.RoleBinding]
+	clusterRoleBindings store[*rbacv1.ClusterRoleBinding]
+	apiServices         store[*apiregistrationv1.APIService]
 
 	factories   []factory
 	aggregator  factory // where there is any
@@ -78,36 +73,28 @@ func newCaches(clients Clients) caches {
 	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
-	roles := newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), unlessManaged(onlyRules))
-	roleBindings := newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), unlessManaged(onlySubjects))
-	clusterRoles := newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), unlessManaged(onlyRules))
-	clusterRoleBindings := newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), unlessManaged(onlySubjects))
 	return caches{
-		csvs:                newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
-		groups:              newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
-		rollouts:            newStore[*managerv1alpha1.WebhookRollout](operators.Manager().V1alpha1().WebhookRollouts().Informer(), withoutManagedFields),
-		namespaces:          newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
-		accounts:            newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
-		pods:                newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
-		deployments:         newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), lean),
-		services:            newStore[*corev1.Service](managed.Core().V1().Services().Informer(), lean),
-		slices:              newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
-		secrets:             newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
-		roles:               roles,
-		roleBindings:        roleBindings,
-		validating:          newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), lean),
-		mutating:            newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), lean),
-		clusterRoles:        clusterRoles,
-		clusterRoleBindings: clusterRoleBindings,
-		crds:                newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
+		csvs:        newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
+		groups:      newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
+		rollouts:    newStore[*managerv1alpha1.WebhookRollout](operators.Manager().V1alpha1().WebhookRollouts().Informer(), withoutManagedFields),
+		namespaces:  newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
+		accounts:    newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
+		pods:        newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
+		deployments: newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), lean),
+		services:    newStore[*corev1.Service](managed.Core().V1().Services().Informer(), lean),
+		slices:      newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
+		secrets:     newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
+		validating:  newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), lean),
+		mutating:    newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), lean),
+		crds:        newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
 
 		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
 
-		rules:         roles,
-		clusterRules:  clusterRoles,
-		grants:        roleBindings,
-		clusterGrants: clusterRoleBindings,
-		apiServices:   newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), unlessManaged(withoutManagedFields)),
+		roles:               newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), unlessManaged(onlyRules)),
+		clusterRoles:        newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), unlessManaged(onlyRules)),
+		roleBindings:        newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), unlessManaged(onlySubjects)),
+		clusterRoleBindings: newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), unlessManaged(onlySubjects)),
+		apiServices:         newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), unlessManaged(withoutManagedFields)),
 
 		factories: []factory{all, managed, pods, operators, extensions}, aggregator: apis, aggregation: &aggregation{},
 	}
@@ -147,8 +134,8 @@ func (c caches) start(ctx context.Context) {
 func (c caches) synced() []cache.InformerSynced {
 	return []cache.InformerSynced{
 		c.csvs.synced, c.subscriptions.synced, c.groups.synced, c.rollouts.synced, c.namespaces.synced, c.accounts.synced, c.deployments.synced, c.pods.synced,
-		c.services.synced, c.slices.synced, c.secrets.synced, c.roles.synced, c.roleBindings.synced, c.clusterRoleBindings.synced, c.clusterRoles.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
-		c.rules.synced, c.clusterRules.synced, c.grants.synced, c.clusterGrants.synced, c.aggregation.unless(c.apiServices.synced),
+		c.services.synced, c.slices.synced, c.secrets.synced, c.validating.synced, c.mutating.synced, c.crds.synced,
+		c.roles.synced, c.clusterRoles.synced, c.roleBindings.synced, c.clusterRoleBindings.synced, c.aggregation.unless(c.apiServices.synced),
 	}
 }
 

@@ -89,19 +89,19 @@ func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants
 	}
 	seen := map[string]bool{}
 	for _, account := range install.RequiredAccounts(s.csv) {
-		for _, b := range c.caches.grants.by(bySubject, install.SubjectsOf(s.csv.Namespace, account)[0]) {
+		for _, b := range c.caches.roleBindings.by(bySubject, install.SubjectsOf(s.csv.Namespace, account)[0]) {
 			if b.Namespace != s.csv.Namespace || seen[b.Name] {
 				continue
 			}
 			seen[b.Name] = true
 			g.Bindings = append(g.Bindings, b)
-			if role := c.caches.rules.get(b.Namespace, b.RoleRef.Name); role != nil {
+			if role := c.caches.roles.get(b.Namespace, b.RoleRef.Name); role != nil {
 				g.Roles[role.Name] = role
 			}
-			if role := c.caches.clusterRules.get("", b.RoleRef.Name); role != nil && !ours[rollout.KeyOf(role)] {
+			if role := c.caches.clusterRoles.get("", b.RoleRef.Name); role != nil && !ours[rollout.KeyOf(role)] {
 				g.Foreign[role.Name] = true
 			}
-			if other := c.caches.clusterGrants.get("", b.Name); other != nil && !ours[rollout.KeyOf(other)] {
+			if other := c.caches.clusterRoleBindings.get("", b.Name); other != nil && !ours[rollout.KeyOf(other)] {
 				g.Foreign[other.Name] = true
 			}
 		}

@@ -45,10 +45,10 @@ func (c *Controller) watch() error {
 		{c.caches.subscriptions.informer, c.subscriptionChanged},
 		{c.caches.namespaces.informer, c.namespaceChanged},
 		{c.caches.accounts.informer, c.accountChanged},
-		{c.caches.rules.informer, c.rulesChanged},
-		{c.caches.clusterRules.informer, c.rulesChanged},
-		{c.caches.grants.informer, c.grantChanged},
-		{c.caches.clusterGrants.informer, c.grantChanged},
+		{c.caches.roles.informer, c.rulesChanged},
+		{c.caches.clusterRoles.informer, c.rulesChanged},
+		{c.caches.roleBindings.informer, c.grantChanged},
+		{c.caches.clusterRoleBindings.informer, c.grantChanged},
 		{c.caches.apiServices.informer, c.apiServiceChanged},
 	} {
 		if _, err := watched.informer.AddEventHandler(handler(watched.changed)); err != nil {
@@ -140,8 +140,9 @@ func (c *Controller) crdChanged(before, after rollout.Object) {
 	}
 }
 
-// foreignChanged is about what issuers look after: their owner waits for it, or, where
-// it is the administrator's, anybody may.
+// foreignChanged is about what is watched on demand: what an operator says of its condition,
+// and what issuers look after. For that its owner waits; for what is the administrator's,
+// as an issuer itself is, anybody may.
 func (c *Controller) foreignChanged(before, after rollout.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == operatorConditionKind {
