@@ -3,11 +3,13 @@ package corpus
 import (
 	"bytes"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -20,6 +22,25 @@ type bundle struct {
 	csv  *operatorsv1alpha1.ClusterServiceVersion
 	raw  *unstructured.Unstructured // the CSV as it is written
 	crds []*unstructured.Unstructured
+}
+
+// servesFrom tells whether the author of a Deployment mounts a volume of his own where
+// certificates are: the mounts there are the manager's, of volumes that are its own.
+func (b bundle) servesFrom(deployment string, volume any) bool {
+	place := func(m corev1.VolumeMount) bool {
+		return m.Name == volume && slices.ContainsFunc(certificateMounts, func(c map[string]any) bool { return c["mountPath"] == path.Clean(m.MountPath) })
+	}
+	if slices.ContainsFunc(certificateMounts, func(c map[string]any) bool { return c["name"] == volume }) {
+		return false
+	}
+	for _, d := range b.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, c := range d.Spec.Template.Spec.Containers {
+			if d.Name == deployment && slices.ContainsFunc(c.VolumeMounts, place) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func readBundle(t *testing.T, manifests string) bundle {

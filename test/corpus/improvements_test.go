@@ -35,14 +35,14 @@ var improvements = []improvement{
 	}},
 	{"state of a rotation in the Secret", func(want, got *unstructured.Unstructured, _ bundle) bool {
 		const leaf, updated = "olm-webhook-manager.io/certificate-leaf", "olm-webhook-manager.io/certificate-updated"
-		if want.GetKind() != "Secret" {
+		hash, since := got.GetAnnotations()[leaf], got.GetAnnotations()[updated]
+		if at, err := time.Parse(time.RFC3339, since); want.GetKind() != "Secret" || len(hash) != 64 || err != nil || at.Before(began) || at.After(time.Now()) {
 			return false
 		}
 		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{
-			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-issuer": "manager", leaf: got.GetAnnotations()[leaf], updated: got.GetAnnotations()[updated],
+			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-issuer": "manager", leaf: hash, updated: since,
 		}))
-		at, err := time.Parse(time.RFC3339, got.GetAnnotations()[updated])
-		return len(got.GetAnnotations()[leaf]) == 64 && err == nil && !at.Before(began) && !at.After(time.Now())
+		return true
 	}},
 	{"ca.crt in the Secret", func(want, _ *unstructured.Unstructured, _ bundle) bool {
 		return want.GetKind() == "Secret" && unstructured.SetNestedField(want.Object, "", "data", "ca.crt") == nil
@@ -57,9 +57,9 @@ var improvements = []improvement{
 		}
 		return mounted
 	}},
-	{"volumes that nothing mounts any more", func(want, got *unstructured.Unstructured, _ bundle) bool {
+	{"volumes that nothing mounts any more", func(want, _ *unstructured.Unstructured, b bundle) bool {
 		kept := slices.DeleteFunc(slices.Clone(volumes(want)), func(v map[string]any) bool {
-			return !mounts(want, v["name"]) && !hasVolume(got, v["name"])
+			return !mounts(want, v["name"]) && b.servesFrom(want.GetName(), v["name"])
 		})
 		if len(kept) == len(volumes(want)) {
 			return false
