@@ -59,9 +59,9 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 	go test -C test/gitops .
 
+# The longest tests come first: the others run beside them.
 .PHONY: integration
 integration: ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
-	# The longest first: the others run beside it.
 	go test -count=1 -parallel 4 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench)
 
 .PHONY: e2e

@@ -52,6 +52,26 @@ type snapshot struct {
 // ClusterServiceVersion depends on that; nothing else.
 func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
 	owners := ownerIDs(csv, relatives.Older)
+	s := c.snapshotOf(csv, owners)
+	c.observePods(s, owners)
+	c.observeDelegations(s, owners)
+	s.observed.Served = c.ownedKinds(s)
+	s.scope, s.failure = c.scopeOf(csv.Namespace)
+	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
+	if s.failure == nil {
+		s.observed.Uncovered = c.uncovered(s.scope)
+		s.failure = c.unfit(s)
+	}
+	facts, err := c.facts(csv, relatives, s)
+	if err != nil {
+		return nil, err
+	}
+	s.verdict = install.Check(facts)
+	return s, nil
+}
+
+// snapshotOf is what the caches show of a ClusterServiceVersion and of what it owns.
+func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) *snapshot {
 	s := &snapshot{
 		csv:     csv,
 		config:  c.config(csv),
@@ -67,7 +87,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		observed: rollout.Observed{
 			Deployments:  byName(c.caches.deployments.ofOwners(owners)),
 			Services:     byName(c.caches.services.ofOwners(owners)),
-			Slices:       map[string][]*discoveryv1.EndpointSlice{},
+			Slices:       byService(c.caches.slices.ofOwners(owners)),
 			Pods:         map[string][]*corev1.Pod{},
 			Roles:        byName(atHome(csv.Namespace, c.caches.roles.ofOwners(owners))),
 			RoleBindings: byName(atHome(csv.Namespace, delegating(c.caches.roleBindings.ofOwners(owners), false))),
@@ -85,31 +105,19 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 	}
 	s.status = s.said()
 	s.observed.Born = c.births.of(s.observed.Registered())
-	s.scope, s.failure = c.scopeOf(csv.Namespace)
-	if s.failure == nil {
-		s.failure = s.scope.Supported(csv)
-		s.observed.Uncovered = c.uncovered(s.scope)
+	return s
+}
+
+// unfit is why a ClusterServiceVersion cannot be installed where its OperatorGroup wants it;
+// nil when it can.
+func (c *Controller) unfit(s *snapshot) *scope.Failure {
+	if failure := s.scope.Supported(s.csv); failure != nil {
+		return failure
 	}
-	if s.failure == nil {
-		s.failure = s.scope.Conflict(c.claimant(csv), c.rivals(csv))
+	if failure := s.scope.Conflict(c.claimant(s.csv), c.rivals(s.csv)); failure != nil {
+		return failure
 	}
-	facts, err := c.facts(csv, relatives, s)
-	if err != nil {
-		return nil, err
-	}
-	s.verdict = install.Check(facts)
-	for _, slice := range c.caches.slices.ofOwners(owners) {
-		service := slice.Labels[discoveryv1.LabelServiceName]
-		s.observed.Slices[service] = append(s.observed.Slices[service], slice)
-	}
-	c.observePods(s, owners)
-	c.observeDelegations(s, owners)
-	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
-	s.observed.Served = c.ownedKinds(s)
-	if s.failure == nil {
-		s.failure = c.occupiedAPI(s)
-	}
-	return s, nil
+	return c.occupiedAPI(s)
 }
 
 // said is what the WebhookRollout says.
@@ -226,6 +234,15 @@ func byName[T rollout.Object](objects []T) map[string]T {
 		named[o.GetName()] = o
 	}
 	return named
+}
+
+func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.EndpointSlice {
+	grouped := map[string][]*discoveryv1.EndpointSlice{}
+	for _, slice := range all {
+		service := slice.Labels[discoveryv1.LabelServiceName]
+		grouped[service] = append(grouped[service], slice)
+	}
+	return grouped
 }
 
 // instant is a time as a status holds it, in whole seconds; nil for none.
