@@ -11,10 +11,10 @@ import (
 )
 
 // garbage is how much of it may pile up before it is collected, as long as that is between a
-// seventh of what is in use and as much again, Go's default. With a few operators to look
+// tenth of what is in use and as much again, Go's default. With a few operators to look
 // after, collections are seldom so; with many, memory is not half garbage. A limit would do
 // the same until what is in use comes near it, and then collect all the time.
-const garbage = 8 << 20
+const garbage = 6 << 20
 
 // collectGarbage keeps to that until the context ends, unless GOGC says otherwise.
 func collectGarbage(ctx context.Context) {
@@ -34,5 +34,5 @@ func collectGarbage(ctx context.Context) {
 
 // gcPercent is by how much the heap may grow between two collections.
 func gcPercent(inUse uint64) int {
-	return int(min(max(garbage*100/max(inUse, 1), 15), 100))
+	return int(min(max(garbage*100/max(inUse, 1), 10), 100))
 }
