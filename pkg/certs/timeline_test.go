@@ -64,24 +64,20 @@ func TestASeedTellsOneStory(t *testing.T) {
 
 // What was decided before a rotation and is written in its middle holds it up. This is what
 // promotion reads registrations live for, and why the settle time begins anew with each change.
-func TestRegisteredLateInARotation(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(32) {
-		w := newWorld(t, seed, byManager)
-		for range 3 {
-			w.liveThrough(w.sleep(), map[int]fault{0: registeredLate})
-		}
-	}
-}
+func TestRegisteredLateInARotation(t *testing.T) { eachRotationMeets(t, registeredLate) }
 
 // What comes at the promotion, or shortly before, has mounted the certificate before, and serves
 // it when all others have followed. No trust ends before it has, too.
-func TestScaledUpInARotation(t *testing.T) {
+func TestScaledUpInARotation(t *testing.T) { eachRotationMeets(t, scaledUp) }
+
+// eachRotationMeets has clusters live through rotations that all begin with the same fault.
+func eachRotationMeets(t *testing.T, f fault) {
+	t.Helper()
 	t.Parallel()
 	for seed := range uint64(32) {
 		w := newWorld(t, seed, byManager)
 		for range 3 {
-			w.liveThrough(w.sleep(), map[int]fault{0: scaledUp})
+			w.liveThrough(w.sleep(), map[int]fault{0: f})
 		}
 	}
 }
