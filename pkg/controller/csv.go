@@ -19,8 +19,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// lookAtCSV is one pass over one ClusterServiceVersion: observe, decide, apply,
-// report. It tells when the answer may change by itself.
+// lookAtCSV is one pass over one ClusterServiceVersion, in the way that its place among the
+// versions of its operator asks for. It tells when the answer may change by itself.
 func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	csv := c.caches.csvs.get(k.namespace, k.name)
 	if csv == nil {
@@ -47,6 +47,12 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if newer := c.successor(relatives); newer != nil {
 		return c.lookAtReplaced(ctx, k, csv, relatives, newer.Name)
 	}
+	return c.lookAtCurrent(ctx, k, csv, relatives)
+}
+
+// lookAtCurrent is the pass over a version that no newer one has taken over from: observe,
+// decide, apply, report.
+func (c *Controller) lookAtCurrent(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
 	s, err := c.observe(csv, relatives)
 	if err == nil {
 		err = c.askUpgradeable(&s.upgrade)
