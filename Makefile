@@ -49,9 +49,14 @@ clean: ## Remove bin/ and out/
 
 ##@ Tests
 
+BUNDLES ?= ../shared/corpus
+EXPECTED ?= ../shared/oracle
+others := $(if $(and $(wildcard $(BUNDLES)),$(wildcard $(EXPECTED))),corpus)
+
 .PHONY: test
-test: ## Run all tests: unit, integration, e2e
-	./hack/test.sh unit integration e2e
+test: ## Run all tests: unit, integration, e2e, and corpus where the bundles of others are
+	./hack/test.sh unit integration e2e $(others)
+	@$(if $(others),,echo "=== corpus skipped: there is no $(BUNDLES) or no $(EXPECTED), and nothing is compared with what OLM v0 made of the bundles of others")
 
 .PHONY: unit
 unit: ## Run the tests that need nothing but Go
@@ -62,7 +67,7 @@ unit: ## Run the tests that need nothing but Go
 # The longest tests come first: the others run beside them.
 .PHONY: integration
 integration: ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
-	go test -count=1 -parallel 4 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench)
+	go test -count=1 -parallel 4 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench -e /test/corpus)
 
 .PHONY: e2e
 e2e: ## Run the tests that need a cluster: one from source, or KUBECONFIG's
@@ -76,13 +81,10 @@ timeline: ## Draw docs/rotation.svg: a rotation on the real cluster
 fuzz: ## Run every fuzz target for FUZZTIME (30s)
 	./hack/fuzz.sh $(FUZZTIME)
 
-BUNDLES ?= ../shared/corpus
-EXPECTED ?= ../shared/oracle
-
 .PHONY: corpus
 corpus: ## Try the bundles of others in BUNDLES (NAME/VERSION/...), against what OLM v0 made of them in EXPECTED
 	@test -d "$(BUNDLES)" -a -d "$(EXPECTED)" || { echo "no $(BUNDLES) or no $(EXPECTED): nothing is compared. Name two folders: make corpus BUNDLES=... EXPECTED=..., see CONTRIBUTING.md"; exit 2; }
-	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 ./test/corpus ./test/bundle
+	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 -run Bundles ./test/corpus ./test/bundle
 
 .PHONY: campaign
 campaign: ## Live through rotations of certificates in 1000 simulated clusters
