@@ -91,7 +91,7 @@ campaign: ## Live through rotations of certificates in 1000 simulated clusters
 	go test -count=1 -timeout=1h ./pkg/certs -run TestTenRotationsCostNoCall -seeds 1000
 
 .PHONY: bench
-bench: bench-scale ## Measure installations beside plain clients, what a pass costs, and hosting against other webhook servers
+bench: bench-scale bench-pods ## Measure installations beside plain clients, with real pods too, what a pass costs, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench
 	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
 

@@ -123,11 +123,14 @@ func (m *manager) value(name string) float64 {
 	return metric[0].GetGauge().GetValue() + metric[0].GetCounter().GetValue()
 }
 
-// reportUse tells what the installation took of the processor, and in how many passes.
-func (m *manager) reportUse(size int) {
+// reportUse tells what the installation took of the processor, in milliseconds for each, and in
+// how many passes.
+func (m *manager) reportUse(size int) (processor float64) {
 	m.Helper()
-	m.ReportMetric(1000*m.value("process_cpu_seconds_total")/float64(size), "cpu-ms/CSV")
+	processor = 1000 * m.value("process_cpu_seconds_total") / float64(size)
+	m.ReportMetric(processor, "cpu-ms/CSV")
 	m.ReportMetric(float64(m.passes())/float64(size), "passes/CSV")
+	return processor
 }
 
 // reportMemory tells what the process has held at most, what it holds, what of that is the
@@ -135,7 +138,7 @@ func (m *manager) reportUse(size int) {
 func (m *manager) reportMemory() {
 	m.Helper()
 	peak := m.status("VmHWM")
-	m.staysBelow(mostMemory>>20, peak/(1<<20), "the manager held at most", "MB")
+	staysBelow(m.B, mostMemory>>20, peak/(1<<20), "the manager held at most", "MB")
 	m.ReportMetric(peak/(1<<20), "MB-peak")
 	m.ReportMetric(m.status("RssFile")/(1<<20), "MB-program")
 	m.ReportMetric(m.status("VmRSS")/(1<<20), "MB")

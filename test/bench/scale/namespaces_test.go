@@ -31,8 +31,8 @@ func BenchmarkNamespaces(b *testing.B) {
 			b.ReportMetric(crowded.processor, "cpu-ms/CSV")
 			b.ReportMetric(crowded.processor/alone.processor, "x-cpu")
 			b.ReportMetric(crowded.floors, "x-floor")
-			e.staysBelow(mostFloors, crowded.floors, "installed in", "floors")
-			e.staysBelow(mostGrowth, crowded.processor/alone.processor, "an installation takes of the processor", "times what it takes without those Namespaces")
+			staysBelow(b, mostFloors, crowded.floors, "installed in", "floors")
+			staysBelow(b, mostGrowth, crowded.processor/alone.processor, "an installation takes of the processor", "times what it takes without those Namespaces")
 		}
 	})
 }

@@ -36,8 +36,8 @@ func (e *env) repairs(m *manager, csvs []*operatorsv1alpha1.ClusterServiceVersio
 		e.ReportMetric(milliseconds(percentile(deleted, percent)), fmt.Sprintf("deleted-p%d-ms", percent))
 		e.ReportMetric(milliseconds(percentile(edited, percent)), fmt.Sprintf("edited-p%d-ms", percent))
 	}
-	e.staysBelow(milliseconds(mostRepair), milliseconds(percentile(deleted, 99)), "99 of 100 that are deleted are back within", "ms")
-	e.staysBelow(milliseconds(mostRepair), milliseconds(percentile(edited, 99)), "99 of 100 that are edited are as before within", "ms")
+	staysBelow(e.B, milliseconds(mostRepair), milliseconds(percentile(deleted, 99)), "99 of 100 that are deleted are back within", "ms")
+	staysBelow(e.B, milliseconds(mostRepair), milliseconds(percentile(edited, 99)), "99 of 100 that are edited are as before within", "ms")
 	e.quiet(m)
 }
 
