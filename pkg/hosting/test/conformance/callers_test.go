@@ -18,9 +18,11 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
@@ -33,7 +35,7 @@ func TestCallers(t *testing.T) {
 	client, _ := newClient(t)
 	entitled := tokenOf(t, client, namespace, "entitled")
 	stranger := tokenOf(t, client, namespace, "stranger")
-	allowPost(t, client, namespace, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "entitled"}, "/judge")
+	allowPost(t, client, namespace, serviceaccount.MakeUsername(namespace, "entitled"), "/judge")
 
 	for name, test := range map[string]struct {
 		flags []string
@@ -185,7 +187,9 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) 
 	return request.Status.Token
 }
 
-func allowPost(t *testing.T, client kubernetes.Interface, namespace string, caller rbacv1.Subject, path string) {
+// allowPost returns when the API server has learned of it: until then a host would be told that the
+// user may not, and would believe it for a while.
+func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: namespace + "-post"}
 	rules := []rbacv1.PolicyRule{{NonResourceURLs: []string{path}, Verbs: []string{"post"}}}
@@ -195,9 +199,16 @@ func allowPost(t *testing.T, client kubernetes.Interface, namespace string, call
 	_, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-		Subjects:   []rbacv1.Subject{caller},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "post"},
+	}}
+	eventually(t, user+" may post to "+path, func() bool {
+		answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		return err == nil && answer.Status.Allowed
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -81,7 +80,7 @@ func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
 	h.waitUntilReady(t)
 
 	isAnswered(t, client, namespace, fmt.Sprintf("User %q cannot post path %q", apiServerUser, "/judge"))
-	allowPost(t, client, namespace, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: apiServerUser}, "/judge")
+	allowPost(t, client, namespace, apiServerUser, "/judge")
 	isAnswered(t, client, namespace, "denied the request: ConfigMap deny asked for it")
 }
 
