@@ -14,6 +14,7 @@ import (
 // A rolling restart: under load, another server takes over and the first one ends. No
 // call may fail, over connections that each carry many calls.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	for protocol, flag := range map[string]string{
 		"HTTP/2.0": "--disable-http2-serving=false",
 		"HTTP/1.1": "--disable-http2-serving=true",

@@ -145,7 +145,8 @@ func TestCallsUnderWayAreAnswered(t *testing.T) {
 }
 
 func TestDrainEndsConnections(t *testing.T) {
-	h := start(t, judging(), "--drain-period=3s", "--disable-http2-serving")
+	t.Parallel() // beside the rolling restart, which takes longer
+	h := start(t, judging(), "--drain-period=10s", "--disable-http2-serving")
 	conn := dialHost(t, h)
 	reader := bufio.NewReader(conn)
 	ask := func() *http.Response {
