@@ -25,6 +25,9 @@ type load struct {
 	took   []time.Duration
 }
 
+// mostInFlight is more than there are unless the machine does not keep up.
+const mostInFlight = 1000
+
 func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -34,12 +37,17 @@ func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *loa
 		defer close(l.done)
 		var calls sync.WaitGroup
 		defer calls.Wait()
+		inFlight := make(chan struct{}, mostInFlight)
 		ticker := time.NewTicker(10 * time.Millisecond)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				calls.Go(func() { l.call(client, namespace) })
+				inFlight <- struct{}{}
+				calls.Go(func() {
+					l.call(client, namespace)
+					<-inFlight
+				})
 			case <-ctx.Done():
 				return
 			}
