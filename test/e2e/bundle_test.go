@@ -115,6 +115,7 @@ func TestBundleInstalls(t *testing.T) {
 	term.allHave("projectpolicy-webhook", "STAGE", "test")
 	term.kubectl("apply", "-f", policyFiles+"/samples/projectpolicy.yaml")
 	term.kubectl("wait", "projectpolicy/shared-cluster", "--for=condition=Valid")
+	term.bothServersKnow()
 	term.isDenied("shop")
 	term.works("", "status", "-n", policyNamespace)
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/retry"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -134,7 +135,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 }
 
 // deletePodsAtOnce deletes all pods side by side: each deletion is judged by a pod that is
-// about to go.
+// about to go, and is asked for again where that one had gone already.
 func (e *env) deletePodsAtOnce() {
 	e.Helper()
 	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
@@ -142,7 +143,9 @@ func (e *env) deletePodsAtOnce() {
 	var deletions errgroup.Group
 	for _, pod := range pods.Items {
 		deletions.Go(func() error {
-			return kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+			return retry.OnError(retry.DefaultBackoff, isUnjudged, func() error {
+				return kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+			})
 		})
 	}
 	e.must(deletions.Wait())
@@ -161,7 +164,10 @@ func (e *env) podUIDs() sets.Set[types.UID] {
 
 // nobodyJudges tells whether a person's pod is refused for want of an answer.
 func (e *env) nobodyJudges() bool {
-	err := e.tryAPod(nil)
+	return isUnjudged(e.tryAPod(nil))
+}
+
+func isUnjudged(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook")
 }
 

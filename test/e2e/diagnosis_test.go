@@ -36,7 +36,8 @@ func TestBundleDiagnosis(t *testing.T) {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Containers[0].ReadinessProbe.HTTPGet.Path = "/nowhere"
 			},
-			says: []string{"it does not go on", "readiness probe fails", "describe pod"},
+			says:     []string{"it does not go on", "readiness probe fails", "describe pod"},
+			patience: "15s", // the container has to run first
 		},
 		"a quota": {
 			spoil:   unspoilt,
@@ -62,7 +63,7 @@ func TestBundleDiagnosis(t *testing.T) {
 				pod.Containers[0].Args = append(pod.Containers[0].Args, "--foreign")
 			},
 			says:     []string{"it does not go on", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
-			patience: "10s", // the pod has to be ready first
+			patience: "15s", // the pod has to be ready first
 		},
 		"an account that nobody creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {

@@ -83,6 +83,11 @@ func newBareEnv(t *testing.T) *env {
 	e.must(err)
 	e.namespace = ns.Name
 	e.Cleanup(e.clean)
+	e.eventually("the Namespace has what every Namespace has", func() (bool, any) {
+		_, account := kubeClient.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, "default", metav1.GetOptions{})
+		_, authority := kubeClient.CoreV1().ConfigMaps(e.namespace).Get(e.ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return account == nil && authority == nil, []error{account, authority}
+	})
 	return e
 }
 

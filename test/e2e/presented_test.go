@@ -39,9 +39,9 @@ func (e *env) hookPods() (staying []corev1.Pod) {
 	return staying
 }
 
-// follow tells whether there are so many pods, and each answers with the certificate that it
-// is to serve, and what they do instead.
-func (e *env) follow(pods int) (all bool, instead map[string]string) {
+// follow is how many pods there are that stay, and what those do that do not answer with the
+// certificate that they are to serve.
+func (e *env) follow() (pods int, instead map[string]string) {
 	e.Helper()
 	current, _ := pem.Decode([]byte(e.leaf()))
 	staying := e.hookPods()
@@ -54,15 +54,17 @@ func (e *env) follow(pods int) (all bool, instead map[string]string) {
 			instead[pod.Name] = "serves a certificate of " + presented.Issuer.String()
 		}
 	}
-	return len(staying) == pods && len(instead) == 0, instead
+	return len(staying), instead
 }
 
-// haveFollowed fails unless each of so many pods serves the current certificate.
-func (e *env) haveFollowed(pods int) {
+// haveFollowed fails unless each pod serves the current certificate by now. There are so many
+// of them once rolling updates have ended.
+func (e *env) haveFollowed(want int) {
 	e.Helper()
-	if all, instead := e.follow(pods); !all {
+	if pods, instead := e.follow(); pods == 0 || len(instead) > 0 {
 		e.Errorf("not each of %d pods serves the current certificate: %v", pods, instead)
 	}
+	e.eventually(fmt.Sprintf("there are %d pods", want), func() (bool, any) { pods := len(e.hookPods()); return pods == want, pods })
 }
 
 // takeUp waits until so many pods serve the current certificate, and has their kubelets look
@@ -75,8 +77,8 @@ func (e *env) takeUp(pods int) {
 			told = time.Now()
 			e.haveKubeletsLook()
 		}
-		all, instead := e.follow(pods)
-		return all, instead
+		there, instead := e.follow()
+		return there == pods && len(instead) == 0, instead
 	})
 }
 

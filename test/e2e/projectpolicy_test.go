@@ -41,6 +41,7 @@ func TestProjectPolicy(t *testing.T) {
 	e.succeeds(policyCSV)
 	e.kubectl("apply", "-f", policyFiles+"/samples/projectpolicy.yaml")
 	e.kubectl("wait", "projectpolicy/shared-cluster", "--for=condition=Valid")
+	e.bothServersKnow()
 
 	e.isDenied("shop")
 	e.kubectl("apply", "-f", policyFiles+"/samples/namespace-allowed.yaml")
@@ -77,23 +78,40 @@ func TestProjectPolicy(t *testing.T) {
 // called a hundred times a second, failurePolicy Fail: every call is answered.
 func (e *env) restartsUnderLoad(deployment string) {
 	e.Helper()
-	load := e.startLoadOf(10*time.Millisecond, func(ctx context.Context) call {
-		c := call{sent: time.Now(), outcome: denied}
-		shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-		_, c.err = kubeClient.CoreV1().Namespaces().Create(ctx, shop, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		c.answered = time.Now()
-		switch {
-		case c.err == nil:
-			c.outcome = uncovered
-		case !strings.Contains(c.err.Error(), "does not comply with ProjectPolicy"):
-			c.outcome = failed
-		}
-		return c
-	})
+	load := e.startLoadOf(10*time.Millisecond, e.askForShop)
 	load.goesOn(denied)
 	e.restart(deployment)
 	load.goesOn(denied)
 	load.end(never)
+}
+
+// askForShop asks for a namespace that breaks the policy, without one being made.
+func (e *env) askForShop(ctx context.Context) call {
+	c := call{sent: time.Now(), outcome: denied}
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	_, c.err = kubeClient.CoreV1().Namespaces().Create(ctx, shop, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.answered = time.Now()
+	switch {
+	case c.err == nil:
+		c.outcome = uncovered
+	case !strings.Contains(c.err.Error(), "does not comply with ProjectPolicy"):
+		c.outcome = failed
+	}
+	return c
+}
+
+// bothServersKnow waits until twenty calls in a row are denied: one of the two servers says that
+// a policy is valid, and the other may hear of it later.
+func (e *env) bothServersKnow() {
+	e.Helper()
+	inRow := 0
+	e.eventually("twenty calls in a row are denied", func() (bool, any) {
+		c := e.askForShop(e.ctx)
+		if inRow++; c.outcome != denied {
+			inRow = 0
+		}
+		return inRow == 20, c.err
+	})
 }
 
 // isDenied asks for the namespace of the sample that breaks the policy in every way,

@@ -8,8 +8,10 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -24,6 +26,19 @@ func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 	e.storeCertificate(served)
 	e.strangersServer()
 	e.rolledOut("stranger")
+	e.eventually("its Service has two ready endpoints", func() (bool, any) {
+		slices, err := kubeClient.DiscoveryV1().EndpointSlices(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=stranger"})
+		e.must(err)
+		ready := 0
+		for _, slice := range slices.Items {
+			for _, endpoint := range slice.Endpoints {
+				if ptr.Deref(endpoint.Conditions.Ready, false) {
+					ready++
+				}
+			}
+		}
+		return ready == 2, ready
+	})
 	registered := e.strangersWebhook(served.CA)
 	if said := term.works("", "doctor"); strings.Contains(said, e.namespace) {
 		t.Errorf("nothing is wrong with it, and doctor says\n%s", said)

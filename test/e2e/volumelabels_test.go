@@ -47,16 +47,21 @@ func TestVolumeLabels(t *testing.T) {
 // sampleIsLabelled asks in which zone a sample would be created, none if zone is empty.
 func (e *env) sampleIsLabelled(sample, zone string) {
 	e.Helper()
-	got, err := kubectl(e.ctx, "create", "--dry-run=server", "-f", "examples/volumelabels/samples/"+sample,
-		"-o", `jsonpath={.metadata.labels.topology\.kubernetes\.io/zone}`)
-	e.must(err)
-	if got != zone {
+	if got := e.zoneOf(sample); got != zone {
 		e.Errorf("%s is created in zone %q, want %q", sample, got, zone)
 	}
 }
 
+func (e *env) zoneOf(sample string) string {
+	e.Helper()
+	zone, err := kubectl(e.ctx, "create", "--dry-run=server", "-f", "examples/volumelabels/samples/"+sample,
+		"-o", `jsonpath={.metadata.labels.topology\.kubernetes\.io/zone}`)
+	e.must(err)
+	return zone
+}
+
 // switchOff has the webhook taken out of service as an administrator does, by the sample
-// of a Subscription, and returns when it is not registered any more.
+// of a Subscription, and returns when nobody calls it any more.
 func (e *env) switchOff(csv string) (switchOn func()) {
 	e.Helper()
 	const sample, webhook = "examples/volumelabels/samples/webhook-off.yaml", "the webhook of volumelabels"
@@ -65,6 +70,10 @@ func (e *env) switchOff(csv string) (switchOn func()) {
 	e.eventually(webhook+" is off", func() (bool, any) {
 		left := e.registrations()
 		return len(left) == 0, left
+	})
+	e.eventually("the API server does not call "+webhook+" any more", func() (bool, any) {
+		zone := e.zoneOf("persistentvolume.yaml")
+		return zone == "", zone
 	})
 	return func() {
 		e.Helper()

@@ -24,10 +24,7 @@ func serve(flags []string) {
 		certificate, key = "", ""
 	}
 	if slices.Contains(flags, "--reload") {
-		server.TLSConfig.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(certificate, key)
-			return &pair, err
-		}
+		server.TLSConfig.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load(certificate, key) }
 	}
 	drained := make(chan struct{})
 	if slices.Contains(flags, "--drain") {
@@ -47,6 +44,16 @@ func serve(flags []string) {
 		log.Fatal(err)
 	}
 	<-drained
+}
+
+// load reads a pair again that was replaced between its two files: the kubelet changes both at
+// once, but nobody can read both at once.
+func load(certificate, key string) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		pair, err = tls.LoadX509KeyPair(certificate, key)
+	}
+	return &pair, err
 }
 
 // leave ends connections one by one: the answer to a connection's next call says that it
