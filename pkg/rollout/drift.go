@@ -145,16 +145,18 @@ func written(live Object) (all, updated *fieldpath.Set) {
 // additions are those fields of a write that are not there unless somebody asks for them:
 // whoever creates an object owns its defaults, too.
 func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
-	places := []string{".metadata.annotations."}
+	places := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "annotations")}
 	if _, deployment := live.(*appsv1.Deployment); !deployment {
-		places = append(places, ".metadata.ownerReferences[", ".spec.ports[")
+		places = append(places, fieldpath.MakePathOrDie("metadata", "ownerReferences"), fieldpath.MakePathOrDie("spec", "ports"))
 	}
 	added := fieldpath.NewSet()
-	fields.Iterate(func(p fieldpath.Path) {
-		if path := p.String(); slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(path, place) }) {
-			added.Insert(p.Copy())
+	for _, place := range places {
+		within := fields
+		for _, part := range place {
+			within = within.WithPrefix(part)
 		}
-	})
+		within.Iterate(func(p fieldpath.Path) { added.Insert(slices.Concat(place, p)) })
+	}
 	return added
 }
 
