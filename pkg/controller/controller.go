@@ -72,7 +72,7 @@ func NewClients(config *rest.Config) (Clients, error) {
 	if err != nil {
 		return Clients{}, err
 	}
-	extensions, err := apiextensions.NewForConfig(config)
+	extensions, err := apiextensions.NewForConfig(binary)
 	if err != nil {
 		return Clients{}, err
 	}
@@ -80,7 +80,7 @@ func NewClients(config *rest.Config) (Clients, error) {
 	if err != nil {
 		return Clients{}, err
 	}
-	apis, err := aggregator.NewForConfig(config)
+	apis, err := aggregator.NewForConfig(binary)
 	if err != nil {
 		return Clients{}, err
 	}
