@@ -79,10 +79,10 @@ func TestSubscriptionConfig(t *testing.T) {
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) {
 		*c = operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "blue"}}
 	})
-	e.eventually("the config rolls out", func() (bool, any) {
-		pod := e.deployment("server").Spec.Template
-		return pod.Spec.NodeSelector == nil && pod.Annotations["example.com/team"] == "blue", pod
-	})
+	e.comesToBear("blue")
+	if selector := e.deployment("server").Spec.Template.Spec.NodeSelector; selector != nil {
+		t.Errorf("the pod is still put where %v", selector)
+	}
 	e.succeeds("operator.v1")
 	e.annotated("blue")
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
@@ -102,17 +102,38 @@ func TestSubscriptionConfig(t *testing.T) {
 // annotated wants the team's annotation on all that is derived, and nothing else of it.
 func (e *env) annotated(team string) {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
-	deployment, registration := e.deployment("server"), e.registration("v.example.com")
-	for what, annotations := range map[string]map[string]string{
-		"Deployment": deployment.Annotations, "pod": deployment.Spec.Template.Annotations, "Service": service.Annotations, "registration": registration.Annotations,
-	} {
+	for what, annotations := range e.annotations() {
 		_, injected := annotations["cert-manager.io/inject-ca-from"]
 		_, instructed := annotations["olm-webhook-manager.io/anything"]
 		if annotations["example.com/team"] != team || injected || instructed {
 			e.Errorf("the annotations of the %s are %v", what, annotations)
 		}
+	}
+}
+
+// comesToBear waits until all that is derived bears the team's annotation.
+func (e *env) comesToBear(team string) {
+	e.Helper()
+	e.eventually("all that is derived bears "+team, func() (bool, any) {
+		found := e.annotations()
+		for _, annotations := range found {
+			if annotations["example.com/team"] != team {
+				return false, found
+			}
+		}
+		return true, found
+	})
+}
+
+// annotations are those of all that is derived.
+func (e *env) annotations() map[string]map[string]string {
+	e.Helper()
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	deployment := e.deployment("server")
+	return map[string]map[string]string{
+		"Deployment": deployment.Annotations, "pod": deployment.Spec.Template.Annotations,
+		"Service": service.Annotations, "registration": e.registration("v.example.com").Annotations,
 	}
 }
 
