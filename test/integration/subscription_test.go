@@ -277,10 +277,14 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	m.looksAgain("operator.v2")
 	e.annotated("red")
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
-	e.eventually("the config rolls out", func() (bool, any) {
-		annotations := e.deployment("server").Spec.Template.Annotations
+	e.comesToBear("blue")
+	e.eventually("the config rolls out to the last", func() (bool, any) {
+		annotations := e.deployment("last").Spec.Template.Annotations
 		return annotations["example.com/team"] == "blue", annotations
 	})
+	// The Succeeded of before is no answer: that of now comes after this.
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.setAvailable("last", true)
 	e.succeeds("operator.v2")
 	e.annotated("blue")
 }
