@@ -102,10 +102,10 @@ func (p *playedPod) reload() {
 	secret := p.certificate()
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	p.must(err)
+	p.noteServed(pair, number(secret.ResourceVersion))
 	p.mutex.Lock()
 	p.loaded = pair
 	p.mutex.Unlock()
-	p.noteServed(pair, number(secret.ResourceVersion))
 }
 
 // follow takes up what is mounted if it is another certificate, and tells whether it was.

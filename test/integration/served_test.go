@@ -9,13 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// served is a certificate that a pod presented from one state of the API server to another.
-// It may have begun later and ended earlier: the pod asks the API server before and after.
+// served is a certificate that a pod presented from one state of the API server to another. It
+// may have begun later, as trust has to come first, and it ended later: whoever finds another
+// presented may take away the trust in this one at once.
 type served struct {
 	pair        tls.Certificate
 	since, till int
 }
 
+// noteServed comes before the pod presents a certificate.
 func (p *playedPod) noteServed(pair tls.Certificate, since int) {
 	p.Helper()
 	if n := len(p.served); n > 0 {
