@@ -103,7 +103,8 @@ func permissionsFor(event auditv1.Event) []permission {
 	return []permission{p}
 }
 
-// grant gives the manager's account what manifests/ grants it in the whole cluster.
+// grant gives the manager's account what manifests/ grants it in the whole cluster, and waits
+// until the API server goes by it.
 func (e *env) grant() sets.Set[permission] {
 	e.Helper()
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
@@ -115,6 +116,11 @@ func (e *env) grant() sets.Set[permission] {
 	if _, err := e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		e.must(err)
 	}
+	_, client := clients(e.T, asAccount())
+	e.eventually("the account may do what it is granted", func() (bool, any) {
+		_, err := client.OperatorsV1alpha1().ClusterServiceVersions("").List(e.ctx, metav1.ListOptions{Limit: 1})
+		return err == nil, err
+	})
 	granted := sets.New[permission]()
 	for _, rule := range role.Rules {
 		for _, group := range rule.APIGroups {
