@@ -132,7 +132,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 }
 
 // defineVersions creates a definition with a version for each schema, in the order of their names,
-// and waits until the last of them is served.
+// and waits until those that are served answer, and can be found: discovery comes last.
 func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]string, changes ...func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	const group = "bundle.example.com"
@@ -160,11 +160,20 @@ func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]str
 	t.Cleanup(func() {
 		must(t, definitions.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}))
 	})
-	last := schema.GroupVersionResource{Group: group, Version: crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, Resource: plural}
-	e.eventually(t, "the definition is served", func() bool {
-		_, err := e.dynamic.Resource(last).List(t.Context(), metav1.ListOptions{})
-		return err == nil
-	})
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version.Name, Kind: crd.Spec.Names.Kind})
+		e.eventually(t, crd.Name+" is served as "+version.Name, func() bool {
+			resource, err := e.resource(object)
+			if err == nil {
+				_, err = resource.List(t.Context(), metav1.ListOptions{})
+			}
+			return err == nil
+		})
+	}
 	return crd
 }
 
