@@ -111,8 +111,9 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 // then on it is a manager like any other.
 func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.Helper()
-	if stored := s.storedPhase(); stored != phase || !s.slept() {
-		s.Fatalf("it was to wake up in %s, and it is %s; that it slept is %t", phase, stored, s.slept())
+	s.eventually("it has slept", func() (bool, any) { return s.slept(), nil })
+	if stored := s.storedPhase(); stored != phase {
+		s.Fatalf("it was to wake up in %s, and it is %s", phase, stored)
 	}
 	s.wake()
 	asleep := s.refused()
