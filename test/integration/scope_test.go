@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -52,9 +53,10 @@ func TestScope(t *testing.T) {
 			if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(group); !gocmp.Equal(got, want) {
 				t.Errorf("namespaceSelector %v, want %v", got, want)
 			}
-			if got := e.groupStatus("og").Namespaces; !slices.Equal(got, targets) {
-				t.Errorf("status.namespaces of the group %v, want %v", got, targets)
-			}
+			e.eventually(fmt.Sprintf("status.namespaces of the group is %v", targets), func() (bool, any) {
+				got := e.groupStatus("og").Namespaces
+				return slices.Equal(got, targets), got
+			})
 			e.carriesLabel(group, targets, e.namespace, other)
 			annotations := map[string]string{"olm.operatorGroup": "og", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": strings.Join(targets, ",")}
 			if got := e.get("operator.v1").Annotations; !maps.Equal(got, annotations) {
