@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,8 +84,9 @@ func logger() *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
-// passes is how often the manager has looked at something of the kind, to the end.
-func (m *manager) passes(kind string) (n uint64) {
+// passes is how often the manager has looked at something of the kind, to the end or, with the
+// outcome "waiting", no further than to what it wrote before.
+func (m *manager) passes(kind string, but ...string) (n uint64) {
 	m.Helper()
 	families, err := m.metrics.Gather()
 	m.must(err)
@@ -93,25 +95,26 @@ func (m *manager) passes(kind string) (n uint64) {
 			continue
 		}
 		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
 			for _, label := range metric.GetLabel() {
-				if label.GetName() == "kind" && label.GetValue() == kind {
-					n += metric.GetHistogram().GetSampleCount()
-				}
+				labels[label.GetName()] = label.GetValue()
+			}
+			if labels["kind"] == kind && !slices.Contains(but, labels["outcome"]) {
+				n += metric.GetHistogram().GetSampleCount()
 			}
 		}
 	}
 	return n
 }
 
-// looksAfter waits until the manager has looked at the test's ClusterServiceVersions
+// looksAfter waits until the manager has looked at the test's ClusterServiceVersions, to the end,
 // because of a change.
 func (m *manager) looksAfter(change func()) {
 	m.Helper()
-	before := m.passes("ClusterServiceVersion")
+	looks := func() uint64 { return m.passes("ClusterServiceVersion", "waiting") }
+	before := looks()
 	change()
-	m.eventually("the manager looks at what has changed", func() (bool, any) {
-		return m.passes("ClusterServiceVersion") > before, before
-	})
+	m.eventually("the manager looks at what has changed", func() (bool, any) { return looks() > before, before })
 }
 
 // looksAgain waits until the manager has looked at a ClusterServiceVersion as it is now:
