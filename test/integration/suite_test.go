@@ -7,6 +7,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -76,10 +77,12 @@ func TestStatusIsSetBack(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	secret, registered := e.certificate(), e.registration("v.example.com")
 	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseNone} {
-		c := e.get("operator.v1")
-		c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: phase}
-		_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
-		e.must(err)
+		e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			c := e.get("operator.v1")
+			c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: phase}
+			_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
+			return err
+		}))
 		e.succeeds("operator.v1")
 	}
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.DisplayName = "Another" })
