@@ -91,7 +91,7 @@ func (m *machine) conclude() Decision {
 	}
 	trusted := trustworthy(m.trust(), m.now)
 	m.d.Phase = m.phase(trusted)
-	m.d.Trust = encode(trusted...)
+	m.d.Trust, m.d.Trusted = encode(trusted...), len(trusted)
 	m.d.Generation = m.number
 	m.d.DuePending = m.dueOrdered()
 	m.d.Reissue = m.reissues()
@@ -183,6 +183,7 @@ func (m *machine) keepHandsOff(problem string) Decision {
 	return Decision{
 		Phase:      managerv1alpha1.CertificateBootstrap,
 		Trust:      encode(trusted...),
+		Trusted:    len(trusted),
 		Generation: highestNumber(trusted),
 		Problem:    problem,
 		Next:       earliest(m.now, m.turns(trusted)...),

@@ -50,8 +50,8 @@ func (c decision) check(t *testing.T) {
 	if d.Phase != c.phase {
 		t.Errorf("phase is %s, want %s", d.Phase, c.phase)
 	}
-	if got := numbersOf(parse(d.Trust)); got != c.trust {
-		t.Errorf("it trusts %q, want %q", got, c.trust)
+	if got := numbersOf(parse(d.Trust)); got != c.trust || d.Trusted != len(parse(d.Trust)) {
+		t.Errorf("it trusts %q, and counts %d, want %q", got, d.Trusted, c.trust)
 	}
 	if said := d.Problem + d.Message; !strings.Contains(said, c.says) || c.says == "" && said != "" {
 		t.Errorf("it says %q, want %q", said, c.says)

@@ -102,6 +102,8 @@ type Decision struct {
 	Serving *Serving
 	// Trust is the caBundle for registrations; nil when there is nothing to trust.
 	Trust []byte
+	// Trusted is how many CAs are in Trust.
+	Trusted int
 	// Generation is the number of the newest generation in Trust. A bundle of a lower one
 	// is never written over one of a higher.
 	Generation int64

@@ -140,7 +140,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: facts.Issuer, Phase: d.Phase, Secret: facts.Blank.Name,
-			Endpoints: d.Endpoints, NextLook: instant(d.Next),
+			TrustedCAs: int64(d.Trusted), Endpoints: d.Endpoints, NextLook: instant(d.Next),
 		},
 		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
 		write: owned(d.Write, facts.Secret, s),

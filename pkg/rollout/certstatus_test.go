@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -52,38 +51,47 @@ func TestReportCertificates(t *testing.T) {
 	}
 }
 
+// An event says what is trusted and what is known, and nothing that another way into its phase
+// would make untrue.
 func TestCertificateEvents(t *testing.T) {
-	in := func(phase managerv1alpha1.CertificatePhase) *managerv1alpha1.CertificateStatus {
-		if phase == "" {
-			return nil
-		}
-		return &managerv1alpha1.CertificateStatus{Phase: phase, Generation: 2, Message: "why"}
-	}
+	const bootstrap, stable, distributing, promoting, retiring = managerv1alpha1.CertificateBootstrap, managerv1alpha1.CertificateStable,
+		managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting, managerv1alpha1.CertificateRetiring
 	for name, test := range map[string]struct {
 		before, after managerv1alpha1.CertificatePhase
+		trusted       int64
 		want          string
 	}{
-		"the first":        {"", managerv1alpha1.CertificateStable, ""},
-		"after Bootstrap":  {managerv1alpha1.CertificateBootstrap, managerv1alpha1.CertificateStable, ""},
-		"the same":         {managerv1alpha1.CertificateStable, managerv1alpha1.CertificateStable, ""},
-		"a rotation":       {managerv1alpha1.CertificateStable, managerv1alpha1.CertificateDistributing, "CertificateDistributing: the webhooks of deployment manager are made to trust"},
-		"pods are given":   {managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting, "CertificatePromoting: the pods of deployment manager are given certificate generation 2"},
-		"all pods serve":   {managerv1alpha1.CertificatePromoting, managerv1alpha1.CertificateRetiring, "CertificateRetiring: every pod of deployment manager serves"},
-		"it is over":       {managerv1alpha1.CertificateRetiring, managerv1alpha1.CertificateStable, "CertificateStable: deployment manager has certificate generation 2"},
-		"lost, not called": {managerv1alpha1.CertificateStable, managerv1alpha1.CertificateBootstrap, "warning CertificateBootstrap: deployment manager has lost its certificate: why"},
+		"the first":       {"", stable, 1, ""},
+		"after Bootstrap": {bootstrap, stable, 1, ""},
+		"the same":        {stable, stable, 1, ""},
+		"a rotation":      {stable, distributing, 2, "CertificateDistributing: the webhooks of deployment manager are made to trust the certificate that follows generation 2"},
+		"pods are given": {distributing, promoting, 2,
+			"CertificatePromoting: the pods of deployment manager are given certificate generation 2; what they may serve besides stays trusted until all serve it, or until that has ended"},
+		"pods are given, and the CA is compromised": {stable, promoting, 1,
+			"CertificatePromoting: the pods of deployment manager are given certificate generation 2; no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"},
+		"all pods serve, or what they may serve has ended": {promoting, retiring, 1,
+			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; no pod is known to serve another certificate that has not ended"},
+		"somebody added a CA": {stable, retiring, 1,
+			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; pods are given nothing that another CA signed"},
+		"it is over":       {retiring, stable, 1, "CertificateStable: deployment manager has certificate generation 2, and nothing else is trusted"},
+		"lost, not called": {stable, bootstrap, 0, "warning CertificateBootstrap: deployment manager has lost its certificate: why"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := func(phase managerv1alpha1.CertificatePhase) managerv1alpha1.WebhookRolloutStatus {
-				return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", Certificate: in(phase)}}}
+			status := func(phase managerv1alpha1.CertificatePhase, trusted int64) managerv1alpha1.WebhookRolloutStatus {
+				d := managerv1alpha1.DeploymentStatus{Name: "manager"}
+				if phase != "" {
+					d.Certificate = &managerv1alpha1.CertificateStatus{Phase: phase, Generation: 2, TrustedCAs: trusted, Message: "why"}
+				}
+				return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{d}}
 			}
 			got := ""
-			for _, e := range Events(status(test.before), status(test.after)) {
+			for _, e := range Events(status(test.before, 1), status(test.after, test.trusted)) {
 				if e.Warning {
 					got = "warning "
 				}
 				got += e.Reason + ": " + e.Message
 			}
-			if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+			if got != test.want {
 				t.Errorf("the event is %q, want %q", got, test.want)
 			}
 		})

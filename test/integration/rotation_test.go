@@ -85,11 +85,12 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	p := e.playPod()
-	e.manage(graceOf(time.Hour))
+	m := e.manage(graceOf(time.Hour))
 	e.install(p.csv())
 	p.start()
 	before := e.servingCA()
 	e.order(vocabulary.RotateCompromised + " once")
+	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; no CA but its own is trusted")
 	e.eventually("the CA is not trusted any more, whatever pods serve", func() (bool, any) {
 		ca := e.servingCA()
 		return !e.trusts(before) && e.trusts(ca) && !bytes.Equal(before, ca), string(ca)
@@ -113,7 +114,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 	p.start()
 	before := e.servingCA()
 	e.order("once")
-	m.emits("Normal CertificatePromoting")
+	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; what they may serve besides stays trusted")
 	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
 		annotations := p.get().Annotations
 		return annotations[vocabulary.AnnotationNudge] != "", annotations

@@ -195,9 +195,9 @@ const (
 	// registration trusts it.
 	CertificateDistributing CertificatePhase = "Distributing"
 	// CertificatePromoting gives pods the new generation; the one before is trusted until
-	// all of them are seen to serve the new one.
+	// all of them are seen to serve the new one or it has ended, unless it is compromised.
 	CertificatePromoting CertificatePhase = "Promoting"
-	// CertificateRetiring takes the trust in the generation before away.
+	// CertificateRetiring takes the trust in all CAs but that of the generation away.
 	CertificateRetiring CertificatePhase = "Retiring"
 )
 
@@ -220,6 +220,12 @@ type CertificateStatus struct {
 	// caFingerprint is the hex SHA-256 of the DER form of the CA that signed it.
 	// +optional
 	CAFingerprint string `json:"caFingerprint,omitempty"`
+
+	// trustedCAs is how many CAs its webhooks are made to trust: one, unless pods may serve
+	// something else, or are about to. Absent where that is nobody's business but the
+	// administrator's, and where there is none yet.
+	// +optional
+	TrustedCAs int64 `json:"trustedCAs,omitempty"`
 
 	// notBefore is when it began to be valid.
 	// +optional
