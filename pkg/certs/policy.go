@@ -67,11 +67,15 @@ func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 }
 
 // jitter spreads certificates that were minted at one moment over a thirtieth of their
-// life: 3 of 90 days. It is drawn from the certificate, so that it is always the same.
+// life: 3 of 90 days.
 func jitter(chain []*x509.Certificate) time.Duration {
+	return time.Duration(drawn(chain) * float64(end(chain).Sub(chain[0].NotBefore)/30))
+}
+
+// drawn is a number from 0 to 1, of a certificate always the same.
+func drawn(chain []*x509.Certificate) float64 {
 	sum := sha256.Sum256(chain[0].Raw)
-	drawn := float64(binary.BigEndian.Uint64(sum[:])) / math.MaxUint64
-	return time.Duration(drawn * float64(end(chain).Sub(chain[0].NotBefore)/30))
+	return float64(binary.BigEndian.Uint64(sum[:])) / math.MaxUint64
 }
 
 // end is when the first certificate of a chain ends.

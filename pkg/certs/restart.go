@@ -18,10 +18,6 @@ type restarting struct {
 // pods serve, it waits until it must be.
 func (m *machine) restarting(seen Evidence) restarting {
 	stale := seen.count(ServesOther) > 0
-	mustBe := m.previousEnds.Add(-m.previousEnds.Sub(m.promoted) / 10)
-	if m.previousEnded() {
-		mustBe = m.promoted.Add(m.policy.Grace)
-	}
 	switch {
 	case !m.Running:
 		return restarting{}
@@ -30,11 +26,32 @@ func (m *machine) restarting(seen Evidence) restarting {
 	case stale && m.RestartCosts == "":
 		return m.foretell("what does not reload", m.promoted.Add(m.policy.Grace))
 	case stale:
-		return m.foretell("what does not reload", mustBe)
+		return m.foretell("what does not reload", m.mustRestart())
 	case m.previousEnds.IsZero() || !m.mayBeStale(seen):
 		return restarting{}
 	default:
-		return m.foretell("what is not known to serve it", mustBe)
+		return m.foretell("what is not known to serve it", m.mustRestart())
+	}
+}
+
+// mustRestart is when a restart can be put off no longer: in the ninth tenth of the time for which
+// pods may serve something else, at a moment drawn from the certificate, since those that were
+// minted together end together. They get the grace time first, if that is over by then.
+func (m *machine) mustRestart() time.Time {
+	graceEnds := m.promoted.Add(m.policy.Grace)
+	if m.previousEnded() {
+		return graceEnds
+	}
+	tenth := m.previousEnds.Sub(m.promoted) / 10
+	last := m.previousEnds.Add(-tenth)
+	at := last.Add(-time.Duration(drawn(m.current.chain) * float64(tenth)))
+	switch {
+	case graceEnds.After(last):
+		return last
+	case graceEnds.After(at):
+		return graceEnds
+	default:
+		return at
 	}
 }
 

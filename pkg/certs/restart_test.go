@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,10 +10,11 @@ import (
 // When pods are restarted that serve another certificate than they are given, or may, and how
 // the status foretells it.
 func TestRestart(t *testing.T) {
-	const mustBe = "2026-05-27T12:00:00Z"
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	promoted := holding(t, first).next(second, after(due)).promoted(after(due))
 	leaf := promoted.assembled(second).leaf()
+	must := 27*day - time.Duration(drawn(parse(second.Certificate))*float64(3*day))
+	tooSoon, mustBe := must-time.Second, instant(after(due+must))
 	for name, test := range map[string]struct {
 		serves   Serves
 		created  time.Duration // after the promotion
@@ -26,21 +28,21 @@ func TestRestart(t *testing.T) {
 	}{
 		"in the grace time":                          {serves: ServesOther, waited: 29 * time.Second, says: "what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
 		"after it":                                   {serves: ServesOther, waited: 30 * time.Second, restarts: true, says: "what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
-		"a restart costs calls":                      {serves: ServesOther, costs: "of Recreate", waited: 26 * day, says: "what does not reload has to be restarted, which makes calls fail because of Recreate: it is put off until " + mustBe + ", restart it at a better moment"},
-		"a restart costs calls, and is a must":       {serves: ServesOther, costs: "of Recreate", waited: 27 * day, restarts: true, says: "it is put off until " + mustBe + ", restart it at a better moment"},
+		"a restart costs calls":                      {serves: ServesOther, costs: "of Recreate", waited: tooSoon, says: "what does not reload has to be restarted, which makes calls fail because of Recreate: it is put off until " + mustBe + ", restart it at a better moment"},
+		"a restart costs calls, and is a must":       {serves: ServesOther, costs: "of Recreate", waited: must, restarts: true, says: "it is put off until " + mustBe + ", restart it at a better moment"},
 		"its Deployment is paused":                   {serves: ServesOther, paused: true, waited: time.Second, says: "what does not reload has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"},
 		"of the same CA":                             {serves: ServesOther, shares: true, waited: 30 * time.Second, restarts: true, says: "the certificate before is of the same CA, and valid at most until 2026-05-30T12:00:00Z; what does not reload is restarted from 2026-04-30T12:00:30Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
 		"calls fail already":                         {serves: ServesOther, waited: 5 * time.Second, nothing: true, restarts: true, says: "calls to it fail until it does; what does not reload is restarted from 2026-04-30T12:00:05Z on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
 		"calls fail already, and a restart costs":    {serves: ServesOther, costs: "of Recreate", waited: 5 * time.Second, nothing: true, restarts: true, says: "what does not reload is restarted from 2026-04-30T12:00:05Z on, which makes calls fail because of Recreate"},
 		"who does not answer may reload":             {serves: ServesUnknown, waited: time.Hour, says: "what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
-		"who does not answer must":                   {serves: ServesUnknown, waited: 27 * day, restarts: true, says: "what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
-		"who does not answer, of the same CA":        {serves: ServesUnknown, shares: true, waited: 27 * day, restarts: true, says: "the certificate before is of the same CA, and valid at most until 2026-05-30T12:00:00Z; what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
-		"who does not answer, and a restart costs":   {serves: ServesUnknown, costs: "of Recreate", waited: 26 * day, says: "what is not known to serve it has to be restarted, which makes calls fail because of Recreate: it is put off until " + mustBe + ", restart it at a better moment"},
-		"who does not answer must, at any cost":      {serves: ServesUnknown, costs: "of Recreate", waited: 27 * day, restarts: true, says: "it is put off until " + mustBe + ", restart it at a better moment"},
+		"who does not answer must":                   {serves: ServesUnknown, waited: must, restarts: true, says: "what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"who does not answer, of the same CA":        {serves: ServesUnknown, shares: true, waited: must, restarts: true, says: "the certificate before is of the same CA, and valid at most until 2026-05-30T12:00:00Z; what is not known to serve it is restarted from " + mustBe + " on, pod by pod, which makes calls fail if it does not drain when it is told to end"},
+		"who does not answer, and a restart costs":   {serves: ServesUnknown, costs: "of Recreate", waited: tooSoon, says: "what is not known to serve it has to be restarted, which makes calls fail because of Recreate: it is put off until " + mustBe + ", restart it at a better moment"},
+		"who does not answer must, at any cost":      {serves: ServesUnknown, costs: "of Recreate", waited: must, restarts: true, says: "it is put off until " + mustBe + ", restart it at a better moment"},
 		"who does not answer is paused":              {serves: ServesUnknown, paused: true, waited: time.Second, says: "what is not known to serve it has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"},
 		"who does not answer, and calls may fail":    {serves: ServesUnknown, waited: time.Hour, nothing: true},
-		"who does not answer came since":             {serves: ServesUnknown, created: 5*time.Minute + time.Second, waited: 27 * day},
-		"who does not answer may have come before":   {serves: ServesUnknown, created: 5 * time.Minute, waited: 27 * day, restarts: true, says: "when it is told to end"},
+		"who does not answer came since":             {serves: ServesUnknown, created: 5*time.Minute + time.Second, waited: must},
+		"who does not answer may have come before":   {serves: ServesUnknown, created: 5 * time.Minute, waited: must, restarts: true, says: "when it is told to end"},
 		"who came since serves another all the same": {serves: ServesOther, created: time.Hour, waited: 2 * time.Hour, restarts: true, says: "when it is told to end"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +68,29 @@ func TestRestart(t *testing.T) {
 				t.Error("it writes the Secret")
 			}
 		})
+	}
+}
+
+// Restarts that are put off are spread over the ninth tenth of the time that there is, in which
+// nothing has ended yet. Whoever needs all that time to reload is not restarted before.
+func TestRestartsArePutOffToDifferentMoments(t *testing.T) {
+	var waits []time.Duration
+	for range 40 {
+		first, second := minted(t, 1, start), minted(t, 2, after(due))
+		promoted := holding(t, first).next(second, after(due)).promoted(after(due))
+		at := func(grace time.Duration) time.Duration {
+			m := machine{Facts: Facts{Secret: promoted.Secret}, policy: Policy{Grace: grace}, now: after(due)}
+			m.state = read(m.Facts, m.now)
+			return m.mustRestart().Sub(after(due))
+		}
+		if early, late := at(26*day+12*time.Hour), at(28*day); early < 26*day+12*time.Hour || early > 27*day || late != 27*day {
+			t.Errorf("with a grace time of 26½ and 28 days the restart is put off for %s and %s", early, late)
+		}
+		waits = append(waits, at(time.Minute))
+	}
+	slices.Sort(waits)
+	if first, last := waits[0], waits[len(waits)-1]; first < 24*day || last > 27*day || last-first < day {
+		t.Errorf("40 restarts are put off for %s to %s, want 24 to 27 days, at different moments", first, last)
 	}
 }
 

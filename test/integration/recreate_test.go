@@ -15,7 +15,7 @@ import (
 )
 
 // Pods that do not reload, and are all ended before new ones start, are restarted when they
-// must be: when nine tenths of the time are over for which they may serve what they do.
+// must be: in the ninth tenth of the time for which they may serve what they do.
 func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -33,12 +33,12 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 		return c.Phase == managerv1alpha1.CertificatePromoting && strings.Contains(c.Message, "it is put off until"), c
 	})
 	m.looksAgain("operator.v1")
-	e.ageRotation(80 * 24 * time.Hour) // of 90 days
+	e.ageRotation(71 * 24 * time.Hour) // of 90 days
 	m.looksAgain("operator.v1")
 	if restarted := e.restartedFor(); restarted != "" {
 		t.Errorf("the pods are restarted for generation %s before they must be", restarted)
 	}
-	e.ageRotation(2 * 24 * time.Hour)
+	e.ageRotation(11 * 24 * time.Hour)
 	e.eventually("the pods are restarted", func() (bool, any) {
 		return e.restartedFor() == "2", e.rotation()
 	})
