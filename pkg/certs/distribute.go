@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// distribute promotes next once every registration trusts it, and says so.
+// distribute promotes next once every registration trusts it beside the current one, and says so.
 func (m *machine) distribute() {
 	if m.uncounted() {
 		if m.live() {
@@ -34,6 +34,11 @@ func (m *machine) distribute() {
 		m.d.Message = fmt.Sprintf("%s does not say yet that it trusts certificate generation %d", waits, m.next.Number)
 		return
 	}
+	if waits := m.disowning(); waits != "" {
+		until := m.begun.Add(turnLength)
+		m.d.Message, m.d.Again = fmt.Sprintf("%s does not trust the certificate that pods serve: until %s it is waited for, and after that for pods to serve the next one, which it trusts", waits, instant(until)), until
+		return
+	}
 	if m.settling() && !m.mayPromote() {
 		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.trusted.Add(m.policy.Settle))
 		return
@@ -47,6 +52,16 @@ func (m *machine) distribute() {
 			s.Annotations[vocabulary.AnnotationTrusted] = m.now.UTC().Format(time.RFC3339Nano) + " " + m.fingerprint()
 		})
 	}
+}
+
+// disowning is the first registration that does not trust the current CA, and may soon: somebody
+// edited it, and it is being written again. Empty when there is none, and where nothing is gained
+// by waiting: calls for its sake fail until it is written, or until pods serve the next generation.
+func (m *machine) disowning() string {
+	if m.current == nil || m.urgent() || m.now.Sub(m.begun) >= turnLength {
+		return ""
+	}
+	return m.distrusting(m.current.ca())
 }
 
 // uncounted tells whether next has lost its number, with the other notes, and nothing else

@@ -79,6 +79,26 @@ func TestRotation(t *testing.T) {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registered: []Registration{both}}, at: seconds(5),
 			phase: distributing, trust: "2 1", says: "until 2026-04-30T12:00:06Z",
 		},
+		"all trust the next one, and one not the one before": {
+			facts: Facts{Secret: distributed.Secret, Registered: []Registration{both, {Name: "webhook w", CABundle: second.CA}}, Live: true}, at: seconds(119),
+			phase: distributing, trust: "2 1", says: "webhook w does not trust the certificate that pods serve: until 2026-04-30T12:02:00Z it is waited for",
+		},
+		"that one was edited when API servers had learnt": {
+			facts: Facts{Secret: distributed.trusted(seconds(1), both, other).Secret, Registered: []Registration{both, other}, Live: true}, at: seconds(6),
+			phase: distributing, trust: "2 1", says: "does not trust the certificate that pods serve",
+		},
+		"that one is not written again": {
+			facts: Facts{Secret: distributed.Secret, Registered: []Registration{both, other}, Live: true}, at: seconds(120),
+			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
+		},
+		"that one is not, and API servers have learnt": {
+			facts: Facts{Secret: distributed.trusted(seconds(120), both, other).Secret, Registered: []Registration{both, other}, Live: true}, at: seconds(125),
+			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
+		},
+		"that one is not, and the one before is about to end": {
+			facts: Facts{Secret: secret.next(second, after(88*day)).Secret, Registered: []Registration{both, other}, Live: true}, at: after(88*day + time.Second),
+			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
+		},
 		"API servers have learnt, by caches": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registered: []Registration{both}}, at: seconds(6),
 			need: NeedLive, phase: distributing, trust: "2 1",
