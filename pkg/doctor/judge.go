@@ -29,41 +29,49 @@ func Judge(f Facts, now time.Time) []Finding {
 
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
-// ofOne is what there is to say of a webhook without a look at the others.
+// ofOne is what there is to say of a webhook without a look at the others: whether it is
+// called at all, and whether somebody looks after it.
 func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
-	about := []string{w.String()}
 	var findings []Finding
-	if reach.Broken() {
-		findings = append(findings, Finding{levelOf(w), reach.Code, about, reach.Message + ": " + consequence(w), reach.WayOut})
+	switch {
+	case w.URL != "":
+		findings = outside(w)
+	case reach.Broken():
+		findings = []Finding{{levelOf(w), reach.Code, []string{w.String()}, reach.Message + ": " + consequence(w), reach.WayOut}}
+	case !w.Unverified:
+		findings = behind(w, f.Answers[w.String()], now)
 	}
-	if w.Owner.Name != "" && !f.Owners[w.Owner] {
-		findings = append(findings, Finding{Warning, OwnerGone, about,
-			fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
-			fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)})
+	return append(findings, abandoned(w, f)...)
+}
+
+// behind is what the pods said of a webhook that is called.
+func behind(w Webhook, all []Answer, now time.Time) []Finding {
+	about := []string{w.String()}
+	if len(all) == 0 {
+		return []Finding{{Unknown, NotAsked, about,
+			"its pods could not be asked which certificate they serve", "port-forward has to be allowed and possible; or run doctor with --direct where the pods' addresses can be dialled"}}
 	}
-	if w.URL != "" {
-		return append(findings, outside(w)...)
-	}
-	if reach.Broken() || w.Unverified {
-		return findings
-	}
-	all := f.Answers[w.String()]
+	var findings []Finding
 	if bad := failed(all); len(bad) > 0 {
 		findings = append(findings, Finding{Warning, SomePodsFail, about,
 			fmt.Sprintf("%d of %d pods cannot be called, so some requests fail: %s", len(bad), len(all), bad[0].Message), "mend those pods, or delete them"})
 	}
-	if len(all) == 0 {
-		findings = append(findings, Finding{Unknown, NotAsked, about,
-			"its pods could not be asked which certificate they serve", "port-forward has to be allowed and possible; or run doctor with --direct where the pods' addresses can be dialled"})
-	}
-	for _, a := range all {
-		if !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < soon {
-			findings = append(findings, Finding{Warning, CertificateEndsSoon, about,
-				fmt.Sprintf("the certificate that is served ends on %s: then %s", a.NotAfter.UTC().Format(time.RFC3339), consequence(w)), "let whoever issues it renew it"})
-			break
-		}
+	endsSoon := func(a Answer) bool { return !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < soon }
+	if i := slices.IndexFunc(all, endsSoon); i >= 0 {
+		findings = append(findings, Finding{Warning, CertificateEndsSoon, about,
+			fmt.Sprintf("the certificate that is served ends on %s: then %s", all[i].NotAfter.UTC().Format(time.RFC3339), consequence(w)), "let whoever issues it renew it"})
 	}
 	return findings
+}
+
+// abandoned says that whoever made a webhook is gone.
+func abandoned(w Webhook, f Facts) []Finding {
+	if w.Owner.Name == "" || f.Owners[w.Owner] {
+		return nil
+	}
+	return []Finding{{Warning, OwnerGone, []string{w.String()},
+		fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
+		fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)}}
 }
 
 // outside is what there is to say of a webhook that is called by URL: whether it answers
