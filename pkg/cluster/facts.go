@@ -56,6 +56,9 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 	if err != nil {
 		return facts, err
 	}
+	if err := c.workloads(ctx, facts.Services); err != nil {
+		return facts, err
+	}
 	facts.Answers = map[string][]doctor.Answer{}
 	for _, w := range facts.Webhooks {
 		if b, ok := backends[w.Service]; ok && w.URL == "" && !w.Unverified {
@@ -154,7 +157,7 @@ func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.N
 }
 
 func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error) {
-	s := doctor.Service{Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(b.service.Spec.Selector) == 0}
+	s := doctor.Service{Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(b.service.Spec.Selector) == 0, Sliced: len(b.slices) > 0, Selector: b.service.Spec.Selector}
 	for _, p := range b.service.Spec.Ports {
 		s.Ports = append(s.Ports, p.Port)
 	}
@@ -172,8 +175,6 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 	if err != nil {
 		return s, err
 	}
-	for _, p := range pods.Items {
-		s.Pods = append(s.Pods, doctor.Pod{Name: p.Name, Labels: p.Labels})
-	}
+	s.Pods = doctor.Staying(pods.Items)
 	return s, nil
 }

@@ -32,13 +32,16 @@ type Service struct {
 	// Foreign tells that its endpoints are not pods that it selects: what becomes of them
 	// cannot be told.
 	Foreign bool
-	Pods    []Pod
-}
-
-// Pod is one that a Service selects.
-type Pod struct {
-	Name   string
-	Labels map[string]string
+	// Sliced tells that an EndpointSlice of it exists, with or without endpoints in it.
+	Sliced bool
+	// Selector are the labels of the pods that it selects.
+	Selector map[string]string
+	// Pods are those of them that stay.
+	Pods []Pod
+	// Templates are the labels of those that would be made if pods were wanting.
+	Templates []map[string]string
+	// Unread are the kinds of objects that make pods, but may not be read in its namespace.
+	Unread []string
 }
 
 // Answer is what dialling one pod gave, with the server name and the trust of a webhook.

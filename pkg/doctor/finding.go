@@ -18,6 +18,7 @@ const (
 	CertificateEndsSoon = "CertificateEndsSoon"
 	SomePodsFail        = "SomePodsFail"
 	NotAsked            = "NotAsked"
+	WorkloadsUnread     = "WorkloadsUnread"
 	Deadlock            = "Deadlock"
 	PossibleDeadlock    = "PossibleDeadlock"
 	ControlPlaneBlocked = "ControlPlaneBlocked"

@@ -41,7 +41,7 @@ func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	case !w.Unverified:
 		findings = behind(w, f.Answers[w.String()], now)
 	}
-	return append(findings, abandoned(w, f)...)
+	return slices.Concat(findings, abandoned(w, f), unread(w, f))
 }
 
 // behind is what the pods said of a webhook that is called.
@@ -72,6 +72,17 @@ func abandoned(w Webhook, f Facts) []Finding {
 	return []Finding{{Warning, OwnerGone, []string{w.String()},
 		fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
 		fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)}}
+}
+
+// unread says of which webhook it was guessed what its pods would be.
+func unread(w Webhook, f Facts) []Finding {
+	s := f.Services[w.Service]
+	if !w.Fails || !s.guessed() || len(s.Unread) == 0 {
+		return nil
+	}
+	return []Finding{{Unknown, WorkloadsUnread, []string{w.String()},
+		fmt.Sprintf("no pod stays behind Service %s, and whatever makes them may not be read: whether others can come back was judged by the Service's selector alone", w.Service),
+		fmt.Sprintf("let whoever runs doctor list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
 }
 
 // outside is what there is to say of a webhook that is called by URL: whether it answers

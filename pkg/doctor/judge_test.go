@@ -29,7 +29,9 @@ var (
 
 func newCluster() *cluster {
 	server := func(app string) Service {
-		return Service{Ports: []int32{443}, Ready: 2, Pods: []Pod{{"a", map[string]string{"app": app}}, {"b", map[string]string{"app": app}}}}
+		labels := map[string]string{"app": app}
+		pod := Pod{Labels: map[string]string{"app": app, "pod-template-hash": "f6a"}, Placed: true, Started: true, Ready: true}
+		return Service{Ports: []int32{443}, Ready: 2, Sliced: true, Selector: labels, Pods: []Pod{pod, pod}, Templates: []map[string]string{pod.Labels}}
 	}
 	return &cluster{Facts: Facts{
 		Services: map[types.NamespacedName]Service{shop: server("shop"), bank: server("bank")},
@@ -58,10 +60,36 @@ func (c *cluster) hook(name string, to types.NamespacedName, policy admissionreg
 	return &c.validating[len(c.validating)-1].Webhooks[0]
 }
 
-func (c *cluster) down(s types.NamespacedName) {
+// change changes what stands behind a Service that nobody is ready behind any more.
+func (c *cluster) change(s types.NamespacedName, changes ...func(*Service)) {
 	service := c.Services[s]
 	service.Ready = 0
+	for i := range service.Pods {
+		service.Pods[i].Ready = false
+	}
+	for _, change := range changes {
+		change(&service)
+	}
 	c.Services[s] = service
+}
+
+// down is that the pods are there, and crash.
+func (c *cluster) down(s types.NamespacedName) { c.change(s) }
+
+// lose is that no pod is there any more, and what makes them still is.
+func (c *cluster) lose(s types.NamespacedName) { c.change(s, withoutPods) }
+
+func withoutPods(s *Service)      { s.Pods = nil }
+func withoutTemplates(s *Service) { s.Templates = nil }
+func withoutSlices(s *Service)    { s.Sliced = false }
+
+// withPod adds one that has come so far.
+func withPod(p Pod) func(*Service) {
+	return func(s *Service) { s.Pods = append(s.Pods, p) }
+}
+
+func mayNotRead(kinds ...string) func(*Service) {
+	return func(s *Service) { s.Unread = kinds }
 }
 
 // judge answers for all pods that were not asked otherwise: they serve for a month.
@@ -82,6 +110,10 @@ func TestJudge(t *testing.T) {
 			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{labels["not"]},
 		}}}
 	}
+	without := func(label string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpDoesNotExist}}}
+	}
+	conditional := []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
 	type found struct {
 		Level Level
 		Code  string
@@ -151,9 +183,111 @@ func TestJudge(t *testing.T) {
 		}, nil},
 
 		"it is called for its own pods": {func(c *cluster) { c.hook("v", shop, fail, "pods") }, []found{{Warning, PossibleDeadlock, 1}}},
-		"for its own pods, and down": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.down(shop) },
+		"for its own pods, which are lost": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.lose(shop) },
 			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for its own pods, which crash: they restart in place": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.down(shop) },
+			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for its own pods, which serve a foreign certificate": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Reason: "ForeignCertificate", Message: "pod a presents another"}}
+		}, []found{{Error, "ForeignCertificate", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for its own pods, which are being deleted and serve till then": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.change(shop, withoutPods, func(s *Service) { s.Ready = 2 })
+		}, []found{{Warning, PossibleDeadlock, 1}}},
+		"for all pods, and no Service": {func(c *cluster) {
+			c.hook("v", types.NamespacedName{Namespace: "shop", Name: "gone"}, fail, "pods")
+		}, []found{{Error, "ServiceMissing", 1}}},
+		"for its own pods, of which one is missing and one crashes": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.change(shop, withoutPods, withPod(Pod{Placed: true, Started: true}))
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for what pods that crash say": {func(c *cluster) { c.hook("v", shop, fail, "pods/status"); c.down(shop) },
+			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for what pods that crash say, one of which it leaves out": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}}
+			c.change(shop, withPod(Pod{Placed: true, Started: true}))
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for the endpoints of pods that crash": {func(c *cluster) { c.hook("v", shop, fail, "endpointslices"); c.down(shop) },
+			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for endpoints": {func(c *cluster) { c.hook("v", shop, fail, "endpointslices") }, []found{{Warning, PossibleDeadlock, 1}}},
+		"for endpoints, with pods that serve a foreign certificate": {func(c *cluster) {
+			c.hook("v", shop, fail, "endpointslices")
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Reason: "ForeignCertificate", Message: "pod a presents another"}}
+		}, []found{{Error, "ForeignCertificate", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for endpoints that are made, and are there": {func(c *cluster) {
+			c.hook("v", shop, fail, "endpointslices").Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+			c.lose(shop)
+		}, []found{{Error, "NoReadyEndpoints", 1}}},
+		"for endpoints that are made, and are not there": {func(c *cluster) {
+			c.hook("v", shop, fail, "endpointslices").Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+			c.change(shop, withoutPods, withoutSlices)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for the tokens of pods that crash: they have theirs": {func(c *cluster) { c.hook("v", shop, fail, "serviceaccounts/token"); c.down(shop) },
+			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for the tokens of pods that have not started": {func(c *cluster) {
+			c.hook("v", shop, fail, "serviceaccounts/token")
+			c.change(shop, withoutPods, withPod(Pod{Placed: true}))
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for the binding of pods that have no node": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods/binding")
+			c.change(shop, withoutPods, withPod(Pod{}))
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for the binding of pods that have one": {func(c *cluster) { c.hook("v", shop, fail, "pods/binding"); c.down(shop) },
+			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+
+		"for its own pods, on conditions": {func(c *cluster) { c.hook("v", shop, fail, "pods").MatchConditions = conditional }, []found{{Warning, PossibleDeadlock, 1}}},
+		"for its own pods, which are lost, on conditions": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods").MatchConditions = conditional
+			c.lose(shop)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"two that need each other, both lost, one on conditions": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
+			w := c.hook("w", bank, fail, "pods")
+			w.NamespaceSelector, w.MatchConditions = selecting(map[string]string{"not": "bank"}), conditional
+			c.lose(shop)
+			c.lose(bank)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 2}}},
+
+		"for lost pods of a label that their template has": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pod-template-hash": "f6a"}}
+			c.lose(shop)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for lost pods without a label that their template has": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods").ObjectSelector = without("pod-template-hash")
+			c.lose(shop)
+		}, []found{{Error, "NoReadyEndpoints", 1}}},
+		"for lost pods that nothing makes": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.change(shop, withoutPods, withoutTemplates)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"for lost pods that nothing makes, without a label": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods").ObjectSelector = without("pod-template-hash")
+			c.change(shop, withoutPods, withoutTemplates)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for what lost pods say that nothing makes, without a label": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods/status").ObjectSelector = without("pod-template-hash")
+			c.change(shop, withoutPods, withoutTemplates)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"for lost pods, and what makes them may not be read": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.change(shop, withoutPods, withoutTemplates, mayNotRead("replicasets"))
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}, {Unknown, WorkloadsUnread, 1}}},
+		"for its own pods, and something that makes pods may not be read": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.change(shop, withoutPods, mayNotRead("daemonsets"))
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
+		"one that nobody has to ask, and what makes its pods may not be read": {func(c *cluster) {
+			c.hook("v", shop, ignore, "pods")
+			c.change(shop, withoutPods, withoutTemplates, mayNotRead("replicasets"))
+		}, []found{{Warning, "NoReadyEndpoints", 1}}},
+		"endpoints that are nobody's pods": {func(c *cluster) {
+			c.hook("v", shop, fail, "pods")
+			c.change(shop, withoutPods, func(s *Service) { s.Foreign, s.Templates, s.Selector = true, nil, nil })
+		}, []found{{Error, "NoReadyEndpoints", 1}}},
 		"for its own pods, and ignored": {func(c *cluster) { c.hook("v", shop, ignore, "pods") }, nil},
+		"for its own pods, which are lost, and ignored": {func(c *cluster) { c.hook("v", shop, ignore, "pods"); c.lose(shop) },
+			[]found{{Warning, "NoReadyEndpoints", 1}}},
 		"for the pods of other namespaces": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 		}, nil},
@@ -168,16 +302,16 @@ func TestJudge(t *testing.T) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
 		}, []found{{Warning, PossibleDeadlock, 2}}},
-		"two that need each other, both down": {func(c *cluster) {
+		"two that need each other, both lost": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
-			c.down(shop)
-			c.down(bank)
+			c.lose(shop)
+			c.lose(bank)
 		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 2}}},
-		"two that need each other, one down: the other lets it come back": {func(c *cluster) {
+		"two that need each other, one lost: the other lets it come back": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
-			c.down(shop)
+			c.lose(shop)
 		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 2}}},
 		"one that needs another, which needs nobody": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
@@ -206,6 +340,44 @@ func TestJudge(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is certain is said as such, and what else could be so as well.
+func TestDoubtsAboutADeadlock(t *testing.T) {
+	const (
+		lost    = "none of its pods is called, and none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
+		someday = "if all of its pods are lost at once, as when all nodes are replaced, none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
+	)
+	condition := func(w *admissionregistrationv1.ValidatingWebhook) {
+		w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
+	}
+	selector := func(w *admissionregistrationv1.ValidatingWebhook) {
+		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}}
+	}
+	for name, test := range map[string]struct {
+		webhook func(*admissionregistrationv1.ValidatingWebhook)
+		behind  []func(*Service)
+		want    string
+		breaks  bool // the glass
+	}{
+		"none":                         {func(*admissionregistrationv1.ValidatingWebhook) {}, []func(*Service){withoutPods}, lost, true},
+		"labels that are known":        {selector, []func(*Service){withoutPods}, lost, true},
+		"conditions":                   {condition, []func(*Service){withoutPods}, lost + ", unless its matchConditions exempt them", true},
+		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, lost + ", unless those bear labels that an objectSelector leaves out", true},
+		"pods that are there":          {func(*admissionregistrationv1.ValidatingWebhook) {}, nil, someday, false},
+		"pods that are there, besides": {condition, nil, someday + ", unless its matchConditions exempt them", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			test.webhook(c.hook("v", shop, admissionregistrationv1.Fail, "pods"))
+			c.change(shop, test.behind...)
+			found := c.judge()
+			last := found[len(found)-1]
+			if last.Message != test.want || (last.WayOut == breakGlass) != test.breaks {
+				t.Errorf("%s: %s\nway out: %s\nwant %s", last.Code, last.Message, last.WayOut, test.want)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -46,6 +47,11 @@ func TestDoctor(t *testing.T) {
 		a, b = b, a
 	}
 	e.needEachOther(a, b)
+	crashing, conditional := e.beside(), e.beside()
+	pod := crashing.hookPod()
+	e.hook(crashing.namespace+"."+e.namespace, crashing.namespace, "hook", nil, crashing.namespace, "pods")
+	conditional.hookDeployment()
+	e.hook(conditional.namespace+"."+e.namespace, conditional.namespace, "hook", nil, conditional.namespace, "pods", exempting)
 
 	place, userAgent := e.auditEnd(), e.namespace+"/doctor"
 	want := []string{
@@ -56,24 +62,56 @@ func TestDoctor(t *testing.T) {
 		"Error NoReadyEndpoints: away",
 		"Error NoReadyEndpoints: APIService v1",
 		"Error UnfitCertificate: ended",
+		"Error NoReadyEndpoints: " + crashing.namespace,
+		"Warning PossibleDeadlock: " + crashing.namespace,
+		"Error NoReadyEndpoints: " + conditional.namespace,
+		"Warning PossibleDeadlock: " + conditional.namespace,
 	}
 	slices.Sort(want)
 	if diff := gocmp.Diff(want, e.diagnose(userAgent)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	if _, err := a.kube.CoreV1().Pods(a.namespace).Create(e.ctx, hookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil || !strings.Contains(err.Error(), notAnswered) {
-		t.Errorf("a pod that is said to be refused: %v", err)
+	for _, one := range []*env{a, crashing, conditional} {
+		if _, err := one.tryHookPod(); err == nil || !strings.Contains(err.Error(), notAnswered) {
+			t.Errorf("a pod that is said to be refused: %v", err)
+		}
+	}
+	if _, err := e.kube.CoreV1().Pods(crashing.namespace).UpdateStatus(e.ctx, pod, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("a pod that is said to restart in place cannot say so: %v", err)
 	}
 	if asked := e.requests(place, userAgent); len(asked) == 0 || len(kube.Writes(asked, userAgent)) > 0 {
 		t.Errorf("it made %d requests, and wrote %+v", len(asked), kube.Writes(asked, userAgent))
 	}
 }
 
+// Somebody who may not read what makes pods is told so where it matters, and all else: no
+// pod is left of one, and of the other there is one still.
+func TestDoctorMayNotReadWorkloads(t *testing.T) {
+	e := newParallelEnv(t)
+	lost, there := e.beside(), e.beside()
+	lost.hookDeployment()
+	there.hookPod()
+	for _, one := range []*env{lost, there} {
+		e.hook(one.namespace+"."+e.namespace, one.namespace, "hook", nil, one.namespace, "pods")
+	}
+	want := []string{
+		"Error Deadlock: " + lost.namespace,
+		"Error NoReadyEndpoints: " + lost.namespace,
+		"Error NoReadyEndpoints: " + there.namespace,
+		"Unknown WorkloadsUnread: " + lost.namespace,
+		"Warning PossibleDeadlock: " + there.namespace,
+	}
+	slices.Sort(want)
+	if diff := gocmp.Diff(want, e.diagnose(e.namespace+"/doctor", "apps")); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 // diagnose is what doctor finds in this test's Namespaces, each as level, code and the
-// webhooks that it is about.
-func (e *env) diagnose(userAgent string) []string {
+// webhooks that it is about, to somebody who may not read some groups.
+func (e *env) diagnose(userAgent string, but ...string) []string {
 	e.Helper()
-	config := e.asReader()
+	config := e.asReader(but...)
 	config.UserAgent = userAgent
 	c, err := clusterpkg.New(config)
 	e.must(err)
@@ -97,18 +135,21 @@ func (e *env) diagnose(userAgent string) []string {
 	return found
 }
 
-// asReader is somebody who may read what doctor looks at, and nothing else.
-func (e *env) asReader() *rest.Config {
+// asReader is somebody who may read what doctor looks at but some groups, and nothing else.
+func (e *env) asReader(but ...string) *rest.Config {
 	e.Helper()
 	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}, Verbs: read},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: read},
 		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: read},
+		{APIGroups: []string{"apps"}, Resources: []string{"replicasets", "deployments", "statefulsets", "daemonsets"}, Verbs: read},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
 		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions"}, Verbs: read},
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
-	}}, metav1.CreateOptions{})
+	}
+	rules = slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(but, r.APIGroups[0]) })
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
 	e.must(err)
 	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
@@ -160,20 +201,51 @@ func (e *env) webhookServer(name string, ca authority, certificate *tls.Certific
 // intercepts the pods of the other.
 func (e *env) needEachOther(a, b *env) {
 	e.Helper()
-	for _, one := range []*env{a, b} {
-		one.hookService("hook")
-		_, err := e.kube.CoreV1().Pods(one.namespace).Create(e.ctx, hookPod(), metav1.CreateOptions{})
-		e.must(err)
-	}
+	a.hookDeployment()
+	b.hookDeployment()
 	e.hook(a.namespace+"."+e.namespace, a.namespace, "hook", nil, b.namespace, "pods")
 	e.hook(b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
 }
 
-func hookPod() *corev1.Pod {
+// hookDeployment is a webhook server that has no pods: nobody makes any here.
+func (e *env) hookDeployment() {
+	e.Helper()
+	e.hookService("hook")
+	pod := aHookPod()
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
+		},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// hookPod is a webhook server of one pod, which is not ready.
+func (e *env) hookPod() *corev1.Pod {
+	e.Helper()
+	e.hookService("hook")
+	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{})
+	e.must(err)
+	return pod
+}
+
+// tryHookPod asks whether another one may be made.
+func (e *env) tryHookPod() (*corev1.Pod, error) {
+	return e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+func aHookPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "hook-", Labels: map[string]string{"app": "hook"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "hook", Image: "example.com/hook:1"}}},
 	}
+}
+
+// exempting leaves requests out by what doctor cannot judge: whose they are.
+func exempting(w *admissionregistrationv1.ValidatingWebhook) {
+	w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "!('system:serviceaccounts' in request.userInfo.groups)"}}
 }
 
 func (e *env) hookService(name string) {
@@ -198,10 +270,10 @@ func (e *env) hookEndpoint(service string, l net.Listener) {
 }
 
 // hook registers a webhook at a Service for a resource of one Namespace, until the test ends.
-func (e *env) hook(name, namespace, service string, caBundle []byte, covered, resource string) {
+func (e *env) hook(name, namespace, service string, caBundle []byte, covered, resource string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	e.Helper()
 	none, configurations := admissionregistrationv1.SideEffectClassNone, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := configurations.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: name + ".example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
@@ -209,7 +281,11 @@ func (e *env) hook(name, namespace, service string, caBundle []byte, covered, re
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: covered}},
 			Rules:             []admissionregistrationv1.RuleWithOperations{rule([]string{""}, resource)},
 		}},
-	}, metav1.CreateOptions{})
+	}
+	for _, change := range changes {
+		change(&configuration.Webhooks[0])
+	}
+	_, err := configurations.Create(e.ctx, configuration, metav1.CreateOptions{})
 	e.must(err)
 	e.Cleanup(func() { e.must(configurations.Delete(context.Background(), name, metav1.DeleteOptions{})) })
 }
