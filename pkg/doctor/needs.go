@@ -72,6 +72,11 @@ func (s Service) guessed() bool { return len(s.Templates)+len(s.Pods) == 0 }
 
 // stepsLeft are the requests that a pod still needs until it is called: the scheduler places
 // it, the kubelet gets it a token and reports, and the endpoints follow.
+//
+// pkg/install lists more of them as lifelines, and has to. It exempts what some pod could
+// need, in a namespace with a quota, with volumes, by whichever controller; too many are no
+// harm there. Here each is said to keep a pod away, so it has to be one that every pod
+// needs. A test holds that the lifelines cover these.
 func stepsLeft(name types.NamespacedName, s Service, p Pod) []request {
 	var left []request
 	if !p.Placed {
