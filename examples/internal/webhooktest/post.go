@@ -24,7 +24,7 @@ func Post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webhook.Path+"?timeout=5s", bytes.NewReader(body))
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webhook.Path+"?timeout=30s", bytes.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, request)
