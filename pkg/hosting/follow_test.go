@@ -3,6 +3,7 @@ package hosting
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
@@ -42,6 +44,13 @@ func TestFollow(t *testing.T) {
 	}
 	if _, err := lister.ByNamespace("n").Get("a"); err != nil {
 		t.Error(err)
+	}
+	// Of what is deleted between list and watch the fake, unlike an API server, says nothing.
+	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") }), nil
+	})
+	if err != nil {
+		t.Fatal("it is not followed: there is no watch")
 	}
 	if err := client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
