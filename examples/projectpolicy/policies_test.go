@@ -152,9 +152,19 @@ func TestIsReported(t *testing.T) {
 	}
 }
 
+// newClient refuses, as an API server does, a status for what has been changed since.
 func newClient(policies ...runtime.Object) *fake.FakeDynamicClient {
 	kinds := map[schema.GroupVersionResource]string{policy.Resource: "ProjectPolicyList"}
-	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, policies...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, policies...)
+	client.PrependReactor("update", "projectpolicies/status", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		written := action.(clienttesting.UpdateAction).GetObject().(*unstructured.Unstructured)
+		live, err := client.Tracker().Get(policy.Resource, "", written.GetName())
+		if err == nil && live.(*unstructured.Unstructured).GetGeneration() != written.GetGeneration() {
+			err = apierrors.NewConflict(policy.Resource.GroupResource(), written.GetName(), nil)
+		}
+		return err != nil, nil, err
+	})
+	return client
 }
 
 func object(name string, generation int64, namePattern string) *unstructured.Unstructured {
@@ -194,11 +204,8 @@ func brokenBy(store *policyStore, namespace string) []string {
 	return names
 }
 
-// update changes a policy once the store has reported on it as it was: a status that comes
-// later would undo the change, as the fake, unlike an API server, knows no conflicts.
 func update(t *testing.T, client *fake.FakeDynamicClient, obj *unstructured.Unstructured) {
 	t.Helper()
-	until(t, func() bool { return len(conditions(t, client, obj.GetName())) > 0 }, "the status of "+obj.GetName())
 	if _, err := client.Resource(policy.Resource).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
