@@ -28,8 +28,8 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 		return kube.Pass
 	})
 	p := e.playPod()
-	m := e.manageThrough(proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
 	e.choose(managerv1alpha1.ProviderServiceCA)
+	m := e.manageThrough(proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
 	e.create(p.csv())
 	e.eventually("there is a certificate to serve", func() (bool, any) {
 		_, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})

@@ -15,8 +15,8 @@ func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.manage()
 	e.choose(managerv1alpha1.ProviderManager, certs.AnnotationKey, "ed25519", certs.AnnotationValidity, "240h")
+	e.manage()
 	e.install(csv("operator.v1", "server"))
 	leaf := e.servingCertificate().Leaf
 	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
