@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,10 +40,25 @@ func (e *env) grantedTo(files ...string) *rest.Config {
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		}, metav1.CreateOptions{})
 		e.must(err)
+		e.mayDo(user, role.Rules[len(role.Rules)-1])
 	}
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	return config
+}
+
+// mayDo waits until the API server's authorizer knows of a rule that a user is given: it learns
+// of roles and bindings a moment after they are written.
+func (e *env) mayDo(user string, rule rbacv1.PolicyRule) {
+	e.Helper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Group: rule.APIGroups[0], Resource: rule.Resources[0], Verb: rule.Verbs[0]},
+	}}
+	e.eventually(user+" may do what it is granted", func() (bool, any) {
+		answer, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, review, metav1.CreateOptions{})
+		e.must(err)
+		return answer.Status.Allowed, answer.Status
+	})
 }
 
 // lifted are the roles and bindings outside of the operator's namespace.
