@@ -21,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // The conversion is written when the webhook may be registered, never before and
@@ -366,16 +367,7 @@ func (e *env) newCRD(plural string, versions ...string) *apiextensionsv1.CustomR
 	created, err := client.Create(e.ctx, crd, metav1.CreateOptions{})
 	e.must(err)
 	e.Cleanup(func() { e.must(client.Delete(context.WithoutCancel(e.ctx), crd.Name, metav1.DeleteOptions{})) })
-	e.eventually("the definition is established", func() (bool, any) {
-		c, err := client.Get(e.ctx, crd.Name, metav1.GetOptions{})
-		e.must(err)
-		for _, condition := range c.Status.Conditions {
-			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
-				return true, nil
-			}
-		}
-		return false, c.Status.Conditions
-	})
+	e.must(kube.WaitUntilServed(e.ctx, e.extensions(), crd.Name))
 	return created
 }
 

@@ -40,8 +40,8 @@ func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
 		}
 	}
 	for _, crd := range crds {
-		if err := waitUntilServed(ctx, client, crd.Name); err != nil {
-			return fmt.Errorf("CustomResourceDefinition %s is not served: %w", crd.Name, err)
+		if err := WaitUntilServed(ctx, client, crd.Name); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -83,17 +83,21 @@ func applyCRD(ctx context.Context, client apiextensions.Interface, object unstru
 		metav1.PatchOptions{FieldManager: "kubectl", Force: &force})
 }
 
-// waitUntilServed waits for more than the condition Established, which is true a moment
+// WaitUntilServed waits for more than the condition Established, which is true a moment
 // before the first request for an object is answered.
-func waitUntilServed(ctx context.Context, client apiextensions.Interface, name string) error {
+func WaitUntilServed(ctx context.Context, client apiextensions.Interface, name string) error {
 	const limit = time.Minute
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
 		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 		if err != nil || !isEstablished(crd) {
 			return false, err
 		}
 		return allServed(ctx, client, crd), nil
 	})
+	if err != nil {
+		return fmt.Errorf("CustomResourceDefinition %s is not served: %w", name, err)
+	}
+	return nil
 }
 
 func allServed(ctx context.Context, client apiextensions.Interface, crd *apiextensionsv1.CustomResourceDefinition) bool {
