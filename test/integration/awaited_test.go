@@ -53,12 +53,13 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 					return len(deployments) == 1 && deployments[0].Reason == "PodNotReady", deployments
 				})
 				install.interrupt()
-				install = e.installing(b, time.Second)
+				install = e.installing(b, 5*time.Second) // and as long again until its webhook serves
 				e.eventually("the version is served", func() (bool, any) { return writes.served(), install.said() })
 			}
 			e.setAvailable("server", true)
 			install.ends()
 			install.says(test.says)
+			e.eventually("the watch has told of v2", func() (bool, any) { return writes.served(), nil })
 			if first := writes.first(); first.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter || test.waits != (len(first.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0) || first.Spec.Versions[0].Storage {
 				t.Errorf("v2 came with %+v, stored in %+v", first.Spec.Conversion, first.Spec.Versions)
 			}
