@@ -85,10 +85,15 @@ func TestIntersectingGroups(t *testing.T) {
 	expect(t, second.webhooks(), "second.example.com second second-service /validate")
 }
 
-// webhooksFirst compares the order of the manager's deletions.
+// webhooksFirst compares the order of the manager's deletions, the last of which may have been
+// seen before it was answered.
 func webhooksFirst(m *manager, since int64) {
 	m.Helper()
-	deletions := slices.DeleteFunc(m.changes(since), func(write string) bool { return !strings.HasPrefix(write, "delete ") })
+	var deletions []string
+	m.eventually("the deletions are in the audit log", func() (bool, any) {
+		deletions = slices.DeleteFunc(m.changes(since), func(write string) bool { return !strings.HasPrefix(write, "delete ") })
+		return len(deletions) >= 2, deletions
+	})
 	if len(deletions) != 2 || !strings.HasPrefix(deletions[0], "delete validatingwebhookconfigurations") || !strings.HasPrefix(deletions[1], "delete deployments") {
 		m.Errorf("deleted %q, want the webhook and then its Deployment", deletions)
 	}
