@@ -93,6 +93,7 @@ func TestLiftRoles(t *testing.T) {
 	e.bindRoleCalled(name)
 	e.succeeds("operator.v1")
 	expect(t, e.lifted(), "ClusterRole /"+name, "ClusterRoleBinding /"+name)
+	m.looksAgain("operator.v1")
 	quiet := e.auditEnd()
 	m.looksAgain("operator.v1")
 	m.writesNothing(quiet)
