@@ -34,6 +34,12 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e.runDeployments()
 	api := e.playAPI()
 	api.group = "apis." + e.namespace + ".com"
+	for _, v := range crd.Spec.Versions {
+		e.eventually("the API server has registered "+v.Name+" of the definition", func() (bool, any) {
+			_, err := api.apis.ApiregistrationV1().APIServices().Get(e.ctx, v.Name+"."+crd.Spec.Group, metav1.GetOptions{})
+			return err == nil, err
+		})
+	}
 	before := e.surroundings()
 
 	e.create(e.everything(api, crd.Name))
