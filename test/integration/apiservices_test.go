@@ -84,7 +84,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	a := e.playAPI()
-	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = time.Second })
+	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
 	e.create(a.csv("operator.v1"))
 	a.start()
 	e.succeeds("operator.v1")
