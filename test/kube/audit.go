@@ -22,13 +22,28 @@ func (l AuditLog) Available() bool {
 	return l != ""
 }
 
-// End returns where the log ends now, from where Since may read later.
+// End returns where the last line that is whole ends now, from where Since may read later.
 func (l AuditLog) End() (int64, error) {
-	info, err := os.Stat(string(l))
+	file, err := os.Open(string(l))
 	if err != nil {
 		return 0, err
 	}
-	return info.Size(), nil
+	defer file.Close()
+	end, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	for chunk := make([]byte, 4096); end > 0; {
+		part := chunk[:min(end, int64(len(chunk)))]
+		end -= int64(len(part))
+		if _, err := file.ReadAt(part, end); err != nil {
+			return 0, err
+		}
+		if last := bytes.LastIndexByte(part, '\n'); last >= 0 {
+			return end + int64(last) + 1, nil
+		}
+	}
+	return 0, nil
 }
 
 // Since returns the events that have been written behind that place.

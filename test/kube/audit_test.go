@@ -1,12 +1,35 @@
 package kube
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// A line that is being written belongs whole to whoever reads later, however long it is.
+func TestAuditLogEndsBetweenLines(t *testing.T) {
+	log := AuditLog(filepath.Join(t.TempDir(), "audit.log"))
+	long := strings.Repeat("x", 10_000)
+	for written, want := range map[string]int64{
+		"":                                 0,
+		`{"verb":"` + long:                 0,
+		"{}\n":                             3,
+		"{}\n{}\n" + `{"ve`:                6,
+		"{}\n" + `{"verb":"` + long + "\"": 3,
+	} {
+		if err := os.WriteFile(string(log), []byte(written), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if end, err := log.End(); end != want || err != nil {
+			t.Errorf("of %d bytes: %d, %v; want %d", len(written), end, err, want)
+		}
+	}
+}
 
 func TestAuditLogCountsWrites(t *testing.T) {
 	if !cluster.Audit.Available() {
