@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -46,6 +47,9 @@ type Options struct {
 	LiftRoles bool
 	// Workers is how many objects are looked at side by side.
 	Workers int
+	// CacheGrace is how long the caches may lag behind what a pass wrote before the next goes on
+	// without them; none means a second.
+	CacheGrace time.Duration
 }
 
 // Clients reach the API server.
@@ -121,6 +125,7 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		log:     log,
 		metrics: metrics,
 		now:     time.Now,
+		writes:  writes{grace: cmp.Or(options.CacheGrace, time.Second)},
 		served:  newServed(clients.Kube.Discovery()),
 	}
 	metrics.registry.MustRegister(statusCollector{c.managedRollouts})

@@ -132,11 +132,14 @@ func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deploymen
 	return i, nil
 }
 
+// fillPause is how often to look whether a cache that has just begun is filled.
+const fillPause = time.Second
+
 // orderFrom compares what was ordered of cert-manager with what is there.
 func (c *Controller) orderFrom(s *snapshot, facts *issuers.CertManagerFacts) (i issuance) {
 	for _, resource := range []schema.GroupVersionResource{issuers.Certificates, issuers.Issuers, issuers.ClusterIssuers} {
 		if _, filled := c.foreign.of(resource); !filled {
-			return issuance{again: c.now().Add(cacheGrace)}
+			return issuance{again: c.now().Add(fillPause)}
 		}
 	}
 	for _, desired := range facts.Order.Objects() {
@@ -193,7 +196,7 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 	if filled {
 		i.steps = applyIfDiffers(desired, live)
 	} else {
-		i.again = c.now().Add(cacheGrace)
+		i.again = c.now().Add(fillPause)
 	}
 	if secret == nil {
 		i.again = c.now().Add(issuePause) // it is not watched before it is adopted

@@ -32,9 +32,6 @@ var errNotYet = errors.New("the caches do not show the last pass's writes yet")
 // passTimeout ends a pass that waits for an API server that does not answer.
 const passTimeout = time.Minute
 
-// cacheGrace is how long a cache may lag before a pass goes on without it.
-const cacheGrace = time.Second
-
 // pass looks at one key once, and says when to look at it again.
 func (c *Controller) pass(ctx context.Context, k key) {
 	started := c.now()
@@ -49,7 +46,7 @@ func (c *Controller) pass(ctx context.Context, k key) {
 		}
 	case errors.Is(err, errNotYet):
 		c.queue.lanes.ask(k, regular)
-		c.queue.AddAfter(k, cacheGrace)
+		c.queue.AddAfter(k, c.writes.grace)
 	case apierrors.IsConflict(err):
 		log.WithError(err).Debug("somebody else wrote first, looking again")
 		c.queue.lanes.ask(k, regular)

@@ -26,6 +26,7 @@ import (
 // on a cache older than its own writes would do them again. To forget is harmless:
 // a repeated write changes nothing.
 type writes struct {
+	grace   time.Duration // to the caches
 	mutex   sync.Mutex
 	pending map[key][]awaited
 }
@@ -69,7 +70,7 @@ func (w *writes) shown(k key, caches caches, now time.Time) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, write := range w.pending[k] {
-		if now.Sub(write.at) < cacheGrace && !write.shownBy(caches) {
+		if now.Sub(write.at) < w.grace && !write.shownBy(caches) {
 			return false
 		}
 	}

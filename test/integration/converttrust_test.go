@@ -22,7 +22,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	crd := e.newCRD("gizmos", "v1", "v2").Name
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
-	m := e.manage()
+	m := e.manage(untilTheCachesShow)
 	c := converting("operator.v1", crd)
 	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
