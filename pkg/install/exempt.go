@@ -70,10 +70,30 @@ func named(names []string) string {
 }
 
 // ownedBy is true of requests about objects that an object of this kind, whose name
-// matches, controls: of itself or of what it was.
+// matches, controls.
 func ownedBy(kind, pattern string) string {
-	return "[oldObject, object].exists(o, o != null && has(o.metadata) && has(o.metadata.ownerReferences) && " +
-		"o.metadata.ownerReferences.exists(r, has(r.controller) && r.controller && r.kind == " + strconv.Quote(kind) + " && r.name.matches(" + strconv.Quote(pattern) + ")))"
+	return showing(given("o.metadata.ownerReferences"),
+		"o.metadata.ownerReferences.exists(r, has(r.controller) && r.controller && r.kind == "+strconv.Quote(kind)+" && r.name.matches("+strconv.Quote(pattern)+"))")
+}
+
+// showing is true of requests about an object o that passes all tests: that does, or that did.
+func showing(tests ...string) string {
+	return "[oldObject, object].exists(o, o != null && " + strings.Join(tests, " && ") + ")"
+}
+
+// given asks for each field on a path, from the object on.
+func given(path string) string {
+	var all []string
+	fields := strings.Split(path, ".")
+	for i := 2; i <= len(fields); i++ {
+		all = append(all, "has("+strings.Join(fields[:i], ".")+")")
+	}
+	return strings.Join(all, " && ")
+}
+
+// fieldIn is true of objects whose field has one of the values.
+func fieldIn(path string, values ...string) string {
+	return given(path) + " && " + in(path, values)
 }
 
 // podSubresource is true of requests to bind or evict pods whose names match: those show
@@ -134,7 +154,7 @@ func userIn(users ...string) string {
 // server, the controllers, whether they share one identity or have each their own, the
 // scheduler, and the kubelets.
 var systemIdentities = anyOf(
-	userIn(slices.Concat([]string{"system:apiserver", "system:kube-controller-manager", "system:kube-scheduler"}, controllerIdentities())...),
+	userIn(slices.Concat([]string{apiServer, "system:kube-controller-manager", "system:kube-scheduler"}, controllerIdentities())...),
 	`has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups`,
 )
 

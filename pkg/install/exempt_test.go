@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,6 +104,10 @@ func TestConditions(t *testing.T) {
 	onlyLabels := ours.DeepCopy()
 	onlyLabels.OwnerReferences = nil
 	liftedBefore := map[string]string{vocabulary.LabelLifted: "true", vocabulary.LabelOwner: "shop.v0", vocabulary.LabelOwnerNamespace: "shop"}
+	addressOf := func(namespace, service string) *networkingv1.IPAddress {
+		return &networkingv1.IPAddress{Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: service}}}
+	}
+	const addresses, apiServer = "networking.k8s.io", "system:apiserver"
 	notController := ours.DeepCopy()
 	notController.OwnerReferences[0].Controller = nil
 
@@ -121,6 +126,10 @@ func TestConditions(t *testing.T) {
 		"its Deployment is repaired":               {call{group: "apps", resource: "deployments", name: "manager", object: nobody, user: managerUser}, false},
 		"its Service is repaired":                  {call{resource: "services", name: "manager-service", object: nobody, user: managerUser}, false},
 		"its EndpointSlice":                        {call{group: "discovery.k8s.io", resource: "endpointslices", object: controlledBy("Service", "manager-service"), user: "system:serviceaccount:kube-system:endpointslice-controller"}, false},
+		"its Service's cluster IP is taken":        {call{group: addresses, resource: "ipaddresses", namespace: "-", name: "10.0.0.7", object: addressOf("shop", "manager-service"), user: apiServer}, false},
+		"its Service's cluster IP is given back":   {call{group: addresses, resource: "ipaddresses", namespace: "-", name: "10.0.0.7", operation: admission.Delete, oldObject: addressOf("shop", "manager-service"), user: apiServer}, false},
+		"the range of cluster IPs":                 {call{group: addresses, resource: "servicecidrs", namespace: "-", name: "kubernetes", object: nobody, user: apiServer}, false},
+		"the range of cluster IPs is ready":        {call{group: addresses, resource: "servicecidrs", subresource: "status", namespace: "-", name: "kubernetes", operation: admission.Update, object: nobody, oldObject: nobody, user: apiServer}, false},
 		"its Secret":                               {call{resource: "secrets", name: "manager-service-cert", object: nobody, user: managerUser}, false},
 		"its Secret from another issuer":           {call{resource: "secrets", name: "manager-service-cert-issued", operation: admission.Update, object: nobody, oldObject: nobody, user: managerUser}, false},
 		"its CAs of another issuer":                {call{resource: "configmaps", name: "manager-service-ca", object: nobody, user: managerUser}, false},
@@ -175,6 +184,12 @@ func TestConditions(t *testing.T) {
 		"its order, by a tenant":                           {call{group: certManagerGroup, resource: "certificates", name: "manager-service-cert", object: nobody, user: tenant}, true},
 		"another APIService, by the manager":               {call{group: "apiregistration.k8s.io", resource: "apiservices", namespace: "-", name: "v1.others.example.com", object: nobody, user: managerUser}, true},
 		"its APIService, by a tenant":                      {call{group: "apiregistration.k8s.io", resource: "apiservices", namespace: "-", name: "v1.ponds.example.com", object: nobody, user: tenant}, true},
+		"another Service's cluster IP":                     {call{group: addresses, resource: "ipaddresses", namespace: "-", name: "10.0.0.7", object: addressOf("shop", "other"), user: apiServer}, true},
+		"the cluster IP of a Service named alike":          {call{group: addresses, resource: "ipaddresses", namespace: "-", name: "10.0.0.7", object: addressOf("red", "manager-service"), user: apiServer}, true},
+		"its Service's cluster IP, by a tenant":            {call{group: addresses, resource: "ipaddresses", namespace: "-", name: "10.0.0.7", object: addressOf("shop", "manager-service"), user: tenant}, true},
+		"a cluster IP of nobody's":                         {call{group: addresses, resource: "ipaddresses", namespace: "-", name: "10.0.0.7", object: nobody, user: apiServer}, true},
+		"another range of cluster IPs":                     {call{group: addresses, resource: "servicecidrs", namespace: "-", name: "more", object: nobody, user: apiServer}, true},
+		"the range of cluster IPs, by a tenant":            {call{group: addresses, resource: "servicecidrs", namespace: "-", name: "kubernetes", object: nobody, user: tenant}, true},
 		"another Secret, by the manager":                   {call{resource: "secrets", name: "other", object: nobody, user: managerUser}, true},
 		"its Role, by a tenant":                            {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(OwnerLabels(operator(nil))), user: tenant}, true},
 		"another Role, by the manager":                     {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(map[string]string{vocabulary.LabelManaged: "true"}), user: managerUser}, true},

@@ -21,7 +21,7 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 		system = append(system, namespace)
 	}
 	return []Lifeline{
-		{
+		rangeLifeline(), {
 			Name: "nodes", What: "what nodes say of themselves",
 			subjects: slices.Concat(clusterSubjects("", "nodes", "status"), clusterSubjects("storage.k8s.io", "csinodes")), who: systemIdentities,
 		}, {

@@ -29,8 +29,7 @@ func permissionsLifeline(csv *operatorsv1alpha1.ClusterServiceVersion, manager s
 	}
 }
 
-// labelled is true of requests about objects that bear all labels of one of the sets: that
-// do, or that did.
+// labelled is true of requests about objects that bear all labels of one of the sets.
 func labelled(sets ...map[string]string) string {
 	var alternatives []string
 	for _, set := range sets {
@@ -41,5 +40,5 @@ func labelled(sets ...map[string]string) string {
 		}
 		alternatives = append(alternatives, strings.Join(all, " && "))
 	}
-	return "[oldObject, object].exists(o, o != null && has(o.metadata) && has(o.metadata.labels) && " + parenthesised(anyOf(alternatives...)) + ")"
+	return showing(given("o.metadata.labels"), parenthesised(anyOf(alternatives...)))
 }

@@ -82,6 +82,10 @@ func TestSelfDeadlocks(t *testing.T) {
 		"cert-manager's orders":         {[]change{aboutRequests(update, certManagerGroup, "*")}, nil, []string{"own-orders"}},
 		"its orders, elsewhere":         {[]change{aboutRequests(update, certManagerGroup, "certificates")}, targeting("red"), nil},
 		"its requests, all its own":     {[]change{aboutRequests(everything, certManagerGroup, "certificaterequests")}, nil, nil},
+		"cluster IPs, in any scope":     {[]change{aboutRequests(create, "networking.k8s.io", "ipaddresses")}, targeting("red"), []string{"own-addresses"}},
+		"cluster IPs and their range":   {[]change{aboutRequests(everything, "networking.k8s.io", "*")}, nil, []string{"own-addresses", "cluster-addresses"}},
+		"the range of cluster IPs":      {[]change{aboutRequests(update, "networking.k8s.io", "servicecidrs/status")}, nil, []string{"cluster-addresses"}},
+		"network policies":              {[]change{aboutRequests(create, "networking.k8s.io", "networkpolicies", "ingresses")}, nil, nil},
 		"APIServices, of none":          {[]change{aboutRequests(everything, "apiregistration.k8s.io", "*")}, nil, nil},
 		"a resource of its own":         {[]change{aboutRequests(everything, "shop.example.com", "orders")}, nil, nil},
 
