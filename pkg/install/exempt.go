@@ -113,7 +113,10 @@ func (o own) replicaSetNames() string {
 
 // podNames is what the replicaset controller calls pods. It cuts what is longer than a
 // host name may be.
-func (o own) podNames() string {
+func (o own) podNames() string { return o.podNamesWith("") }
+
+// podNamesWith are those names with something behind them, a pattern too.
+func (o own) podNamesWith(suffix string) string {
 	const longestBase, hash = 58, len("-0123456789-")
 	var whole, cut []string
 	for _, name := range o.deployments {
@@ -125,7 +128,7 @@ func (o own) podNames() string {
 	}
 	var patterns []string
 	if len(whole) > 0 {
-		patterns = append(patterns, "^("+alternatives(whole)+")-[a-z0-9]{1,10}-[a-z0-9]{5}$")
+		patterns = append(patterns, "^("+alternatives(whole)+")-[a-z0-9]{1,10}-[a-z0-9]{5}"+suffix+"$")
 	}
 	if len(cut) > 0 {
 		patterns = append(patterns, "^("+alternatives(cut)+")[a-z0-9-]*$")
@@ -154,21 +157,36 @@ func userIn(users ...string) string {
 // server, the controllers, whether they share one identity or have each their own, the
 // scheduler, and the kubelets.
 var systemIdentities = anyOf(
-	userIn(slices.Concat([]string{apiServer, "system:kube-controller-manager", "system:kube-scheduler"}, controllerIdentities())...),
-	`has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups`,
+	userIn(slices.Concat([]string{apiServer, controllerManager, scheduler}, controllerIdentities())...),
+	groupIs("system:nodes"),
+)
+
+// The names under which a cluster's components write.
+const (
+	apiServer         = "system:apiserver"
+	controllerManager = "system:kube-controller-manager"
+	scheduler         = "system:kube-scheduler"
 )
 
 func controllerIdentities() []string {
 	var users []string
 	for _, controller := range []string{
-		"attachdetach-controller", "daemon-set-controller", "deployment-controller", "disruption-controller", "endpoint-controller", "endpointslice-controller", "ephemeral-volume-controller",
-		"generic-garbage-collector", "horizontal-pod-autoscaler", "namespace-controller", "node-controller", "persistent-volume-binder", "pod-garbage-collector",
-		"replicaset-controller", "resourcequota-controller", "root-ca-cert-publisher", "service-account-controller", "service-controller",
-		"statefulset-controller", "taint-eviction-controller", "tokens-controller", "ttl-controller",
+		"attachdetach-controller", "certificate-controller", "daemon-set-controller", "deployment-controller", "device-taint-eviction-controller", "disruption-controller",
+		"endpoint-controller", "endpointslice-controller", "ephemeral-volume-controller", "generic-garbage-collector", "horizontal-pod-autoscaler", "namespace-controller",
+		"node-controller", "persistent-volume-binder", "pod-garbage-collector", "replicaset-controller", "resource-claim-controller", "resourcequota-controller",
+		"root-ca-cert-publisher", "service-account-controller", "service-controller", "statefulset-controller", "taint-eviction-controller", "tokens-controller", "ttl-controller",
 	} {
-		users = append(users, serviceAccountPrefix+kubeSystem+":"+controller)
+		users = append(users, controllerIdentity(controller))
 	}
 	return users
+}
+
+// controllerIdentity is who a controller of kube-controller-manager is, where each has its own.
+func controllerIdentity(name string) string { return serviceAccountPrefix + kubeSystem + ":" + name }
+
+// groupIs is true of requests by members of a group.
+func groupIs(group string) string {
+	return "has(request.userInfo.groups) && " + strconv.Quote(group) + " in request.userInfo.groups"
 }
 
 func in(field string, values []string) string {

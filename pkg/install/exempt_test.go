@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,10 @@ func controlledBy(kind, name string) *metav1.PartialObjectMetadata {
 	}}
 }
 
+func claimedVolume(claim string) corev1.Volume {
+	return corev1.Volume{Name: claim, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
+}
+
 const (
 	replicaSets = "system:serviceaccount:kube-system:replicaset-controller"
 	daemonSets  = "system:serviceaccount:kube-system:daemon-set-controller"
@@ -95,6 +100,10 @@ const (
 func TestConditions(t *testing.T) {
 	in := guarded(servedBy("manager"))
 	in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
+	pod := &in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
+	pod.Volumes = append(pod.Volumes, claimedVolume("data"))
+	pod.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: new("gpus")}}
+	in.Config.Volumes = []corev1.Volume{claimedVolume("more")}
 	matcher := matcherOf(conditionsOf(in))
 	nodes, nobody := []string{"system:nodes"}, &metav1.PartialObjectMetadata{}
 	ours, foreign := podOf("manager-6d4cf56db6"), podOf("other-6d4cf56db6")
@@ -107,7 +116,16 @@ func TestConditions(t *testing.T) {
 	addressOf := func(namespace, service string) *networkingv1.IPAddress {
 		return &networkingv1.IPAddress{Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: service}}}
 	}
-	const addresses, apiServer = "networking.k8s.io", "system:apiserver"
+	volumeOf := func(namespace, claim string) *corev1.PersistentVolume {
+		return &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: namespace, Name: claim}}}
+	}
+	requestTo := func(signer string) *certificatesv1.CertificateSigningRequest {
+		return &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: signer}}
+	}
+	joining := requestTo("kubernetes.io/kube-apiserver-client-kubelet")
+	const addresses, certificates, devices, certificateController = "networking.k8s.io", "certificates.k8s.io", "resource.k8s.io", "system:serviceaccount:kube-system:certificate-controller"
+	const binder, claimer, bootstrap = "system:serviceaccount:kube-system:persistent-volume-binder", "system:serviceaccount:kube-system:resource-claim-controller", "system:bootstrap:abcdef"
+	bootstrappers := []string{"system:bootstrappers", "system:authenticated"}
 	notController := ours.DeepCopy()
 	notController.OwnerReferences[0].Controller = nil
 
@@ -156,6 +174,18 @@ func TestConditions(t *testing.T) {
 		"the manager asks who it is":               {call{group: "authentication.k8s.io", resource: "selfsubjectreviews", namespace: "-", object: nobody, user: managerUser}, false},
 		"its pod's volume is claimed":              {call{resource: "persistentvolumeclaims", name: standing.Name + "-scratch", object: controlledBy("Pod", standing.Name), user: "system:serviceaccount:kube-system:ephemeral-volume-controller"}, false},
 		"its pod's claim is bound":                 {call{resource: "persistentvolumeclaims", subresource: "status", name: standing.Name + "-scratch", operation: admission.Update, object: controlledBy("Pod", standing.Name), oldObject: controlledBy("Pod", standing.Name), user: "system:serviceaccount:kube-system:persistent-volume-binder"}, false},
+		"a claim that its pods share is bound":     {call{resource: "persistentvolumeclaims", name: "data", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:kube-scheduler"}, false},
+		"a claim that the administrator adds":      {call{resource: "persistentvolumeclaims", name: "more", operation: admission.Update, object: nobody, oldObject: nobody, user: binder}, false},
+		"a volume is bound to its pod's claim":     {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", operation: admission.Update, oldObject: nobody, object: volumeOf("shop", standing.Name+"-scratch"), user: binder}, false},
+		"a volume is bound to a shared claim":      {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", operation: admission.Update, oldObject: nobody, object: volumeOf("shop", "data"), user: "system:kube-scheduler"}, false},
+		"a volume is given back":                   {call{resource: "persistentvolumes", subresource: "status", namespace: "-", name: "pv-1", operation: admission.Update, oldObject: volumeOf("shop", "data"), object: volumeOf("shop", "data"), user: "system:kube-controller-manager"}, false},
+		"its pod's devices are claimed":            {call{group: devices, resource: "resourceclaims", object: controlledBy("Pod", standing.Name), user: claimer}, false},
+		"its pod knows of its devices":             {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: claimer}, false},
+		"its pod's devices are allocated":          {call{group: devices, resource: "resourceclaims", subresource: "status", name: "any", operation: admission.Update, object: controlledBy("Pod", standing.Name), oldObject: controlledBy("Pod", standing.Name), user: "system:kube-scheduler"}, false},
+		"shared devices are reserved for its pod":  {call{group: devices, resource: "resourceclaims", subresource: "status", name: "gpus", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:kube-scheduler"}, false},
+		"a node asks to join":                      {call{group: certificates, resource: "certificatesigningrequests", namespace: "-", name: "csr-1", object: joining, user: bootstrap, groups: bootstrappers}, false},
+		"a node asks to stay":                      {call{group: certificates, resource: "certificatesigningrequests", namespace: "-", name: "csr-1", object: joining, user: kubelet, groups: nodes}, false},
+		"a node may join":                          {call{group: certificates, resource: "certificatesigningrequests", subresource: "approval", namespace: "-", name: "csr-1", operation: admission.Update, object: joining, oldObject: joining, user: certificateController}, false},
 		"a volume is attached":                     {call{group: "storage.k8s.io", resource: "volumeattachments", namespace: "-", name: "csi-1", object: nobody, user: "system:serviceaccount:kube-system:attachdetach-controller"}, false},
 		"the manager converts":                     {call{group: "apiextensions.k8s.io", resource: "customresourcedefinitions", namespace: "-", name: "x", operation: admission.Update, object: nobody, oldObject: nobody, user: managerUser}, false},
 		"a pod of the replicaset of an old hash":   {call{resource: "pods", object: podOf("manager-5b7d")}, false},
@@ -206,6 +236,20 @@ func TestConditions(t *testing.T) {
 		"a tenant asks who he is":                          {call{group: "authentication.k8s.io", resource: "selfsubjectreviews", namespace: "-", object: nobody, user: tenant}, true},
 		"its pod's volume, claimed by a tenant":            {call{resource: "persistentvolumeclaims", name: standing.Name + "-scratch", object: controlledBy("Pod", standing.Name), user: tenant}, true},
 		"another pod's volume":                             {call{resource: "persistentvolumeclaims", name: "other", object: controlledBy("Pod", "other-6d4cf56db6-x7k2p"), user: "system:serviceaccount:kube-system:ephemeral-volume-controller"}, true},
+		"another claim is bound":                           {call{resource: "persistentvolumeclaims", name: "other", operation: admission.Update, object: nobody, oldObject: nobody, user: binder}, true},
+		"a shared claim, changed by a tenant":              {call{resource: "persistentvolumeclaims", name: "data", operation: admission.Update, object: nobody, oldObject: nobody, user: tenant}, true},
+		"a volume is bound to a claim named alike":         {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", operation: admission.Update, oldObject: nobody, object: volumeOf("red", "data"), user: binder}, true},
+		"a volume is bound to another claim":               {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", operation: admission.Update, oldObject: nobody, object: volumeOf("shop", "other"), user: binder}, true},
+		"a volume is bound to nothing":                     {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", object: nobody, user: binder}, true},
+		"a volume is bound by a tenant":                    {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", operation: admission.Update, oldObject: nobody, object: volumeOf("shop", "data"), user: tenant}, true},
+		"a volume of a driver":                             {call{resource: "persistentvolumes", namespace: "-", name: "pv-1", object: volumeOf("shop", "data"), user: "system:serviceaccount:csi:provisioner"}, true},
+		"another pod's devices":                            {call{group: devices, resource: "resourceclaims", object: controlledBy("Pod", "other-6d4cf56db6-x7k2p"), user: claimer}, true},
+		"other shared devices":                             {call{group: devices, resource: "resourceclaims", subresource: "status", name: "others", operation: admission.Update, object: nobody, oldObject: nobody, user: "system:kube-scheduler"}, true},
+		"its pod's devices, by a tenant":                   {call{group: devices, resource: "resourceclaims", object: controlledBy("Pod", standing.Name), user: tenant}, true},
+		"another certificate of a node":                    {call{group: certificates, resource: "certificatesigningrequests", namespace: "-", name: "csr-1", object: requestTo("kubernetes.io/kubelet-serving"), user: kubelet, groups: nodes}, true},
+		"a certificate of no node":                         {call{group: certificates, resource: "certificatesigningrequests", namespace: "-", name: "csr-1", object: requestTo("kubernetes.io/kube-apiserver-client"), user: certificateController}, true},
+		"a node's certificate, asked for by a tenant":      {call{group: certificates, resource: "certificatesigningrequests", namespace: "-", name: "csr-1", object: joining, user: tenant}, true},
+		"a node's certificate, approved by a tenant":       {call{group: certificates, resource: "certificatesigningrequests", subresource: "approval", namespace: "-", name: "csr-1", operation: admission.Update, object: joining, oldObject: joining, user: tenant}, true},
 		"a volume is attached by a tenant":                 {call{group: "storage.k8s.io", resource: "volumeattachments", namespace: "-", name: "csi-1", object: nobody, user: tenant}, true},
 		"a Namespace, by a person":                         {call{resource: "namespaces", namespace: "red", name: "red", operation: admission.Update, object: nobody, oldObject: nobody, user: tenant}, true},
 		"a user who calls his group like a system's":       {call{resource: "pods", object: ours, user: "system:nodes"}, true},

@@ -93,5 +93,5 @@ func lifelines(in Input) []Lifeline {
 		return nil
 	}
 	machinery := anyOf(systemIdentities, userIn(in.Manager))
-	return slices.Concat(o.lifelines(machinery), o.otherDeployments(in.Manager), o.toldLifelines(in.Manager, machinery), []Lifeline{o.addressLifeline(), permissionsLifeline(in.CSV, in.Manager)}, clusterLifelines(in.Manager, machinery))
+	return slices.Concat(o.lifelines(machinery), o.claimLifelines(), o.otherDeployments(in.Manager), o.toldLifelines(in.Manager, machinery), []Lifeline{o.addressLifeline(), permissionsLifeline(in.CSV, in.Manager)}, clusterLifelines(in.Manager, machinery))
 }

@@ -3,9 +3,6 @@ package install
 // networkingGroup has the kinds by which API servers remember which cluster IPs are taken.
 const networkingGroup = "networking.k8s.io"
 
-// apiServer is under which name an API server writes what it needs itself.
-const apiServer = "system:apiserver"
-
 // addressLifeline are the cluster IPs of the own Services. For each the API server makes an
 // IPAddress before it stores the Service: one that is refused refuses the Service.
 func (o own) addressLifeline() Lifeline {

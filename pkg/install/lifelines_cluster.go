@@ -25,8 +25,12 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 			Name: "nodes", What: "what nodes say of themselves",
 			subjects: slices.Concat(clusterSubjects("", "nodes", "status"), clusterSubjects("storage.k8s.io", "csinodes")), who: systemIdentities,
 		}, {
+			Name: "node-certificates", What: "the certificates that nodes join by",
+			subjects: clusterSubjects("certificates.k8s.io", "certificatesigningrequests", "approval", "status"),
+			which:    showing(fieldIn("o.spec.signerName", kubeletSigner)), who: anyOf(systemIdentities, groupIs("system:bootstrappers")),
+		}, {
 			Name: "volume-attachments", What: "the attaching of volumes to nodes",
-			subjects: clusterSubjects("storage.k8s.io", "volumeattachments"), who: userIn(serviceAccountPrefix+kubeSystem+":attachdetach-controller", "system:kube-controller-manager"),
+			subjects: clusterSubjects("storage.k8s.io", "volumeattachments"), who: userIn(controllerIdentity("attachdetach-controller"), controllerManager),
 		}, {
 			Name: "node-leases", What: "the leases of nodes",
 			subjects: namespacedSubjects("coordination.k8s.io", "leases"), namespaces: []string{kubeNodeLease}, who: systemIdentities,
@@ -42,6 +46,10 @@ func clusterLifelines(manager, machinery string) []Lifeline {
 		},
 	}
 }
+
+// kubeletSigner signs what kubelets show to API servers. What they show themselves, when
+// somebody asks them for logs, keeps no pod from starting.
+const kubeletSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 
 // selfReview is what a manager asks before it begins: unanswered, none ever would.
 var selfReview = subject{

@@ -18,6 +18,7 @@ type own struct {
 	others                                   []string // Deployments of the operator that serve no webhook
 	issued                                   []string // what other issuers issue into
 	orders, apis                             []string
+	claims                                   ownClaims
 	podLabels                                []labels.Set
 }
 
@@ -39,6 +40,7 @@ func ownNames(in Input) own {
 			o.apis = append(o.apis, d.GenerateName)
 		}
 		o.accounts = append(o.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
+		o.claims.add(pod, in.Config)
 		o.podLabels = append(o.podLabels, merged(spec.Spec.Template.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)}))
 	}
 	o.accounts = slices.Compact(slices.Sorted(slices.Values(o.accounts)))
@@ -63,10 +65,6 @@ func (o own) lifelines(machinery string) []Lifeline {
 			Name: "own-pods", What: "its own pods",
 			subjects: podSubjects, namespaces: here, labels: o.podLabels,
 			which: anyOf(ownedBy("ReplicaSet", o.replicaSetNames()), podSubresource(o.podNames())), who: machinery,
-		}, {
-			Name: "own-volumes", What: "its own pods' volume claims",
-			subjects: namespacedSubjects("", "persistentvolumeclaims", "status"), namespaces: here,
-			which: ownedBy("Pod", o.podNames()), who: systemIdentities,
 		}, {
 			Name: "own-replicasets", What: "its own ReplicaSets",
 			subjects: namespacedSubjects("apps", "replicasets", "status", "scale"), namespaces: here, labels: o.podLabels,

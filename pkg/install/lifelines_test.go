@@ -55,8 +55,8 @@ func TestSelfDeadlocks(t *testing.T) {
 		want    []string
 	}{
 		"pods":                          {[]change{pods}, nil, []string{"own-pods", "system-workloads"}},
-		"everything of the core group":  {[]change{aboutRequests(everything, "", "*/*")}, nil, []string{"own-pods", "own-volumes", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-workloads", "manager-writes"}},
-		"all resources, no subresource": {[]change{aboutRequests(create, "", "*")}, nil, []string{"own-pods", "own-volumes", "own-services", "own-certificates", "own-accounts", "own-quota", "nodes", "system-workloads"}},
+		"everything of the core group":  {[]change{aboutRequests(everything, "", "*/*")}, nil, []string{"own-pods", "own-services", "own-certificates", "own-accounts", "own-quota", "own-volumes", "own-bound-volumes", "nodes", "system-workloads", "manager-writes"}},
+		"all resources, no subresource": {[]change{aboutRequests(create, "", "*")}, nil, []string{"own-pods", "own-services", "own-certificates", "own-accounts", "own-quota", "own-volumes", "own-bound-volumes", "nodes", "system-workloads"}},
 		"the placing of pods":           {[]change{aboutRequests(create, "", "pods/binding")}, nil, []string{"own-pods", "system-workloads"}},
 		"their status":                  {[]change{aboutRequests(update, "", "pods/status")}, nil, []string{"own-pods", "system-workloads"}},
 		"their eviction":                {[]change{aboutRequests(create, "", "pods/*")}, nil, []string{"own-pods", "system-workloads"}},
@@ -76,6 +76,11 @@ func TestSelfDeadlocks(t *testing.T) {
 		"volume claims":                 {[]change{aboutRequests(create, "", "persistentvolumeclaims")}, nil, []string{"own-volumes"}},
 		"volume claims, elsewhere":      {[]change{aboutRequests(create, "", "persistentvolumeclaims")}, targeting("red"), nil},
 		"attached volumes":              {[]change{aboutRequests(create, "storage.k8s.io", "*")}, targeting("red"), []string{"nodes", "volume-attachments"}},
+		"the binding of volumes":        {[]change{aboutRequests(update, "", "persistentvolumes")}, targeting("red"), []string{"own-bound-volumes"}},
+		"claims of devices":             {[]change{aboutRequests(update, "resource.k8s.io", "resourceclaims/status")}, nil, []string{"own-devices"}},
+		"claims of devices, elsewhere":  {[]change{aboutRequests(everything, "resource.k8s.io", "*/*")}, targeting("red"), nil},
+		"certificates of nodes":         {[]change{aboutRequests(create, "certificates.k8s.io", "certificatesigningrequests")}, targeting("red"), []string{"node-certificates"}},
+		"their approval":                {[]change{aboutRequests(update, "certificates.k8s.io", "certificatesigningrequests/approval")}, nil, []string{"node-certificates"}},
 		"Roles":                         {[]change{aboutRequests(create, "rbac.authorization.k8s.io", "roles")}, nil, []string{"own-certificates", "own-permissions"}},
 		"RoleBindings, elsewhere":       {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "rolebindings")}, targeting("red"), []string{"own-permissions"}},
 		"ClusterRoles":                  {[]change{aboutRequests(update, "rbac.authorization.k8s.io", "clusterroles")}, targeting("red"), []string{"own-permissions"}},
