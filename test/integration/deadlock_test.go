@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -136,45 +135,6 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	e.as(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
 }
 
-// An operator whose webhook is on the cluster IPs of Services has its own Service back, though
-// the API server makes an IPAddress for it. The author's condition keeps the webhook to this
-// test's namespace: objects in no namespace are everybody's.
-func TestSelfDeadlockOfClusterIPs(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
-	c := csv("operator.v1", "server")
-	w := &c.Spec.WebhookDefinitions[0]
-	w.TimeoutSeconds = new(int32(1))
-	w.Rules = []admissionregistrationv1.RuleWithOperations{everything("networking.k8s.io", "ipaddresses", "servicecidrs")}
-	c.Annotations = map[string]string{vocabulary.AnnotationMatchConditions: fmt.Sprintf(`
-v.example.com:
-- name: here
-  expression: request.resource.resource != 'ipaddresses' || [oldObject, object].exists(o, o != null && o.spec.parentRef.namespace == '%s')
-`, e.namespace)}
-	m := e.manage()
-	e.install(c)
-
-	m.looksAfter(func() {
-		e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
-	})
-	e.eventually("the Service is back", func() (bool, any) {
-		service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-		return err == nil && service.Spec.ClusterIP != "", err
-	})
-
-	const apiServer, tenant = "system:apiserver", "tenant"
-	for name, a := range map[string]attempt{
-		"its address, by the API server":         {apiServer, nil, clusterIP(e.namespace, "server-service"), true},
-		"the default range, by the API server":   {apiServer, nil, serviceRange, true},
-		"another address, by the API server":     {apiServer, nil, clusterIP(e.namespace, "other"), false},
-		"its address, by a tenant":               {tenant, nil, clusterIP(e.namespace, "server-service"), false},
-		"the default range, changed by a tenant": {tenant, nil, serviceRange, false},
-	} {
-		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
-	}
-}
-
 // No manager begins without the answer to who it is. This test runs alone: until it ends, nobody
 // else is told who he is.
 func TestSelfDeadlockOfTheManager(t *testing.T) {
@@ -234,7 +194,9 @@ func (e *env) attempts(standing *corev1.Pod) map[string]attempt {
 		"its ReplicaSet":                                   {controllers + "deployment-controller", nil, replicaSet(e.namespace, "server"), true},
 		"its EndpointSlice":                                {controllers + "endpointslice-controller", nil, slice(e.namespace, "server-service"), true},
 		"its lease":                                        {"system:serviceaccount:" + e.namespace + ":default", nil, lease(e.namespace), true},
+		"its claim of devices":                             {controllers + "resource-claim-controller", nil, deviceClaim(e.namespace, standing.Name), true},
 
+		"its claim of devices, by a tenant":                 {tenant, nil, deviceClaim(e.namespace, standing.Name), false},
 		"its pod with labels and owner, by a tenant":        {tenant, nil, creating(ours), false},
 		"its pod with labels only, by the controller":       {controllers + "replicaset-controller", nil, creating(unowned), false},
 		"a pod of another ReplicaSet":                       {controllers + "replicaset-controller", nil, creating(elsewhere), false},
@@ -286,6 +248,7 @@ func interceptor() *operatorsv1alpha1.ClusterServiceVersion {
 		everything("discovery.k8s.io", "endpointslices"),
 		everything("coordination.k8s.io", "leases"),
 		everything("rbac.authorization.k8s.io", "roles", "rolebindings"),
+		everything("resource.k8s.io", "resourceclaims"),
 	}
 	return c
 }
@@ -374,21 +337,17 @@ func slice(namespace, service string) deed {
 	}
 }
 
-func clusterIP(namespace, service string) deed {
+// deviceClaim is what is made for a pod that asks for devices.
+func deviceClaim(namespace, pod string) deed {
 	return func(ctx context.Context, client kubernetes.Interface) error {
-		_, err := client.NetworkingV1().IPAddresses().Create(ctx, &networkingv1.IPAddress{
-			ObjectMeta: metav1.ObjectMeta{Name: "192.0.2.7"},
-			Spec:       networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: service}},
+		_, err := client.ResourceV1().ResourceClaims(namespace).Create(ctx, &resourcev1.ResourceClaim{
+			ObjectMeta: controlled(pod+"-gpu", "v1", "Pod", pod),
+			Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+				{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpus"}},
+			}}},
 		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-}
-
-// serviceRange changes the range that every cluster has.
-func serviceRange(ctx context.Context, client kubernetes.Interface) error {
-	_, err := client.NetworkingV1().ServiceCIDRs().Patch(ctx, "kubernetes", types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"example.com/seen":"yes"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	return err
 }
 
 func lease(namespace string) deed {
