@@ -10,6 +10,8 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
 // readPods is what the operators of these tests ask for.
@@ -36,32 +38,33 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 	for name, test := range map[string]struct {
 		csv     func(*operatorsv1alpha1.ClusterServiceVersion, ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion
 		targets func(own, other string) []string
+		inVain  func(e *env) // granted before, which does not suffice
 		grant   func(e *env, other string) func()
 		message string
 		rule    string // as OLM v0 writes it
 	}{
 		"in its namespace, by a Role": {
-			asking, func(own, _ string) []string { return []string{own} },
+			asking, func(own, _ string) []string { return []string{own} }, nil,
 			func(e *env, _ string) func() { return e.bindRole(e.namespace) },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace, by a ClusterRole for all": {
-			asking, func(own, _ string) []string { return []string{own} },
+			asking, func(own, _ string) []string { return []string{own} }, nil,
 			func(e *env, _ string) func() { return e.bindClusterRole() },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace and the target": {
-			asking, func(_, other string) []string { return []string{other} },
+			asking, func(_, other string) []string { return []string{other} }, nil,
 			func(e *env, other string) func() { e.bindRole(e.namespace); return e.bindRole(other) },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in all namespaces": {
-			asking, func(string, string) []string { return nil },
+			asking, func(string, string) []string { return nil }, func(e *env) { e.bindRole(e.namespace) },
 			func(e *env, _ string) func() { return e.bindClusterRole() },
 			"bind a ClusterRole to the account with a ClusterRoleBinding", namespaced,
 		},
 		"in the whole cluster": {
-			askingTheCluster, func(own, _ string) []string { return []string{own} },
+			askingTheCluster, func(own, _ string) []string { return []string{own} }, nil,
 			func(e *env, _ string) func() { return e.bindClusterRole() },
 			"it may not get, list pods in the whole cluster", "cluster" + readPodsRule,
 		},
@@ -72,7 +75,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: test.targets(e.namespace, other)})
 			e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 			e.runDeployments()
-			e.manage()
+			m := e.manage()
 			e.create(test.csv(csv("operator.v1", "server"), readPods))
 			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
@@ -82,6 +85,14 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: e.accountUID(),
 			})
 			e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
+			if test.inVain != nil {
+				m.looksAfter(func() { test.inVain(e) })
+				m.looksAgain("operator.v1")
+				if s := e.get("operator.v1").Status; s.Phase != operatorsv1alpha1.CSVPhasePending || !strings.Contains(csvstatus.Explained(s), test.message) {
+					t.Errorf("it is %s and says %q, want it Pending and %q", s.Phase, csvstatus.Explained(s), test.message)
+				}
+				e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
+			}
 			revoke := test.grant(e, other)
 			e.succeeds("operator.v1")
 			e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonSatisfied)
