@@ -22,8 +22,9 @@ func TestPolicyRules(t *testing.T) {
 	const (
 		unmet      = "Policy rule not satisfied for service account: "
 		podsRule   = `rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`
-		allWay     = " in all namespaces, which the OperatorGroup targets: a Role grants it in its own namespace only, so bind a ClusterRole to the account with a ClusterRoleBinding"
-		clusterWay = " in the whole cluster: bind a ClusterRole to the account with a ClusterRoleBinding"
+		allWay     = " in all namespaces, which the OperatorGroup targets: a Role grants it in its own namespace only, so bind a ClusterRole with the rules of spec.install.spec.permissions of account shop to it with a ClusterRoleBinding"
+		hereWay    = ": bind a Role with the rules of spec.install.spec.permissions of account shop to it there"
+		clusterWay = " in the whole cluster: bind a ClusterRole with the rules of spec.install.spec.clusterPermissions of account shop to it with a ClusterRoleBinding"
 	)
 	for name, test := range map[string]struct {
 		permissions, cluster []rbacv1.PolicyRule
@@ -49,17 +50,17 @@ func TestPolicyRules(t *testing.T) {
 		"one verb is missing": {
 			permissions: policies(readPods), targets: []string{"shop"}, in: granted("shop", policy("pods", "get")),
 			want:    []string{"NotSatisfied namespaced " + podsRule},
-			message: unmet + "it may not get, list pods in namespace shop: bind a Role to the account there",
+			message: unmet + "it may not get, list pods in namespace shop" + hereWay,
 		},
 		"granted elsewhere": {
 			permissions: policies(readPods), targets: []string{"shop"}, in: granted("blue", readPods),
 			want:    []string{"NotSatisfied namespaced " + podsRule},
-			message: unmet + "it may not get, list pods in namespace shop: bind a Role to the account there",
+			message: unmet + "it may not get, list pods in namespace shop" + hereWay,
 		},
 		"granted in some of the target namespaces": {
 			permissions: policies(readPods), targets: []string{"blue", "green", "red"}, in: granted("green", readPods),
 			want:    []string{"NotSatisfied namespaced " + podsRule},
-			message: unmet + "it may not get, list pods in namespace blue, red, shop: bind a Role to the account there",
+			message: unmet + "it may not get, list pods in namespace blue, red, shop" + hereWay,
 		},
 		"a Role alone, for all namespaces": {
 			permissions: policies(readPods), targets: []string{""}, in: granted("shop", readPods),
@@ -90,7 +91,7 @@ func TestPolicyRules(t *testing.T) {
 				`NotSatisfied cluster rule:{"verbs":["get"],"apiGroups":[""],"resources":["c"]}`, `NotSatisfied cluster rule:{"verbs":["get"],"apiGroups":[""],"resources":["d"]}`,
 				`NotSatisfied cluster rule:{"verbs":["get"],"apiGroups":[""],"resources":["e"]}`,
 			},
-			message: unmet + "it may not get a, nor get b, nor get c and 2 more" + clusterWay,
+			message: unmet + "it may not get a, nor get b, nor get c and 2 more (all stand in status.requirementStatus)" + clusterWay,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

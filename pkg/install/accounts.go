@@ -84,17 +84,17 @@ func requiredRules(f Facts, account string) (rules []operatorsv1alpha1.Dependent
 			})
 		}
 		for _, way := range ways {
-			lacks = append(lacks, "it may not "+few(missing[way], ", nor ")+" "+way)
+			lacks = append(lacks, "it may not "+fewRules(missing[way])+" "+way)
 		}
 	}
 	check(strategy.Permissions, "namespaced", GrantedIn(f.CSV.Namespace, f.Targets), func(lacking []string) string {
 		if lacking[0] == metav1.NamespaceAll {
-			return "in all namespaces, which the OperatorGroup targets: a Role grants it in its own namespace only, so bind a ClusterRole to the account with a ClusterRoleBinding"
+			return "in all namespaces, which the OperatorGroup targets: a Role grants it in its own namespace only, so bind a ClusterRole with the rules of spec.install.spec.permissions of account " + account + " to it with a ClusterRoleBinding"
 		}
-		return "in namespace " + few(lacking, ", ") + ": bind a Role to the account there"
+		return "in namespace " + few(lacking, ", ") + ": bind a Role with the rules of spec.install.spec.permissions of account " + account + " to it there"
 	})
 	check(strategy.ClusterPermissions, "cluster", []string{metav1.NamespaceAll}, func([]string) string {
-		return "in the whole cluster: bind a ClusterRole to the account with a ClusterRoleBinding"
+		return "in the whole cluster: bind a ClusterRole with the rules of spec.install.spec.clusterPermissions of account " + account + " to it with a ClusterRoleBinding"
 	})
 	return rules, lacks
 }
@@ -124,12 +124,24 @@ func inWords(rule rbacv1.PolicyRule) string {
 	return words
 }
 
-// few joins the first three of a list and counts the rest.
+// fewRules are the first of them, and where all stand.
+func fewRules(all []string) string {
+	rules := few(all, ", nor ")
+	if len(all) > readable {
+		rules += " (all stand in status.requirementStatus)"
+	}
+	return rules
+}
+
+// readable is how many people read of a list.
+const readable = 3
+
+// few joins the first of a list and counts the rest.
 func few(all []string, separator string) string {
-	if len(all) <= 3 {
+	if len(all) <= readable {
 		return strings.Join(all, separator)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:3], separator), len(all)-3)
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:readable], separator), len(all)-readable)
 }
 
 func asJSON(rule rbacv1.PolicyRule) string {

@@ -61,7 +61,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 		"in all namespaces": {
 			asking, func(string, string) []string { return nil }, func(e *env) { e.bindRole(e.namespace) },
 			func(e *env, _ string) func() { return e.bindClusterRole() },
-			"bind a ClusterRole to the account with a ClusterRoleBinding", namespaced,
+			"bind a ClusterRole with the rules of spec.install.spec.permissions of account account to it with a ClusterRoleBinding", namespaced,
 		},
 		"in the whole cluster": {
 			askingTheCluster, func(own, _ string) []string { return []string{own} }, nil,
