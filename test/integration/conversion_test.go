@@ -26,12 +26,13 @@ import (
 
 // The conversion is written when the webhook may be registered, never before and
 // never with an empty caBundle, and comes back within a second when the bundle's CRD is
-// applied over it. It runs alone, for the sake of that second.
+// applied over it.
 func TestConversion(t *testing.T) {
-	e := newEnv(t)
+	e := newParallelEnv(t)
 	crd := e.newCRD("gadgets", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
-	m := e.manage()
+	m := e.manageByOwnClock(cluster.Config())
+	stop := m.flows()
 	e.create(converting("operator.v1", crd.Name))
 	e.eventually("its Deployment is there", func() (bool, any) {
 		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
@@ -50,9 +51,11 @@ func TestConversion(t *testing.T) {
 	}
 
 	definitions := e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
-	e.comesBack(definitions, crd.Name, func() {
+	stop()
+	m.comesBack(definitions, crd.Name, func() {
 		e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
 	})
+	m.flows()
 	if now := e.conversion(crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
 		t.Error("it came back with another caBundle")
 	}

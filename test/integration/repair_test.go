@@ -1,11 +1,9 @@
 package integration
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,11 +16,13 @@ import (
 
 // Whatever somebody does to an object of the manager's is undone within a second.
 func TestRepair(t *testing.T) {
-	e := newEnv(t)
+	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	e.manage()
+	m := e.manageByOwnClock(cluster.Config())
+	stop := m.flows()
 	e.install(bundle())
+	stop()
 
 	for _, test := range []struct {
 		resource, change string
@@ -69,30 +69,33 @@ func TestRepair(t *testing.T) {
 		{"webhookrollouts", "deleted", ""},
 	} {
 		t.Run(test.resource+", "+test.change, func(t *testing.T) {
-			e := e.sub(t)
-			client, name := e.theOnly(test.resource)
-			e.comesBack(client, name, func() {
+			m := m.sub(t)
+			client, name := m.theOnly(test.resource)
+			m.comesBack(client, name, func() {
 				if test.patch == "" {
-					e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{}))
+					m.must(client.Delete(m.ctx, name, metav1.DeleteOptions{}))
 					return
 				}
 				// Each client is another one, so that none of them contests.
-				_, err := client.Patch(e.ctx, name, types.JSONPatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: "test " + test.change})
-				e.must(err)
+				_, err := client.Patch(m.ctx, name, types.JSONPatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: "test " + test.change})
+				m.must(err)
 			})
 		})
 	}
+	m.flows()
 	e.succeeds("operator.v1")
 	e.isComplete(installed)
 }
 
 // What the manager writes into the objects of others comes back within a second, too.
 func TestRepairOfMarks(t *testing.T) {
-	e := newEnv(t)
+	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	e.manage()
+	m := e.manageByOwnClock(cluster.Config())
+	stop := m.flows()
 	e.install(csv("operator.v1", "server"))
+	stop()
 	label := strings.ReplaceAll(labelOf(group), "/", "~1")
 	for _, test := range []struct {
 		change, resource, name, patch string
@@ -105,14 +108,14 @@ func TestRepairOfMarks(t *testing.T) {
 		{"its finalizer", "clusterserviceversions", "operator.v1", `[{"op": "remove", "path": "/metadata/finalizers"}]`, nil},
 	} {
 		t.Run(test.change, func(t *testing.T) {
-			e := e.sub(t)
-			var client dynamic.ResourceInterface = e.any.Resource(marked[test.resource])
+			m := m.sub(t)
+			var client dynamic.ResourceInterface = m.any.Resource(marked[test.resource])
 			if test.resource != "namespaces" {
-				client = e.any.Resource(marked[test.resource]).Namespace(e.namespace)
+				client = m.any.Resource(marked[test.resource]).Namespace(m.namespace)
 			}
-			e.comesBack(client, test.name, func() {
-				_, err := client.Patch(e.ctx, test.name, types.JSONPatchType, []byte(test.patch), metav1.PatchOptions{}, test.subresources...)
-				e.must(err)
+			m.comesBack(client, test.name, func() {
+				_, err := client.Patch(m.ctx, test.name, types.JSONPatchType, []byte(test.patch), metav1.PatchOptions{}, test.subresources...)
+				m.must(err)
 			})
 		})
 	}
@@ -132,6 +135,13 @@ func (e *env) sub(t *testing.T) *env {
 	return &of
 }
 
+// sub is the manager in a subtest.
+func (m ownClock) sub(t *testing.T) ownClock {
+	of := *m.manager
+	of.env = m.env.sub(t)
+	return ownClock{&of, m.clock}
+}
+
 // theOnly is the object of a resource that the bundle's webhooks need.
 func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
 	e.Helper()
@@ -147,28 +157,19 @@ func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
 
 // comesBack watches an object while somebody changes it, and fails when it is not as
 // it was before within a second.
-func (e *env) comesBack(client dynamic.ResourceInterface, name string, change func()) {
-	e.Helper()
-	before, err := client.Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
-	want := e.golden(*before.DeepCopy())
-	w, err := client.Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: before.GetResourceVersion()})
-	e.must(err)
+func (m ownClock) comesBack(client dynamic.ResourceInterface, name string, change func()) {
+	m.Helper()
+	before, err := client.Get(m.ctx, name, metav1.GetOptions{})
+	m.must(err)
+	want := m.golden(*before.DeepCopy())
+	w, err := client.Watch(m.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: before.GetResourceVersion()})
+	m.must(err)
 	defer w.Stop()
 	change()
-	ctx, cancel := context.WithTimeoutCause(e.ctx, time.Second, errors.New("not within a second"))
-	defer cancel()
-	last, changed := "", false
-	for {
-		select {
-		case event := <-w.ResultChan():
-			last = e.golden(*event.Object.(*unstructured.Unstructured))
-			changed = changed || event.Type == watch.Deleted || last != want
-			if changed && event.Type != watch.Deleted && last == want {
-				return
-			}
-		case <-ctx.Done():
-			e.Fatalf("%v (changed: %v); -before +after:\n%s", context.Cause(ctx), changed, gocmp.Diff(want, last))
-		}
-	}
+	changed := false
+	m.withinASecond(w, func(event watch.Event) (bool, any) {
+		now := m.golden(*event.Object.(*unstructured.Unstructured))
+		changed = changed || event.Type == watch.Deleted || now != want
+		return changed && event.Type != watch.Deleted && now == want, fmt.Sprintf("%s, changed: %v; -before +after:\n%s", event.Type, changed, gocmp.Diff(want, now))
+	})
 }
