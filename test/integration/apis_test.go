@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,4 +136,13 @@ func (e *env) define(group, version string) {
 	}}, metav1.CreateOptions{})
 	e.must(err)
 	e.Cleanup(func() { e.must(crds.Delete(context.Background(), "ponds."+group, metav1.DeleteOptions{})) })
+}
+
+// serves waits until the API server says that it serves a kind.
+func (e *env) serves(groupVersion, kind string) {
+	e.Helper()
+	e.eventually(kind+" of "+groupVersion+" is served", func() (bool, any) {
+		list, err := e.kube.Discovery().ServerResourcesForGroupVersion(groupVersion)
+		return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind }), err
+	})
 }
