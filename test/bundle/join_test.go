@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // An operator that comes into the namespace of another leaves that one's group as it is.
@@ -110,6 +113,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	c, err := clusterpkg.New(cluster.Config())
 	must(t, err)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups"))
+	definitions := e.dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
 	for name, test := range map[string]struct {
 		byHand string
@@ -136,7 +140,16 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			i := prepared(t, c, b, o)
 			removal, err := c.Removal(t.Context(), i, true)
 			must(t, err)
+			var going wait.Group
+			for _, crd := range b.CRDs() {
+				going.Start(func() {
+					if err := kube.AwaitRemoval(t.Context(), definitions, crd.Name); err != nil {
+						t.Errorf("%s: %v", crd.Name, err)
+					}
+				})
+			}
 			_, err = c.Uninstall(t.Context(), i, removal)
+			going.Wait()
 			must(t, err)
 			left, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
 			must(t, err)

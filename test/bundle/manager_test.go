@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/record"
@@ -32,6 +31,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var oneGigabyte = resource.MustParse("1Gi")
@@ -126,22 +126,12 @@ func (e *env) defined(t *testing.T, b *bundle.Bundle) {
 	}
 }
 
-// remove deletes an object and waits until it is gone. The controller that finalizes definitions
-// leaves one alone that somebody else wrote to at the same time until it changes once more, and
-// so it does every five seconds.
+// remove deletes an object and waits until it is gone.
 func (e *env) remove(t *testing.T, resource dynamic.ResourceInterface, name string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	must(t, resource.Delete(ctx, name, metav1.DeleteOptions{}))
-	polls := 0
-	e.eventually(t, name+" is gone", func() bool {
-		_, err := resource.Get(ctx, name, metav1.GetOptions{})
-		if polls++; err == nil && polls%100 == 0 {
-			change := fmt.Sprintf(`{"metadata": {"annotations": {"waited-for": "%d"}}}`, polls)
-			_, err = resource.Patch(ctx, name, types.MergePatchType, []byte(change), metav1.PatchOptions{})
-		}
-		return apierrors.IsNotFound(err)
-	})
+	must(t, kube.AwaitRemoval(ctx, resource, name))
 }
 
 func managerRefusesGroup(t *testing.T, e *env, b *bundle.Bundle) {

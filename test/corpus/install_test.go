@@ -32,6 +32,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // env is an API server with a manager for all namespaces. Nothing runs, so a webhook is
@@ -186,10 +187,7 @@ func (e *env) uninstall(t *testing.T, namespace string, b bundle) {
 	}))
 	for _, crd := range slices.Concat(b.crds, b.requiredCRDs()) {
 		must(t, e.crds().Delete(ctx, crd.GetName(), metav1.DeleteOptions{}))
-		must(t, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err := e.crds().Get(ctx, crd.GetName(), metav1.GetOptions{})
-			return apierrors.IsNotFound(err), nil
-		}))
+		must(t, kube.AwaitRemoval(ctx, e.crds(), crd.GetName()))
 	}
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A cluster without the kind OperatorCondition has operators without one, and those get it when
@@ -15,12 +18,9 @@ func TestWithoutOperatorConditions(t *testing.T) {
 	const name, file = "operatorconditions.operators.coreos.com", "../../manifests/crds/olm/operators.coreos.com_operatorconditions.yaml"
 	restore := func() { e.must(cluster.InstallCRDs(context.Background(), file)) }
 	e.Cleanup(restore)
-	crds := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	crds := e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	e.must(crds.Delete(e.ctx, name, metav1.DeleteOptions{}))
-	e.eventually("the kind is gone", func() (bool, any) {
-		_, err := crds.Get(e.ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), err
-	})
+	e.must(kube.AwaitRemoval(e.ctx, crds, name))
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()

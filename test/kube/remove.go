@@ -1,0 +1,33 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+)
+
+// AwaitRemoval waits until an object is gone that somebody deletes. The controller that finalizes
+// definitions leaves one alone that somebody else wrote to at the same time, as happens to one
+// that is young, until it changes once more; and so it does now and then.
+func AwaitRemoval(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
+	const limit, untouched = time.Minute, 2 * time.Second
+	since := time.Now()
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+		live, err := resource.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && live.GetDeletionTimestamp() != nil && time.Since(since) > untouched {
+			since = time.Now()
+			change := fmt.Sprintf(`{"metadata": {"annotations": {"waited-for": %q}}}`, since)
+			_, err = resource.Patch(ctx, name, types.MergePatchType, []byte(change), metav1.PatchOptions{})
+		}
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return false, err
+	})
+}
