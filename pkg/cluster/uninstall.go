@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,10 @@ func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, 
 		if live == nil {
 			continue
 		}
+		if !apihelpers.IsCRDConditionTrue(live, apiextensionsv1.Established) {
+			counts[crd.Name] = 0 // Nobody has ever served them, and with it none goes.
+			continue
+		}
 		counts[crd.Name] = deploy.Uncounted
 		served := deploy.VersionsServed(live)
 		if len(served) == 0 {
@@ -56,6 +61,7 @@ func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, 
 		case err == nil:
 			counts[crd.Name] = n
 		case apierrors.IsInternalError(err): // A conversion that fails does not keep its operator from going.
+		case apierrors.IsNotFound(err): // Nor does a version that is served in a moment.
 		default:
 			return nil, err
 		}

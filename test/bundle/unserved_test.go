@@ -1,0 +1,75 @@
+package bundle
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// A definition whose objects nobody serves does not keep its operator from going: one that was
+// never served has none.
+func TestRemovalsOfWhatIsNotServed(t *testing.T) {
+	e := newEnv(t)
+	crd := e.defineVersions(t, "absentees", map[string]string{"v1": schemas["anything"]})
+	taken := crd.DeepCopy()
+	taken.ObjectMeta = metav1.ObjectMeta{Name: "latecomers." + crd.Spec.Group}
+	taken.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "latecomers", Singular: "latecomer", Kind: crd.Spec.Names.Kind, ListKind: crd.Spec.Names.ListKind}
+	taken.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	client, err := apiextensions.NewForConfig(cluster.Config())
+	must(t, err)
+	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
+	_, err = definitions.Create(t.Context(), taken, metav1.CreateOptions{})
+	must(t, err)
+	e.eventually(t, "its kind is taken", func() bool {
+		live, err := definitions.Get(t.Context(), taken.Name, metav1.GetOptions{})
+		must(t, err)
+		return apihelpers.IsCRDConditionFalse(live, apiextensionsv1.NamesAccepted)
+	})
+
+	notYet := cluster.Config()
+	notYet.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return lacking{next, "/" + crd.Spec.Group + "/v1/" + crd.Spec.Names.Plural}
+	})
+	for name, test := range map[string]struct {
+		config *rest.Config
+		crd    *apiextensionsv1.CustomResourceDefinition
+		told   string
+	}{
+		"never, as its kind is taken": {cluster.Config(), taken, "with no objects"},
+		"not yet, after a change":     {notYet, crd, "with objects that cannot be read now, and so not be counted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := clusterpkg.New(test.config)
+			must(t, err)
+			i := clusterpkg.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Patience: long, Say: t.Logf}
+			removal, err := c.Removal(t.Context(), i, true)
+			must(t, err)
+			if want := "CustomResourceDefinition " + test.crd.Name + " goes, " + test.told; !slices.Contains(removal.Told, want) {
+				t.Errorf("people are told %q, want %q", removal.Told, want)
+			}
+		})
+	}
+	must(t, e.uninstall(t, manifestsOf(t, taken)[0], long))
+}
+
+// lacking is an API server that does not serve what is at a path.
+type lacking struct {
+	http.RoundTripper
+	path string
+}
+
+func (l lacking) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, l.path) {
+		return &http.Response{StatusCode: http.StatusNotFound, Request: r, Body: http.NoBody}, nil
+	}
+	return l.RoundTripper.RoundTrip(r)
+}
