@@ -255,6 +255,7 @@ func TestNamedIssuer(t *testing.T) {
 
 	before := e.servingCA()
 	e.signingCA("internal-ca", 2)
+	e.signs("internal", "internal 2")
 	e.order("once")
 	e.eventually("the issuer's new CA signs", func() (bool, any) { return !bytes.Equal(before, e.servingCA()), nil })
 	e.provides(managerv1alpha1.ProviderCertManager)
@@ -267,6 +268,32 @@ func TestNamedIssuer(t *testing.T) {
 	e.order(vocabulary.RotateCompromised + " once")
 	e.eventually("there is another leaf", func() (bool, any) { return e.issued().UID != issued, nil })
 	e.provides(managerv1alpha1.ProviderCertManager)
+}
+
+// signs waits until an issuer signs with the CA of that name: cert-manager reads its Secret from a
+// cache, and an order that came before the CA would be followed with the one before.
+func (e *env) signs(issuer, ca string) {
+	e.Helper()
+	asked, name := 0, ""
+	e.eventually(issuer+" signs with "+ca, func() (bool, any) {
+		if name == "" {
+			asked++
+			name = fmt.Sprintf("throw-away-%d", asked)
+			e.declare(issuers.Certificates, "Certificate", name, map[string]any{
+				"secretName": name, "dnsNames": []any{"throw-away.example.com"}, "issuerRef": map[string]any{"kind": "Issuer", "name": issuer},
+			})
+		}
+		secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
+		leaf := parse(secret.Data[corev1.TLSCertKey])
+		if leaf == nil {
+			return false, err
+		}
+		signer := leaf.Issuer.CommonName
+		if signer != ca {
+			name = ""
+		}
+		return signer == ca, signer
+	})
 }
 
 // issued is the Secret that the issuer issues into.
