@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
 func certificatesCommand() *cobra.Command {
@@ -24,7 +23,7 @@ func certificatesCommand() *cobra.Command {
 		Short: "Show the serving certificates of webhooks, or replace them",
 		Long: `Shows for each Deployment with webhooks who issued its serving certificate, in which phase it is,
 when it ends and when it is due, its CA and, while it replaces another, which endpoints serve which;
--o wide also how many there were before it.`,
+-o wide also its GENERATION, which goes up with each certificate that replaces another (0: not counted by the manager).`,
 		Example: `  kubectl webhooks certificates -n shop
   kubectl webhooks certificates -A`,
 		Args: cobra.NoArgs,
@@ -89,7 +88,7 @@ func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
 		return tableOfCertificates(out, all, o.format == wide)
 	case "name":
 		for _, c := range all {
-			fmt.Fprintf(out, "secret/%s\n", names.Secret(names.Service(c.Deployment)))
+			fmt.Fprintf(out, "secret/%s\n", c.Secret)
 		}
 		return nil
 	default:
@@ -97,7 +96,7 @@ func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
 	}
 }
 
-// tableOfCertificates writes one line for each; wide, also which in the count it is.
+// tableOfCertificates writes one line for each; wide, also the number of its generation.
 func tableOfCertificates(out io.Writer, all []certificate, wide bool) error {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	header := []string{"NAMESPACE", "CSV", "DEPLOYMENT", "PROVIDER", "PHASE", "EXPIRES", "ROTATES", "CA", "ENDPOINTS"}

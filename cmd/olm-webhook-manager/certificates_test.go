@@ -24,9 +24,10 @@ func TestPrintCertificates(t *testing.T) {
 	all := certificatesOf([]managerv1alpha1.WebhookRollout{
 		rollout("shop", &managerv1alpha1.CertificateStatus{
 			Provider: "manager", Phase: managerv1alpha1.CertificatePromoting, Generation: 2, CAFingerprint: strings.Repeat("ab", 32),
+			Secret:   "manager-service-2-cert",
 			NotAfter: &at, RotatesAt: &at, Endpoints: "1/2 new, 1 old, 0 unknown", Message: "pod b serves another",
 		}),
-		rollout("mall", &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: managerv1alpha1.CertificateBootstrap}),
+		rollout("mall", &managerv1alpha1.CertificateStatus{Provider: "manager", Secret: "manager-service-cert", Phase: managerv1alpha1.CertificateBootstrap}),
 	})
 	for format, want := range map[string]string{
 		"": `NAMESPACE   CSV       DEPLOYMENT   PROVIDER   PHASE       EXPIRES                ROTATES                CA             ENDPOINTS
@@ -39,6 +40,7 @@ mall        shop.v1   manager      manager    Bootstrap   -                     
 shop        shop.v1   manager      manager    Promoting   2026-03-01T12:00:00Z   2026-03-01T12:00:00Z   abababababab   1/2 new, 1 old, 0 unknown   2
 shop/shop.v1 manager: pod b serves another
 `,
+		"name": "secret/manager-service-cert\nsecret/manager-service-2-cert\n",
 	} {
 		var out strings.Builder
 		output := outputFlag{format: format}
