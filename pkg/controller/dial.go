@@ -32,7 +32,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
 		}
 		results := probe.All(ctx, targets, trust, c.probing())
-		if noneDialled(some, results) {
+		if probe.NoneDialled(ofPods(some, results)) {
 			c.throughAPIServer(ctx, s, some, trust)
 			continue
 		}
@@ -43,14 +43,15 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 	}
 }
 
-// noneDialled tells whether no pod could be reached at all.
-func noneDialled(endpoints []rollout.Endpoint, results []probe.Result) bool {
+// ofPods are the results of who listens at an address of his own: a Service's tells nothing.
+func ofPods(endpoints []rollout.Endpoint, results []probe.Result) []probe.Result {
+	var all []probe.Result
 	for i, e := range endpoints {
-		if !e.Virtual && !results[i].Undialled() {
-			return false
+		if !e.Virtual {
+			all = append(all, results[i])
 		}
 	}
-	return true
+	return all
 }
 
 // probing keeps a pass short, however many endpoints swallow packets: those that are not

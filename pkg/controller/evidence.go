@@ -120,10 +120,7 @@ func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, servin
 		}
 	}
 	results := probe.All(ctx, targets, serving.CA, c.probing())
-	dialled = len(results) == 0
-	for _, result := range results {
-		dialled = dialled || !result.Undialled()
-	}
+	dialled = len(results) == 0 || !probe.NoneDialled(results)
 	for _, b := range backends {
 		asked = append(asked, backendSeen(b, results[:len(b.Endpoints)], serving))
 		results = results[len(b.Endpoints):]

@@ -90,7 +90,7 @@ func flaw(err error, serverName string) string {
 }
 
 func interrupted(target Target) Result {
-	return because(Interrupted, target, "was not probed to the end: the probe was cancelled")
+	return because(Interrupted, target, "was not probed to the end: the probe was cancelled, or the time for all targets was over")
 }
 
 // withoutAddresses is the cause in a network error, which else also names both ends.

@@ -9,6 +9,7 @@ package probe
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,7 +48,8 @@ const (
 	// UnfitCertificate presents one that a CA of the bundle signed, and that has ended,
 	// is for another name, or is not for serving.
 	UnfitCertificate Reason = "UnfitCertificate"
-	// Interrupted was not probed to the end, because the caller's context was cancelled.
+	// Interrupted was not probed to the end, because the caller's context was cancelled, or
+	// because the time for all targets was over.
 	Interrupted Reason = "Interrupted"
 )
 
@@ -103,6 +105,9 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 		}
 		probes.Go(func() {
 			results[i] = one(ctx, target, expected, o)
+			if results[i].Reason == TimedOut && ctx.Err() != nil {
+				results[i] = interrupted(target) // it was given less time
+			}
 			<-slots
 		})
 	}
@@ -110,6 +115,11 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 	return results
 }
 
-// Undialled tells whether the target could not be reached at all: network policies, or
-// an API server in another network, are the likely cause, and the target may serve.
-func (r Result) Undialled() bool { return r.Reason == TimedOut || r.Reason == Unreachable }
+// NoneDialled tells whether no target could be reached at all: network policies, or an API
+// server in another network, are the likely cause, and all may serve. Who was not waited for,
+// because so many others swallowed what was sent to them, was not reached.
+func NoneDialled(results []Result) bool {
+	return !slices.ContainsFunc(results, func(r Result) bool {
+		return r.Reason != TimedOut && r.Reason != Unreachable && r.Reason != Interrupted
+	})
+}

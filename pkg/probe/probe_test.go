@@ -242,6 +242,37 @@ func TestACancelledProbeBlamesNobody(t *testing.T) {
 	}
 }
 
+// More targets than there is time for, all of which swallow what is sent to them, cost that time
+// and no more, and none of them is said to have had all the time that one may take.
+func TestTheTimeForAllTargetsEnds(t *testing.T) {
+	swallow := func(ctx context.Context, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	targets := slices.Repeat([]Target{at("192.0.2.1:9443")}, 20)
+	began := time.Now()
+	results := All(t.Context(), targets, nil, Options{Parallel: 4, Timeout: time.Minute, Total: 50 * time.Millisecond, Dial: swallow})
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	for _, got := range results {
+		mustSay(t, got, Interrupted, "the time for all targets was over")
+	}
+}
+
+// Only who gave an answer was reached, whatever it was.
+func TestNoneDialled(t *testing.T) {
+	for _, reason := range Reasons {
+		unreached := reason == TimedOut || reason == Unreachable || reason == Interrupted
+		if got := NoneDialled([]Result{{Reason: TimedOut}, {Reason: reason}, {Reason: Interrupted}}); got != unreached {
+			t.Errorf("one is %s, others were not reached: none was dialled: %t, want %t", reason, got, unreached)
+		}
+	}
+	if !NoneDialled(nil) {
+		t.Error("somebody was reached, and there was nobody")
+	}
+}
+
 func TestResultsKeepTheOrderOfTargets(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	good, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}})
