@@ -49,3 +49,38 @@ func TestAFullBundle(t *testing.T) {
 		t.Run(name, c.check)
 	}
 }
+
+// More CAs than there is room for lose those in the middle: what pods serve is one of the newest,
+// or, where no Secret lasted until they were brought it, the oldest.
+func TestMoreThanABundleHolds(t *testing.T) {
+	var all []Generation
+	for number := range int64(14) {
+		all = append(all, minted(t, 14-number, start))
+	}
+	next, current, earlier := all[0], all[1], all[2:]
+	many := holding(t, current).edited(vocabulary.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
+		note(s, vocabulary.AnnotationPromoted, start)
+		note(s, vocabulary.AnnotationPreviousEnds, after(90*day))
+	})
+	registered := []Registration{trusting(earlier...)}
+	for name, c := range map[string]decision{
+		"what cannot wait begins": {
+			facts: Facts{Secret: many.Secret, Registered: registered, Issued: &next}, at: after(88 * day),
+			write: "current 13, next 14, previous 12 11 10 9 8 7 6 5 4 3 2 1, promoted", phase: distributing, trust: "14 13 12 11 4 3 2 1",
+		},
+		"it is promoted": {
+			facts: Facts{Secret: many.next(next, after(88*day)).Secret, Live: true}, at: after(88 * day),
+			write: "current 14, previous 13 12 11 10 4 3 2 1, promoted", phase: promoting, trust: "14 13 12 11 4 3 2 1",
+		},
+		"the Secret is lost": {
+			facts: Facts{Registered: registered, Live: true, Issued: &current}, at: after(day),
+			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", says: "missing",
+		},
+		"it is lost, and a manager that issues nothing looks": {
+			facts: Facts{Issuer: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registered: registered, Live: true}, at: after(day),
+			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", says: "missing",
+		},
+	} {
+		t.Run(name, c.check)
+	}
+}

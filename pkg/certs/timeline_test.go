@@ -70,6 +70,20 @@ func TestRegisteredLateInARotation(t *testing.T) { eachRotationMeets(t, register
 // it when all others have followed. No trust ends before it has, too.
 func TestScaledUpInARotation(t *testing.T) { eachRotationMeets(t, scaledUp) }
 
+// A Secret that is lost again and again, before pods are brought anything of it, leaves a CA in the
+// bundles each time. They do not grow for ever, and never lose the oldest, which pods serve.
+func TestASecretLostAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		w := newWorld(t, seed, byManager)
+		strikes := map[int]fault{}
+		for n := range 2 * maxAuthorities {
+			strikes[3*n] = lost
+		}
+		w.liveThrough(w.sleep(), strikes)
+	}
+}
+
 // eachRotationMeets has clusters live through rotations that all begin with the same fault.
 func eachRotationMeets(t *testing.T, f fault) {
 	t.Helper()

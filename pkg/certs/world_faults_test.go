@@ -20,7 +20,7 @@ type fault struct {
 var faults = slices.Concat(secretFaults, podFaults, registrationFaults, managerFaults)
 
 var secretFaults = []fault{
-	{"the Secret goes", func(w *world) { w.store(nil) }},
+	lost,
 	{"the certificate spoils", func(w *world) { w.spoil(corev1.TLSCertKey, []byte("spoiled")) }},
 	{"its CA goes", func(w *world) { w.spoil(vocabulary.KeyCA, nil) }},
 	{"the next one spoils", func(w *world) { w.spoil(vocabulary.KeyNextKey, nil) }},
@@ -50,6 +50,8 @@ var secretFaults = []fault{
 		w.in(w.upTo(2*time.Minute), func() { w.refused = false; w.changed() })
 	}},
 }
+
+var lost = fault{"the Secret goes", func(w *world) { w.store(nil) }}
 
 func (w *world) replacePair(s *corev1.Secret) {
 	g := mint(w.T, *w.policy.request(0, names, w.now))

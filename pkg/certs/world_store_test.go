@@ -74,6 +74,10 @@ func (w *world) store(s *corev1.Secret) {
 
 // writeRegistration has one trust what a decision says, if it is as it was seen.
 func (w *world) writeRegistration(i, seen int, d Decision) bool {
+	w.Helper()
+	if trusted := len(parse(d.Trust)); trusted > maxAuthorities {
+		w.Fatalf("%d CAs are to be trusted, want at most %d", trusted, maxAuthorities)
+	}
 	last := w.registrations[i].last()
 	if w.stuck || last.gone || last.number != seen {
 		return false
