@@ -81,8 +81,8 @@ func (m *machine) recount(s *corev1.Secret) {
 // settling tells whether the Secret says since when the registrations, as they are, trust next.
 func (m *machine) settling() bool { return !m.trusted.IsZero() && m.versions == m.fingerprint() }
 
-// mayPromote tells whether API servers trust next: all registrations have for the settle
-// time. A current generation that nobody can verify
+// mayPromote tells whether API servers trust next: all registrations have for the settle time.
+// With none registered nobody has to learn of it, and a current generation that nobody can verify
 // is not worth waiting for.
 func (m *machine) mayPromote() bool {
 	if len(m.Registered) == 0 || m.policy.Settle == 0 {

@@ -47,7 +47,7 @@ func (m *machine) hide(s *corev1.Secret) {
 	delete(s.Data, vocabulary.KeyCA)
 	delete(s.Data, vocabulary.KeyOLMCA)
 	delete(s.Annotations, vocabulary.AnnotationLeaf)
-	served := bounded(trustworthy(newestFirst(append(m.registered(), m.previous...)), m.now))
+	served := trustworthy(newestFirst(append(m.registered(), m.previous...)), m.now)
 	s.Data[vocabulary.KeyPreviousCAs] = encode(served...)
 	note(s, vocabulary.AnnotationPreviousEnds, m.latest(served))
 }

@@ -59,7 +59,9 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 		decision := c.judge(s, facts, now)
 		switch decision.Need {
 		case certs.NeedNothing:
-			return issuance.explain(s, c.certificateOf(s, deployment, facts, decision, pods), decision), nil
+			result := c.certificateOf(s, deployment, facts, decision, pods)
+			issuance.addTo(&result, decision, s)
+			return result, nil
 		case certs.NeedIssued:
 			facts.Issued, err = s.mint(facts.Blank.Name, *decision.Mint)
 		case certs.NeedRotating:

@@ -64,21 +64,33 @@ func (i issuance) generation() *certs.Generation {
 	return &certs.Generation{CA: i.Published.CA, Certificate: i.Published.Certificate, Key: i.Published.Key}
 }
 
-// explain adds to a certificate what there is to say of its issuer, which matters most
-// while there is nothing to serve, and what there is to tell it.
-func (i issuance) explain(s *snapshot, c certificate, d certs.Decision) certificate {
+// addTo adds the part of an issuer to what a decision means for the rest.
+func (i issuance) addTo(c *certificate, d certs.Decision, s *snapshot) {
 	c.tell, c.trust.ServiceAnnotations = append(c.tell, i.steps...), i.service
-	if d.Reissue && i.secret != nil && s.mayClaim(i.secret) == "" {
-		c.tell = append(c.tell, deletion(i.secret)...)
+	if d.Reissue {
+		c.tell = append(c.tell, i.reissue(s)...)
 	}
 	c.again = sooner(c.again, i.again)
+	i.explain(&c.status)
+}
+
+// reissue is the write by which an issuer is made to issue anew.
+func (i issuance) reissue(s *snapshot) []rollout.Step {
+	if i.secret == nil || s.mayClaim(i.secret) != "" {
+		return nil
+	}
+	return deletion(i.secret)
+}
+
+// explain says when an issuer renews, and what is wrong with it, which matters most while there
+// is nothing to serve.
+func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 	if i.provider != managerv1alpha1.ProviderManager {
-		c.status.RotatesAt = instant(i.RenewAt)
+		status.RotatesAt = instant(i.RenewAt)
 	}
-	if i.Problem != "" && (c.status.CAFingerprint == "" || c.status.Message == "") {
-		c.status.Message = i.Problem
+	if i.Problem != "" && (status.CAFingerprint == "" || status.Message == "") {
+		status.Message = i.Problem
 	}
-	return c
 }
 
 // issuance asks the issuer of a Deployment's certificate.
