@@ -2,6 +2,7 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,5 +35,20 @@ func TestEchoes(t *testing.T) {
 				t.Errorf("got %t", got)
 			}
 		})
+	}
+}
+
+// A pass waits for the caches to show what was written for as long as it is told, and no longer.
+func TestGraceToTheCaches(t *testing.T) {
+	now := time.Now()
+	for _, grace := range []time.Duration{time.Second, time.Hour} {
+		w, k := writes{grace: grace}, key{csvKind, "shop", "operator.v1"}
+		w.add(k, pendingWrite{object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "no cache has it"}}, at: now})
+		if w.shown(k, caches{}, now.Add(grace-1)) {
+			t.Errorf("a grace of %s ends before its time", grace)
+		}
+		if !w.shown(k, caches{}, now.Add(grace)) {
+			t.Errorf("a grace of %s does not end", grace)
+		}
 	}
 }
