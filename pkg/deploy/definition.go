@@ -10,7 +10,9 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
 )
 
 // Opening is a definition as it is written before its operator is installed: as the bundle
@@ -147,10 +149,38 @@ func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 	}
 	for _, stored := range live.Status.StoredVersions {
 		if !slices.ContainsFunc(next.Spec.Versions, named(stored)) {
-			refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: version %s vanishes, and status.storedVersions says that objects may be stored in it: "+
-				"write every object once more in a version that stays (kubectl get %s -A -o json | kubectl replace -f -), then take %s out of status.storedVersions with kubectl edit --subresource=status",
-				live.Name, stored, live.Name, stored))
+			refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: version %s vanishes, and status.storedVersions says that objects may be stored in it: %s, then upgrade to this bundle",
+				live.Name, stored, wayOut(live, next, stored)))
 		}
 	}
 	return refusals
+}
+
+// wayOut is how a version that vanishes becomes one that nothing is stored in: its objects are
+// stored in one that stays. That one has to be served beside it for a while.
+func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing string) string {
+	to := staying(live, next)
+	if to == "" {
+		to = stored(next)
+		return fmt.Sprintf("upgrade first to a bundle that serves both %s and %s and converts between them, then %s", vanishing, to, vocabulary.StorageMigration(live.Name, to))
+	}
+	if _, err := storage.Next(live, to); err != nil {
+		return fmt.Sprintf("%v; then %s", err, vocabulary.StorageMigration(live.Name, to))
+	}
+	return vocabulary.StorageMigration(live.Name, to)
+}
+
+// staying is a version that is served now and that the next definition has, too, best the one
+// that objects are written in now, else the one that they will be; empty where there is none.
+func staying(live, next *apiextensionsv1.CustomResourceDefinition) string {
+	candidates := []string{stored(live), stored(next)}
+	for _, v := range next.Spec.Versions {
+		candidates = append(candidates, v.Name)
+	}
+	for _, v := range candidates {
+		if serves(live, v) && slices.ContainsFunc(next.Spec.Versions, named(v)) {
+			return v
+		}
+	}
+	return ""
 }

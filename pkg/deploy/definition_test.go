@@ -106,6 +106,12 @@ func TestOpening(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	cluster := crd("v1")
 	cluster.Spec.Scope = apiextensionsv1.ClusterScoped
+	const migrate = "run `olm-webhook-manager storage migrate things.example.com --to v2`"
+	hidden, unlike := live("CA", "v1", "v2"), live("", "v1", "v2")
+	hidden.Spec.Versions[1].Served = false
+	unlike.Spec.Versions[1].Schema = &apiextensionsv1.CustomResourceValidation{}
+	before := live("CA", "v2", "v1", "v0")
+	before.Status.StoredVersions = []string{"v0", "v2"}
 	for name, test := range map[string]struct {
 		live, next *apiextensionsv1.CustomResourceDefinition
 		want       []string
@@ -113,7 +119,12 @@ func TestRefusals(t *testing.T) {
 		"a first version":                    {nil, crd("v1"), nil},
 		"a version more":                     {live("", "v1"), crd("v2", "v1"), nil},
 		"a version less, that is not stored": {live("", "v2", "v1"), crd("v2"), nil},
-		"the stored version goes":            {live("", "v1"), crd("v2"), []string{"version v1 vanishes"}},
+		"the stored version goes":            {live("", "v1"), crd("v2"), []string{"version v1 vanishes, and status.storedVersions says that objects may be stored in it: upgrade first to a bundle that serves both v1 and v2 and converts between them, then " + migrate + ", then upgrade to this bundle"}},
+		"it goes where another is served":    {live("CA", "v1", "v3", "v2"), crd("v2", "v3"), []string{"be stored in it: " + migrate + ", then"}},
+		"another is served, and no more":     {live("CA", "v1", "v3"), crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
+		"another is there, and not served":   {hidden, crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
+		"it is stored in no more":            {before, crd("v3", "v2", "v1"), []string{"version v0 vanishes, and status.storedVersions says that objects may be stored in it: " + migrate}},
+		"nobody would convert":               {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
 		"another scope":                      {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
 	} {
 		t.Run(name, func(t *testing.T) {

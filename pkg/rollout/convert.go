@@ -209,7 +209,7 @@ func inUse(crd *apiextensionsv1.CustomResourceDefinition) string {
 	why := fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name, strings.Join(served(crd), ", "), strings.Join(crd.Status.StoredVersions, ", "))
 	var do []string
 	if !slices.Equal(crd.Status.StoredVersions, []string{version}) {
-		do = append(do, fmt.Sprintf("run `olm-webhook-manager storage migrate %s --to %s`", crd.Name, version))
+		do = append(do, vocabulary.StorageMigration(crd.Name, version))
 	}
 	if len(others) > 0 {
 		do = append(do, fmt.Sprintf("set served: false in it for %s", strings.Join(others, ", ")))

@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,11 +145,7 @@ func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]str
 			Plural: plural, Singular: singular, Kind: strings.ToUpper(singular[:1]) + singular[1:], ListKind: singular + "List",
 		}},
 	}
-	for name, text := range schemas {
-		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: true, Schema: schemaOf(t, text)})
-	}
-	slices.SortFunc(crd.Spec.Versions, func(a, b apiextensionsv1.CustomResourceDefinitionVersion) int { return strings.Compare(a.Name, b.Name) })
-	crd.Spec.Versions[0].Storage = true
+	crd.Spec.Versions = versionsOf(t, schemas)
 	for _, change := range changes {
 		change(crd)
 	}
@@ -160,12 +157,29 @@ func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]str
 	t.Cleanup(func() {
 		must(t, definitions.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}))
 	})
+	e.served(t, crd)
+	return crd
+}
+
+// versionsOf are versions with these schemas, in the order of their names, all served, the first stored.
+func versionsOf(t *testing.T, schemas map[string]string) []apiextensionsv1.CustomResourceDefinitionVersion {
+	t.Helper()
+	var versions []apiextensionsv1.CustomResourceDefinitionVersion
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		versions = append(versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: true, Storage: len(versions) == 0, Schema: schemaOf(t, schemas[name])})
+	}
+	return versions
+}
+
+// served waits until every version of a definition that is to be is served.
+func (e *env) served(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
 	for _, version := range crd.Spec.Versions {
 		if !version.Served {
 			continue
 		}
 		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version.Name, Kind: crd.Spec.Names.Kind})
+		object.SetGroupVersionKind(schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind})
 		e.eventually(t, crd.Name+" is served as "+version.Name, func() bool {
 			resource, err := e.resource(object)
 			if err == nil {
@@ -174,7 +188,6 @@ func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]str
 			return err == nil
 		})
 	}
-	return crd
 }
 
 // schemaOf is the schema of a kind whose spec has this one.

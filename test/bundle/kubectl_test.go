@@ -44,13 +44,10 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 	}
 }
 
-// plugin builds the commands as the plugin of kubectl, and returns its folder.
+// plugin is the folder that has the commands as the plugin of kubectl.
 func plugin(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
-	output, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "kubectl-webhooks"), "../../cmd/olm-webhook-manager").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	return folder
+	path, err := program()
+	must(t, err)
+	return filepath.Dir(path)
 }

@@ -1,0 +1,86 @@
+package bundle
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")
+
+// Whoever does what a refusal says, to the letter, can upgrade: a version goes that objects were
+// stored in, and the objects stay.
+func TestTheWayOutOfAVanishingVersion(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	client, err := apiextensions.NewForConfig(cluster.Config())
+	must(t, err)
+	both := map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}
+	for plural, test := range map[string]struct {
+		live  map[string]string
+		first string // what has to be done before the command
+	}{
+		"roads": {both, ""},
+		"lanes": {map[string]string{"v1": schemas["anything"]}, "upgrade first to a bundle that serves both v1 and v2"},
+	} {
+		t.Run(plural, func(t *testing.T) {
+			crd := e.defineVersions(t, plural, test.live)
+			object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": crd.Spec.Group + "/v1", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": int64(7)}}}
+			must(t, e.create(t.Context(), object, false))
+			between := crd.DeepCopy()
+			between.Spec.Versions = versionsOf(t, both)
+			next := crd.DeepCopy()
+			next.Spec.Versions = between.DeepCopy().Spec.Versions[1:]
+			next.Spec.Versions[0].Storage = true
+
+			refusal := c.CheckDefinitions(t.Context(), bundleWith(t, next))
+			if !saysAll(refusal, "version v1 vanishes", test.first) {
+				t.Fatalf("it says %v, want %q", refusal, test.first)
+			}
+			if test.first != "" {
+				must(t, c.CheckDefinitions(t.Context(), bundleWith(t, between)))
+				e.redefine(t, client, between)
+			}
+			command := quoted.FindStringSubmatch(refusal.Error())
+			if command == nil {
+				t.Fatalf("it names no command: %v", refusal)
+			}
+			if output, err := webhooks(t, strings.Fields(command[1])...).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", command[0], err, output)
+			}
+			must(t, c.CheckDefinitions(t.Context(), bundleWith(t, next)))
+			e.redefine(t, client, next)
+			object.SetAPIVersion(crd.Spec.Group + "/v2")
+			resource, err := e.resource(object)
+			must(t, err)
+			e.eventually(t, "the object is read in the version that stays", func() bool {
+				live, err := resource.Get(t.Context(), "a", metav1.GetOptions{})
+				if err != nil {
+					return false
+				}
+				size, _, err := unstructured.NestedInt64(live.Object, "spec", "size")
+				return err == nil && size == 7
+			})
+		})
+	}
+}
+
+// redefine gives a definition the versions of another, as an upgrade does, and waits until the last is served.
+func (e *env) redefine(t *testing.T, client apiextensions.Interface, next *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
+	live, err := definitions.Get(t.Context(), next.Name, metav1.GetOptions{})
+	must(t, err)
+	live.Spec.Versions = next.Spec.Versions
+	_, err = definitions.Update(t.Context(), live, metav1.UpdateOptions{})
+	must(t, err)
+	e.served(t, next)
+}
