@@ -48,7 +48,9 @@ func TestBundleUpgrades(t *testing.T) {
 	term.works("", "bundle", "upgrade", v2, "--dry-run=server", "-o", "name")
 	before, after := term.startReads(client, "sessions")
 	before.goesOn(converted)
-	term.works("", "bundle", "upgrade", v2, "--yes")
+	if said := term.works("", "bundle", "upgrade", v2, "--yes"); !inOrder(said, "Deployment crdconversion-webhook is Available", "webhook "+crd+" is Registered", " serves v2", "crdconversion.v2.0.0 is Succeeded") {
+		t.Errorf("v2 is not served between its webhook and the end:\n%s", said)
+	}
 	after.goesOn(converted)
 	before.end(never)
 	after.end(uncoveredBefore(after.first(converted)))

@@ -178,10 +178,9 @@ var (
 )
 
 // masked is a transcript without what depends on the clock, on keys that are drawn, and on
-// how often the command looks: of the states that something goes through, it keeps the last
-// ones, sorted, after what the command did itself.
+// how often the command looks: of the states that something goes through, it keeps the last ones.
 func masked(transcript string) string {
-	var kept, reached []string
+	var kept, told []string
 	for line := range strings.Lines(transcript) {
 		timed := elapsed.MatchString(line)
 		line = date.ReplaceAllString(elapsed.ReplaceAllString(line, "   T.Ts  "), "DATE")
@@ -189,22 +188,31 @@ func masked(transcript string) string {
 		if strings.Contains(line, "   Registered   ") {
 			line = age.ReplaceAllStringFunc(line, func(a string) string { return fmt.Sprintf("%-*s", len(a), "AGE") })
 		}
-		if timed && state.MatchString(line) {
-			if settled(line) && !slices.Contains(reached, line) {
-				reached = append(reached, line)
-			}
+		if timed {
+			told = append(told, line)
 			continue
 		}
-		if timed && strings.Contains(line, "  waiting for ") {
-			continue
-		}
-		if !timed {
-			slices.Sort(reached)
-			kept, reached = append(kept, reached...), nil
-		}
-		kept = append(kept, line)
+		kept, told = append(append(kept, lasting(told)...), line), nil
 	}
-	return strings.Join(kept, "")
+	return strings.Join(append(kept, lasting(told)...), "")
+}
+
+// lasting is what a command has told without states that nothing stays in. Side by side, states
+// are sorted; what the command did itself stays behind those that it followed.
+func lasting(told []string) []string {
+	var kept, reached []string
+	for i, line := range told {
+		switch {
+		case strings.Contains(line, "  waiting for "):
+		case !state.MatchString(line):
+			slices.Sort(reached)
+			kept, reached = append(append(kept, reached...), line), nil
+		case settled(line) && !slices.Contains(told[i+1:], line):
+			reached = append(reached, line)
+		}
+	}
+	slices.Sort(reached)
+	return append(kept, reached...)
 }
 
 // settled tells the states in which something stays.
