@@ -20,9 +20,9 @@ with a bundle. CustomResourceDefinitions and their objects stay; with --delete-c
 they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
 the ClusterServiceVersion: its operator can still convert and finalize their objects.
 What stays although it is deleted ends the command after --patience, and is named with what
-holds it: run it again to go on.
+holds it: run it again to go on. The Subscription goes last, and tells that run where to look.
 
-Exit codes: 0 removed; 1 it was refused, or does not go on; 130 interrupted.`,
+Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, i, err := o.prepare(cmd, args[0], (*cluster.Cluster).Find)
@@ -42,6 +42,9 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 	ctx, out := cmd.Context(), o.output.tellsOn(cmd)
 	removal, err := c.Removal(ctx, i, definitions)
 	if err != nil {
+		return err
+	}
+	if err := c.Left(ctx, i, removal); err != nil {
 		return err
 	}
 	for _, line := range removal.Told {
@@ -66,6 +69,9 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 		}
 	}
 	removed, err := c.Uninstall(ctx, i, removal)
+	if errors.Is(err, cluster.ErrInterrupted) {
+		err = fmt.Errorf("%w, with -n %s", err, i.Namespace())
+	}
 	if err := errors.Join(err, o.output.print(cmd.OutOrStdout(), removed)); err != nil {
 		return ended(err)
 	}

@@ -70,7 +70,7 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 }
 
 // Find completes the options for a removal by what the bundle was installed with. Where
-// only the rest of it is left, the options say where that is.
+// only the rest of it is left, its Subscription says where that is: it goes last.
 func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
 	if err != nil {
@@ -79,18 +79,42 @@ func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options)
 	if len(found) > 0 {
 		return "", c.installedWith(ctx, found, b, o)
 	}
-	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
-	others, err := c.Others(ctx, namespace, b.CSV.Name)
+	if o.Namespace == "" {
+		if o.Namespace, err = c.subscribed(ctx, b); err != nil {
+			return "", err
+		}
+	}
+	others, err := c.Others(ctx, o.Namespace, b.CSV.Name)
 	if err != nil {
 		return "", err
 	}
 	for _, other := range others {
 		if related(b.CSV, &other) {
-			return "", fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, namespace, other.Name)
+			return "", fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, other.Namespace, other.Name)
 		}
 	}
-	o.Namespace = namespace
+	if o.Namespace == "" {
+		return "", fmt.Errorf("%s is not installed; name the namespace of what may be left of it with -n", b.CSV.Name)
+	}
 	return "", c.inherit(ctx, b, o)
+}
+
+// subscribed is the namespace of the Subscription for a bundle's version; empty where there is none.
+func (c *Cluster) subscribed(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
+	list, err := c.olm.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, s := range list.Items {
+		switch {
+		case s.Spec == nil || s.Spec.Package != cmp.Or(b.Package(), b.CSV.Name) || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
+		case namespace == "":
+			namespace = s.Namespace
+		case namespace != s.Namespace:
+			return "", fmt.Errorf("%s is not installed, and Subscriptions for it are left in the namespaces %s and %s: say which with -n", b.CSV.Name, namespace, s.Namespace)
+		}
+	}
+	return namespace, nil
 }
 
 // versions are the installed ClusterServiceVersions of these names, copies left out.

@@ -93,6 +93,28 @@ func count(ctx context.Context, resource metadata.Getter) (int, error) {
 	return len(list.Items), nil
 }
 
+// Left refuses a removal where nothing that goes is there: then it was never installed, or is
+// gone already.
+func (c *Cluster) Left(ctx context.Context, i Installation, removal deploy.Removal) error {
+	a, err := c.applier()
+	if err != nil {
+		return err
+	}
+	for _, o := range removal.Goes {
+		if !a.knows(o) {
+			continue
+		}
+		client, err := a.clientFor(ctx, o)
+		if err != nil {
+			return err
+		}
+		if _, err := client.Get(ctx, o.GetName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
+}
+
 // Uninstall removes what goes, each when the one before is gone. It returns what was
 // there to be removed.
 func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {

@@ -14,7 +14,8 @@ import (
 type Removal struct {
 	// Goes are the objects to delete, in this order. Definitions come first, while the
 	// operator can still convert and finalize their objects; then the ClusterServiceVersion,
-	// whose webhooks go before what serves them.
+	// whose webhooks go before what serves them, and last the Subscription, by which a removal
+	// that was interrupted finds its namespace again.
 	Goes []*unstructured.Unstructured
 	// Definitions is how many of them are CustomResourceDefinitions, which take all their
 	// objects along.
@@ -26,7 +27,7 @@ type Removal struct {
 // definition has that there is, and others are the ClusterServiceVersions that stay in the namespace.
 func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, others []string, definitions bool) Removal {
 	var r Removal
-	var definitionsGo []*unstructured.Unstructured
+	var definitionsGo, last []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
 		goes := true
 		switch o.GetKind() {
@@ -38,6 +39,8 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 			if goes, why = groupGoes(o, others); !goes {
 				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
 			}
+		case "Subscription":
+			goes, last = false, append(last, o)
 		case "CustomResourceDefinition":
 			goes = false
 			n, there := objects[o.GetName()]
@@ -52,7 +55,7 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 			r.Goes = append(r.Goes, o)
 		}
 	}
-	r.Goes, r.Definitions = append(definitionsGo, r.Goes...), len(definitionsGo)
+	r.Goes, r.Definitions = slices.Concat(definitionsGo, r.Goes, last), len(definitionsGo)
 	return r
 }
 

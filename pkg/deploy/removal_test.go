@@ -11,7 +11,7 @@ import (
 
 func TestRemovalOf(t *testing.T) {
 	var manifests, byHand []*unstructured.Unstructured
-	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Role", "OperatorGroup", "ClusterServiceVersion"} {
+	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Role", "OperatorGroup", "Subscription", "ClusterServiceVersion"} {
 		o := &unstructured.Unstructured{}
 		o.SetKind(kind)
 		o.SetName("shop")
@@ -31,32 +31,32 @@ func TestRemovalOf(t *testing.T) {
 	}{
 		"definitions stay": {
 			objects: map[string]int{"shop": 2},
-			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
+			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
 		},
 		"nobody can count": {
 			objects: map[string]int{"shop": Uncounted},
-			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
+			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with objects that cannot be read now, and so not be counted", "Namespace shop stays"},
 		},
 		"definitions go": {
 			objects: map[string]int{"shop": 1}, definitions: true,
-			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "OperatorGroup", "Role"},
+			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
 			told: []string{"CustomResourceDefinition shop goes, with 1 object", "Namespace shop stays"},
 		},
 		"definitions went before": {
 			definitions: true,
-			goes:        []string{"ClusterServiceVersion", "OperatorGroup", "Role"},
+			goes:        []string{"ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
 			told:        []string{"Namespace shop stays"},
 		},
 		"another operator stays": {
 			others: []string{"mall.v1"},
-			goes:   []string{"ClusterServiceVersion", "Role"},
+			goes:   []string{"ClusterServiceVersion", "Role", "Subscription"},
 			told:   []string{"OperatorGroup shop stays, for mall.v1", "Namespace shop stays"},
 		},
 		"a group came with no bundle": {
 			manifests: byHand,
-			goes:      []string{"ClusterServiceVersion", "Role"},
+			goes:      []string{"ClusterServiceVersion", "Role", "Subscription"},
 			told:      []string{"OperatorGroup shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete operatorgroup shop", "Namespace shop stays"},
 		},
 	} {

@@ -1,0 +1,113 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// A removal that is interrupted after each object goes on wherever the bundle was installed, and
+// says that nothing is left only when nothing is.
+func TestUninstallationsResume(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const namespace = "resumed" // not the one that the bundle suggests
+	b := edited(t, proof{example: admission})
+	e.namespace(t, namespace)
+	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace}))
+	left := prepared(t, c, b, bundle.Options{Namespace: namespace}).Manifests
+	runs := 0
+	for {
+		o := bundle.Options{}
+		_, err := c.Find(t.Context(), b, &o)
+		if err != nil {
+			if !saysAll(err, b.CSV.Name+" is not installed", "with -n") {
+				t.Errorf("in the end it says %v", err)
+			}
+			break
+		}
+		if o.Namespace != namespace {
+			t.Fatalf("run %d looks in namespace %s", runs, o.Namespace)
+		}
+		if runs++; runs > len(left) {
+			t.Fatalf("more runs than objects: %d", runs)
+		}
+		e.removeOne(t, c, b, o)
+	}
+	for _, o := range left {
+		if stays := o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition"; e.isThere(t, o) != stays {
+			t.Errorf("after %d runs %s is there: %t, want %t", runs, clusterpkg.NameOf(o), !stays, stays)
+		}
+	}
+	if runs < 5 {
+		t.Errorf("it was interrupted %d times only", runs)
+	}
+	for _, o := range left {
+		if o.GetKind() == "CustomResourceDefinition" {
+			resource, err := e.resource(o)
+			must(t, err)
+			e.remove(t, resource, o.GetName())
+		}
+	}
+}
+
+// removeOne is a removal that is interrupted as soon as one object is gone.
+func (e *env) removeOne(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) {
+	t.Helper()
+	i := prepared(t, c, b, o)
+	removal, err := c.Removal(t.Context(), i, false)
+	must(t, err)
+	must(t, c.Left(t.Context(), i, removal))
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	i.Say = func(format string, args ...any) {
+		t.Logf(format, args...)
+		interrupt()
+	}
+	removed, err := c.Uninstall(ctx, i, removal)
+	if len(removed) != 1 || err != nil && !errors.Is(err, clusterpkg.ErrInterrupted) {
+		t.Errorf("%d objects were removed before it was interrupted: %v", len(removed), err)
+	}
+}
+
+// isThere tells whether the cluster has an object.
+func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
+	t.Helper()
+	resource, err := e.resource(o)
+	must(t, err)
+	_, err = resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// What was never installed is not said to be removed, wherever somebody looks for it.
+func TestUninstallationsOfNothing(t *testing.T) {
+	newEnv(t)
+	for name, test := range map[string]struct{ flags, says string }{
+		"anywhere":              {"--yes", "projectpolicy.v0.1.0 is not installed; name the namespace of what may be left of it with -n"},
+		"in a namespace":        {"--yes -n nowhere", "projectpolicy.v0.1.0 is not installed in namespace nowhere, and nothing that would go with it is left"},
+		"without doing a thing": {"--dry-run -n nowhere", "is not installed in namespace nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, err := webhooks(t, append([]string{"bundle", "uninstall", "../../examples/projectpolicy/bundle"}, strings.Fields(test.flags)...)...).CombinedOutput()
+			if ended := (&exec.ExitError{}); !errors.As(err, &ended) || ended.ExitCode() != 1 {
+				t.Errorf("it ends with %v, want exit code 1", err)
+			}
+			if said := string(output); !strings.Contains(said, test.says) || strings.Contains(said, "is removed") {
+				t.Errorf("it does not say %q:\n%s", test.says, said)
+			}
+		})
+	}
+}
