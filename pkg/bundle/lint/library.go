@@ -27,8 +27,10 @@ the ClusterServiceVersion Pending. The cluster takes the rest, where no other fi
 and it gets into no catalog that demands them. Waive them for a bundle that only these commands install. What the validator itself calls a warning is one here.`),
 	library("olm-object", Library, Error, validation.ObjectValidator, eachObject, `OLM's validator for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
 the default of the cluster, permissions to change the default SecurityContextConstraints. What the validator itself calls a warning is one here.`),
-	library("olm-removed-apis", Library, Warning, validation.AlphaDeprecatedAPIsValidator, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that are removed from newer versions of Kubernetes:
-there, the object is refused, and the permission is for nothing.`),
+	library("olm-removed-apis", Library, Error, removedAPIs, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that were removed from Kubernetes 1.22, 1.25 or 1.26. No cluster
+that this manager works in serves them: it needs Kubernetes 1.28. Such an object is refused in the midst of the installation: an error, whatever spec.minKubeVersion says. A permission for what is gone is for nothing,
+and the cluster takes it: a warning. So is a resource that is listed in spec.customresourcedefinitions, which is shown to people only, unless spec.minKubeVersion has it gone: then OLM's validator calls it an error, and
+pipelines that run it refuse the bundle.`),
 	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, whole, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
 channels and versions, no permission to create CustomResourceDefinitions.`),
 	library("olm-operatorhub", Policy, Warning, operatorHub, whole, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
@@ -36,6 +38,24 @@ cluster: waive it for a bundle that is not published there.`),
 	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
 	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
 }
+
+// removedAPIs calls an object of an API that is gone an error: the library, which goes by
+// spec.minKubeVersion, has older clusters in mind than this manager. It leaves out what olm-csv says.
+var removedAPIs validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
+	results := validation.AlphaDeprecatedAPIsValidator.Validate(values...)
+	for i := range results {
+		r := &results[i]
+		r.Errors = slices.DeleteFunc(r.Errors, func(e errors.Error) bool { return strings.Contains(e.Detail, "inKubeVersion") })
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(e errors.Error) bool {
+			refused := !inGoWords.MatchString(e.Detail) // else it is about a field
+			if refused {
+				r.Errors = append(r.Errors, e)
+			}
+			return refused
+		})
+	}
+	return results
+})
 
 // operatorHub leaves out what olm-removed-apis and olm-csv say, in the same words.
 var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {

@@ -130,6 +130,52 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 	}
 }
 
+// What is gone from every cluster is an error, whatever the bundle says of its oldest version, and
+// what a cluster takes all the same is as bad as OLM's validator has it.
+func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
+	spec := func(f files) map[string]any { return f.at("spec").(map[string]any) }
+	object := func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }
+	permission := func(f files) {
+		f.at("spec", "install", "spec").(map[string]any)["clusterPermissions"] = list(map[string]any{
+			"serviceAccountName": "more", "rules": list(map[string]any{"apiGroups": list("policy"), "resources": list("podsecuritypolicies"), "verbs": list("use")}),
+		})
+	}
+	listed := func(f files) {
+		f.at("spec", "customresourcedefinitions", "owned", 0).(map[string]any)["resources"] = list(map[string]any{"kind": "CronJob", "version": "batch/v1beta1", "name": "a"})
+	}
+	for name, test := range map[string]struct {
+		do     func(files)
+		oldest string
+		want   Level // none for nothing
+	}{
+		"an object":                             {object, "", Error},
+		"an object, of old":                     {object, "1.16.0", Error},
+		"an object, since it is gone":           {object, "1.25.0", Error},
+		"a permission":                          {permission, "", Warning},
+		"a permission, since it is gone":        {permission, "1.29.0", Warning},
+		"a resource that is listed":             {listed, "", Warning},
+		"a resource that is listed, of old":     {listed, "1.24.0", Warning},
+		"a resource that is listed, since then": {listed, "1.25.0", Error},
+		"nothing but a version that is none":    {func(files) {}, "one", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := readFiles(t, "../../../examples/crdconversion/bundle-v2")
+			test.do(f)
+			spec(f)["minKubeVersion"] = test.oldest
+			var got []Level
+			for _, finding := range Run(inspect(t, f)).Findings {
+				if finding.Code == "olm-removed-apis" {
+					got = append(got, finding.Level)
+				}
+			}
+			if want := []Level{test.want}; test.want == "" && len(got) > 0 || test.want != "" && !slices.Equal(got, want) {
+				t.Errorf("found as %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // noise is text that cannot be compressed.
 func noise(size int) string {
 	text := make([]byte, size)
