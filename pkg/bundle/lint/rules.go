@@ -83,9 +83,9 @@ are. This manager exempts those requests, and no others, by matchConditions; sti
 	},
 	{
 		Code: "wildcard-rule", Level: Warning, Basis: Policy,
-		Explain: `With "*" for resources or API versions the webhook is called for all there is and will be in the group, among it subresources such as status and leases that are
-written many times a second, and objects that its server cannot decode. With "*" for operations it is called to connect (exec, proxy) as well, and to delete, where the object
-under review is the old one. Name what it handles.`,
+		Explain: `With "*" for resources or API versions the webhook is called for all there is and will be in the group, among it leases, which are written many times a
+second, and objects that its server cannot decode; with "*/*" for their subresources as well, with "*/status" for the status of each. With "*" for operations it is called to connect
+(exec, proxy) as well, and to delete, where the object under review is the old one. Name what it handles.`,
 		find: eachWildcard,
 	},
 	{
@@ -142,16 +142,36 @@ var wildcards = []struct {
 	wayOut string
 }{
 	{"resources", everyResource, "name the resources that it handles"},
+	{"resources", subresourceOfEvery, "name the resources whose subresource it handles"},
 	{"resources", everySubresource, "name the subresources that it handles"},
 	{"apiVersions", everyVersion, "name the versions that it decodes: with matchPolicy Equivalent, the default, the API server converts others to them"},
 	{"operations", everyOperation, "name the operations that it handles"},
 }
 
 func everyResource(rule admissionregistrationv1.RuleWithOperations) string {
-	if !slices.ContainsFunc(rule.Resources, func(resource string) bool { return strings.HasPrefix(resource, "*") }) {
+	everything := ""
+	switch {
+	case slices.Contains(rule.Resources, "*/*"):
+		everything = "every resource and every subresource"
+	case slices.Contains(rule.Resources, "*"):
+		everything = "every resource"
+	default:
 		return ""
 	}
-	return fmt.Sprintf("the webhook is called for every resource of %s, also for those that come with a newer version", groupNames(rule.APIGroups))
+	return fmt.Sprintf("the webhook is called for %s of %s, also for those that come with a newer version", everything, groupNames(rule.APIGroups))
+}
+
+func subresourceOfEvery(rule admissionregistrationv1.RuleWithOperations) string {
+	var named []string
+	for _, resource := range rule.Resources {
+		if name, every := strings.CutPrefix(resource, "*/"); every && name != "*" {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the webhook is called for the subresource %s of every resource of %s that has it, also for those that come with a newer version", strings.Join(named, " and "), groupNames(rule.APIGroups))
 }
 
 func everySubresource(rule admissionregistrationv1.RuleWithOperations) string {

@@ -41,6 +41,42 @@ func TestBeyondOneNamespace(t *testing.T) {
 	}
 }
 
+// What an asterisk stands for is said as the API server reads it.
+func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
+	const newer = ", also for those that come with a newer version"
+	for name, c := range map[string]struct {
+		resources []any
+		want      []string
+	}{
+		"all resources":                {list("*"), []string{"the webhook is called for every resource of apps" + newer}},
+		"all, and all that is below":   {list("*/*"), []string{"the webhook is called for every resource and every subresource of apps" + newer}},
+		"the state of all":             {list("*/status"), []string{"the webhook is called for the subresource status of every resource of apps that has it" + newer}},
+		"the state and scale of all":   {list("*/status", "*/scale"), []string{"the webhook is called for the subresource status and scale of every resource of apps that has it" + newer}},
+		"all that is below one":        {list("deployments/*"), []string{"the webhook is called for deployments and every subresource" + newer}},
+		"all, and the state of all":    {list("*", "*/status"), []string{"every resource of apps" + newer, "the subresource status of every resource"}},
+		"what is named, and the state": {list("deployments", "deployments/status"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := readFiles(t, "../../../examples/projectpolicy/bundle")
+			f.rule()["apiGroups"], f.rule()["resources"] = list("apps"), c.resources
+			var said []string
+			for _, finding := range Run(inspect(t, f)).Findings {
+				if finding.Code == "wildcard-rule" {
+					said = append(said, finding.What)
+				}
+			}
+			if len(said) != len(c.want) {
+				t.Fatalf("it says %q, want %q", said, c.want)
+			}
+			for i, want := range c.want {
+				if !strings.Contains(said[i], want) {
+					t.Errorf("it says %q, want %q", said[i], want)
+				}
+			}
+		})
+	}
+}
+
 // What nothing depends upon is nobody's to warn of.
 func TestCoreResources(t *testing.T) {
 	for name, c := range map[string]struct {
