@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operator-framework/api/pkg/manifests"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/validation"
 	"github.com/operator-framework/api/pkg/validation/errors"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
@@ -16,8 +17,9 @@ import (
 )
 
 // libraryChecks are the validators of operator-framework/api, which operator-sdk bundle
-// validate runs. Three are left out: the one for CRDs, of which crd-invalid is the whole; the
-// deprecated one for community operators; and the one for architectures, which pulls images.
+// validate runs. Four are left out: the one for CRDs, of which crd-invalid is the whole; the
+// deprecated one for community operators; the one for architectures, which pulls images; and the
+// one for package manifests, which bundles have annotations in the place of.
 var libraryChecks = []Check{
 	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, whole, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
 the APIs, minKubeVersion. What the validator itself calls a warning is one here.`),
@@ -25,8 +27,8 @@ the APIs, minKubeVersion. What the validator itself calls a warning is one here.
 round; ServiceAccounts defined twice; images that are no names of images; a name that does not fit spec.release; a size that OLM cannot store. An owned definition that is not there keeps
 the ClusterServiceVersion Pending. The cluster takes the rest, where no other finding says otherwise: they are errors because pipelines that run OLM's validators refuse the bundle,
 and it gets into no catalog that demands them. Waive them for a bundle that only these commands install. What the validator itself calls a warning is one here.`),
-	library("olm-object", Library, Error, validation.ObjectValidator, eachObject, `OLM's validator for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
-the default of the cluster, permissions to change the default SecurityContextConstraints. What the validator itself calls a warning is one here.`),
+	library("olm-object", Library, Error, objects, eachObject, `OLM's validators for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
+the default of the cluster, permissions to change the default SecurityContextConstraints, an OperatorGroup with an annotation of OLM's in the wrong case. What the validators themselves call a warning is one here.`),
 	library("olm-removed-apis", Library, Error, removedAPIs, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that were removed from Kubernetes 1.22, 1.25 or 1.26. No cluster
 that this manager works in serves them: it needs Kubernetes 1.28. Such an object is refused in the midst of the installation: an error, whatever spec.minKubeVersion says. A permission for what is gone is for nothing,
 and the cluster takes it: a warning. So is a resource that is listed in spec.customresourcedefinitions, which is shown to people only, unless spec.minKubeVersion has it gone: then OLM's validator calls it an error, and
@@ -38,6 +40,21 @@ cluster: waive it for a bundle that is not published there.`),
 	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
 	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
 }
+
+// objects asks the validator for OperatorGroups, too, which wants them in their own type.
+var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
+	results := validation.ObjectValidator.Validate(values...)
+	for _, value := range values {
+		object, ok := value.(*unstructured.Unstructured)
+		if !ok || object.GroupVersionKind().GroupKind() != operatorsv1.GroupVersion.WithKind(operatorsv1.OperatorGroupKind).GroupKind() {
+			continue
+		}
+		group := &operatorsv1.OperatorGroup{}
+		group.SetAnnotations(object.GetAnnotations()) // all that it looks at
+		results = append(results, validation.OperatorGroupValidator.Validate(group)...)
+	}
+	return results
+})
 
 // removedAPIs calls an object of an API that is gone an error: the library, which goes by
 // spec.minKubeVersion, has older clusters in mind than this manager. It leaves out what olm-csv says.
