@@ -108,35 +108,45 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 	return o.goAhead(cmd, c, i, "Install it")
 }
 
-// goAhead checks, asks, and installs.
+// goAhead checks, asks, and installs; or tries to, where that is all that is asked for.
 func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, question string) error {
-	ctx, out := cmd.Context(), o.output.tellsOn(cmd)
-	if err := c.CheckDefinitions(ctx, i.Bundle); err != nil {
+	if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}
-	switch o.dryRun {
-	case dryRunServer:
-		tried, err := c.TryInstall(ctx, i)
-		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
-	case dryRunClient:
-		for _, m := range i.Applied() {
-			fmt.Fprintf(out, "would apply %s\n", cluster.NameOf(m))
-		}
-		return o.output.print(cmd.OutOrStdout(), i.Applied())
+	if o.dryRun != dryRunNone {
+		return o.try(cmd, c, i)
 	}
-	if err := confirm(cmd, out, o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
+	if err := confirm(cmd, o.output.tellsOn(cmd), o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
 		return err
 	}
-	applied, err := c.Install(ctx, i)
+	applied, err := c.Install(cmd.Context(), i)
 	if err := errors.Join(err, o.output.print(cmd.OutOrStdout(), applied)); err != nil {
 		return ended(err)
 	}
+	return o.conclude(cmd, c, i)
+}
+
+// try shows what would be applied, and what the API server says to it if that is to be asked.
+func (o *installOptions) try(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation) error {
+	if o.dryRun == dryRunServer {
+		tried, err := c.TryInstall(cmd.Context(), i)
+		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
+	}
+	for _, m := range i.Applied() {
+		fmt.Fprintf(o.output.tellsOn(cmd), "would apply %s\n", cluster.NameOf(m))
+	}
+	return o.output.print(cmd.OutOrStdout(), i.Applied())
+}
+
+// conclude says what is installed, and how it is if people want to know more.
+func (o *installOptions) conclude(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation) error {
+	out := o.output.tellsOn(cmd)
 	fmt.Fprintf(out, "%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
 	if o.output.format != wide {
 		return nil
 	}
 	fmt.Fprintln(out)
-	return statusOptions{namespace: i.Namespace(), output: o.output.outputFlag}.show(ctx, c, out)
+	return statusOptions{namespace: i.Namespace(), output: o.output.outputFlag}.show(cmd.Context(), c, out)
 }
 
 // live says what became of the webhooks, if there are any.

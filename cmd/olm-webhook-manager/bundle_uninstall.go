@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 func bundleUninstallCommand() *cobra.Command {
@@ -50,15 +51,8 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 	for _, line := range removal.Told {
 		fmt.Fprintln(out, line)
 	}
-	switch o.dryRun {
-	case dryRunServer:
-		tried, err := c.TryUninstall(ctx, i, removal)
-		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
-	case dryRunClient:
-		for _, object := range removal.Goes {
-			fmt.Fprintf(out, "would remove %s\n", cluster.NameOf(object))
-		}
-		return o.output.print(cmd.OutOrStdout(), removal.Goes)
+	if o.dryRun != dryRunNone {
+		return o.tryUninstall(cmd, c, i, removal)
 	}
 	if err := confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
 		return err
@@ -77,4 +71,16 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 	}
 	fmt.Fprintf(out, "%s is removed\n", i.Bundle.CSV.Name)
 	return nil
+}
+
+// tryUninstall shows what would go, and what the API server says to it if that is to be asked.
+func (o *installOptions) tryUninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, removal deploy.Removal) error {
+	if o.dryRun == dryRunServer {
+		tried, err := c.TryUninstall(cmd.Context(), i, removal)
+		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
+	}
+	for _, object := range removal.Goes {
+		fmt.Fprintf(o.output.tellsOn(cmd), "would remove %s\n", cluster.NameOf(object))
+	}
+	return o.output.print(cmd.OutOrStdout(), removal.Goes)
 }

@@ -4,6 +4,7 @@ package deploy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -129,11 +130,8 @@ func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alph
 
 func merged(under, over map[string]string) map[string]string {
 	all := map[string]string{}
-	for _, m := range []map[string]string{under, over} {
-		for k, v := range m {
-			all[k] = v
-		}
-	}
+	maps.Copy(all, under)
+	maps.Copy(all, over)
 	return all
 }
 
