@@ -94,6 +94,7 @@ func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 
 // What was never installed is not said to be removed, wherever somebody looks for it.
 func TestUninstallationsOfNothing(t *testing.T) {
+	t.Parallel()
 	newEnv(t)
 	for name, test := range map[string]struct{ flags, says string }{
 		"anywhere":              {"--yes", "projectpolicy.v0.1.0 is not installed; name the namespace of what may be left of it with -n"},

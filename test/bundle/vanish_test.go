@@ -18,6 +18,7 @@ var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")
 // Whoever does what a refusal says, to the letter, can upgrade: a version goes that objects were
 // stored in, and the objects stay.
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
+	t.Parallel()
 	e := newEnv(t)
 	c, err := clusterpkg.New(cluster.Config())
 	must(t, err)
@@ -32,6 +33,7 @@ func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 		"lanes": {map[string]string{"v1": schemas["anything"]}, "upgrade first to a bundle that serves both v1 and v2"},
 	} {
 		t.Run(plural, func(t *testing.T) {
+			t.Parallel()
 			crd := e.defineVersions(t, plural, test.live)
 			object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": crd.Spec.Group + "/v1", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": int64(7)}}}
 			must(t, e.create(t.Context(), object, false))
