@@ -71,12 +71,9 @@ func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.O
 		watch = nil
 	}
 	group := &operatorsv1.OperatorGroup{
-		TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: cmp.Or(b.Package(), namespace), Namespace: namespace,
-			Annotations: map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle},
-		},
-		Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
+		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
+		ObjectMeta: madeByBundle(cmp.Or(b.Package(), namespace), namespace),
+		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
 	}
 	covered, failure := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
 	if failure == nil {
@@ -86,6 +83,11 @@ func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.O
 		return nil, errors.New(failure.Message)
 	}
 	return group, nil
+}
+
+// madeByBundle names an object that is none of the bundle's own, and goes with it.
+func madeByBundle(name, namespace string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle}}
 }
 
 // Supports tells whether the operator supports an install mode.
@@ -98,7 +100,7 @@ func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
 func (b *Bundle) subscription(namespace string, config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.Subscription {
 	return &operatorsv1alpha1.Subscription{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
-		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(b.Package(), namespace), Namespace: namespace},
+		ObjectMeta: madeByBundle(cmp.Or(b.Package(), namespace), namespace),
 		Spec: &operatorsv1alpha1.SubscriptionSpec{
 			Package: cmp.Or(b.Package(), b.CSV.Name), Channel: b.DefaultChannel(), StartingCSV: b.CSV.Name,
 			CatalogSource: "bundle", CatalogSourceNamespace: namespace,

@@ -183,11 +183,7 @@ func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
 		case operatorsv1.OperatorGroupKind:
 			deploy.AdoptGroup(o, groups.Items)
 		case operatorsv1alpha1.SubscriptionKind:
-			for _, s := range subscriptions.Items {
-				if s.Spec != nil && s.Spec.Package == i.Bundle.Package() {
-					o.SetName(s.Name)
-				}
-			}
+			deploy.AdoptSubscription(o, subscriptions.Items, i.Bundle.Package())
 		}
 	}
 	return nil

@@ -48,9 +48,16 @@ func AdoptGroup(group *unstructured.Unstructured, live []operatorsv1.OperatorGro
 		group.SetName(live[0].Name)
 	}
 	for _, l := range live {
-		if l.Name == group.GetName() && l.Annotations[vocabulary.AnnotationMadeBy] != vocabulary.MadeByBundle {
-			unstructured.RemoveNestedField(group.Object, "metadata", "annotations", vocabulary.AnnotationMadeBy)
+		if l.Name == group.GetName() {
+			madeAs(group, l.Annotations)
 		}
+	}
+}
+
+// madeAs lets an object say that it came with a bundle only if the one that is there does.
+func madeAs(o *unstructured.Unstructured, live map[string]string) {
+	if live[vocabulary.AnnotationMadeBy] != vocabulary.MadeByBundle {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", vocabulary.AnnotationMadeBy)
 	}
 }
 

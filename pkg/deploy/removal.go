@@ -40,7 +40,12 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
 			}
 		case "Subscription":
-			goes, last = false, append(last, o)
+			goes = false
+			if cameWithBundle(o) {
+				last = append(last, o)
+			} else {
+				r.Told = append(r.Told, fmt.Sprintf("Subscription %s stays%s", o.GetName(), byHand(o, "subscription.operators.coreos.com")))
+			}
 		case "CustomResourceDefinition":
 			goes = false
 			n, there := objects[o.GetName()]
@@ -64,11 +69,21 @@ func groupGoes(group *unstructured.Unstructured, others []string) (goes bool, wh
 	switch {
 	case len(others) > 0:
 		return false, ", for " + strings.Join(others, ", ")
-	case group.GetAnnotations()[vocabulary.AnnotationMadeBy] != vocabulary.MadeByBundle:
-		return false, fmt.Sprintf(": it came with no bundle; once nothing needs it: kubectl -n %s delete operatorgroup %s", group.GetNamespace(), group.GetName())
+	case !cameWithBundle(group):
+		return false, byHand(group, "operatorgroup")
 	default:
 		return true, ""
 	}
+}
+
+// cameWithBundle tells what an installation brought, and so takes along, from what somebody made by hand.
+func cameWithBundle(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()[vocabulary.AnnotationMadeBy] == vocabulary.MadeByBundle
+}
+
+// byHand says why an object stays, and how it goes.
+func byHand(o *unstructured.Unstructured, kind string) string {
+	return fmt.Sprintf(": it came with no bundle; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
 }
 
 func staysOrGoes(goes bool) string {

@@ -17,7 +17,7 @@ func TestRemovalOf(t *testing.T) {
 		o.SetName("shop")
 		o.SetNamespace("mall")
 		byHand = append(byHand, o.DeepCopy())
-		if kind == "OperatorGroup" {
+		if kind == "OperatorGroup" || kind == "Subscription" {
 			o.SetAnnotations(map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle})
 		}
 		manifests = append(manifests, o)
@@ -54,10 +54,11 @@ func TestRemovalOf(t *testing.T) {
 			goes:   []string{"ClusterServiceVersion", "Role", "Subscription"},
 			told:   []string{"OperatorGroup shop stays, for mall.v1", "Namespace shop stays"},
 		},
-		"a group came with no bundle": {
+		"a group and a Subscription came with no bundle": {
 			manifests: byHand,
-			goes:      []string{"ClusterServiceVersion", "Role", "Subscription"},
-			told:      []string{"OperatorGroup shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete operatorgroup shop", "Namespace shop stays"},
+			goes:      []string{"ClusterServiceVersion", "Role"},
+			told: []string{"Subscription shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete subscription.operators.coreos.com shop",
+				"OperatorGroup shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete operatorgroup shop", "Namespace shop stays"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -160,6 +160,43 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	}
 }
 
+// A Subscription that somebody made by hand is used, and stays: it is said, with the command that
+// removes it.
+func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	b := edited(t, proof{example: admission})
+	const command = "kubectl -n subscription-by-hand delete subscription.operators.coreos.com own"
+	for namespace, byHand := range map[string]bool{"subscription-of-bundle": false, "subscription-by-hand": true} {
+		t.Run(namespace, func(t *testing.T) {
+			o := bundle.Options{Namespace: namespace}
+			e.namespace(t, namespace)
+			i := prepared(t, c, b, o)
+			subscription := i.Manifests[len(i.Manifests)-2]
+			if byHand {
+				subscription.SetName("own")
+				subscription.SetAnnotations(nil)
+				must(t, e.create(t.Context(), subscription, false))
+			}
+			for range 2 { // the second time nothing is new
+				must(t, applyAll(t, c, b, o))
+			}
+			i = prepared(t, c, b, o)
+			removal, err := c.Removal(t.Context(), i, true)
+			must(t, err)
+			_, err = c.Uninstall(t.Context(), i, removal)
+			must(t, err)
+			if stays := e.isThere(t, subscription); stays != byHand {
+				t.Errorf("it stays: %t, want %t", stays, byHand)
+			}
+			if said := strings.Contains(strings.Join(removal.Told, "\n"), command); said != byHand {
+				t.Errorf("people are told %q", removal.Told)
+			}
+		})
+	}
+}
+
 // prepared is an installation as the commands make it of a bundle.
 func prepared(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) clusterpkg.Installation {
 	t.Helper()
