@@ -149,7 +149,7 @@ var wildcards = []struct {
 }
 
 func everyResource(rule admissionregistrationv1.RuleWithOperations) string {
-	everything := ""
+	var everything string
 	switch {
 	case slices.Contains(rule.Resources, "*/*"):
 		everything = "every resource and every subresource"
