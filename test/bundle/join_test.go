@@ -178,6 +178,9 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 				subscription.SetName("own")
 				subscription.SetAnnotations(nil)
 				must(t, e.create(t.Context(), subscription, false))
+				resource, err := e.resource(subscription)
+				must(t, err)
+				t.Cleanup(func() { e.remove(t, resource, "own") })
 			}
 			for range 2 { // the second time nothing is new
 				must(t, applyAll(t, c, b, o))
