@@ -21,7 +21,7 @@ with a bundle. CustomResourceDefinitions and their objects stay; with --delete-c
 they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
 the ClusterServiceVersion: its operator can still convert and finalize their objects.
 What stays although it is deleted ends the command after --patience, and is named with what
-holds it: run it again to go on. The Subscription goes last, and tells that run where to look.
+holds it: run it again to go on. OperatorGroup and Subscription go last: they tell where to look.
 
 Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),

@@ -14,8 +14,9 @@ import (
 type Removal struct {
 	// Goes are the objects to delete, in this order. Definitions come first, while the
 	// operator can still convert and finalize their objects; then the ClusterServiceVersion,
-	// whose webhooks go before what serves them, and last the Subscription, by which a removal
-	// that was interrupted finds its namespace again.
+	// whose webhooks go before what serves them. Last are the OperatorGroup and the Subscription,
+	// by which a removal that was interrupted knows again for which namespaces the operator was
+	// installed, and in which.
 	Goes []*unstructured.Unstructured
 	// Definitions is how many of them are CustomResourceDefinitions, which take all their
 	// objects along.
@@ -27,7 +28,7 @@ type Removal struct {
 // definition has that there is, and others are the ClusterServiceVersions that stay in the namespace.
 func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, others []string, definitions bool) Removal {
 	var r Removal
-	var definitionsGo, last []*unstructured.Unstructured
+	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
 		goes := true
 		switch o.GetKind() {
@@ -35,14 +36,16 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 			goes = false
 			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
 		case "OperatorGroup":
-			var why string
-			if goes, why = groupGoes(o, others); !goes {
+			goes = false
+			if stays, why := groupStays(o, others); !stays {
+				groups = append(groups, o)
+			} else {
 				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
 			}
 		case "Subscription":
 			goes = false
 			if cameWithBundle(o) {
-				last = append(last, o)
+				subscriptions = append(subscriptions, o)
 			} else {
 				r.Told = append(r.Told, fmt.Sprintf("Subscription %s stays%s", o.GetName(), byHand(o, "subscription.operators.coreos.com")))
 			}
@@ -60,19 +63,19 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 			r.Goes = append(r.Goes, o)
 		}
 	}
-	r.Goes, r.Definitions = slices.Concat(definitionsGo, r.Goes, last), len(definitionsGo)
+	r.Goes, r.Definitions = slices.Concat(definitionsGo, r.Goes, groups, subscriptions), len(definitionsGo)
 	return r
 }
 
-// groupGoes tells whether a group, as AdoptGroup left it, goes with its operator, or why not.
-func groupGoes(group *unstructured.Unstructured, others []string) (goes bool, why string) {
+// groupStays tells whether a group, as AdoptGroup left it, stays when its operator goes, and why.
+func groupStays(group *unstructured.Unstructured, others []string) (stays bool, why string) {
 	switch {
 	case len(others) > 0:
-		return false, ", for " + strings.Join(others, ", ")
+		return true, ", for " + strings.Join(others, ", ")
 	case !cameWithBundle(group):
-		return false, byHand(group, "operatorgroup")
+		return true, byHand(group, "operatorgroup")
 	default:
-		return true, ""
+		return false, ""
 	}
 }
 

@@ -31,22 +31,22 @@ func TestRemovalOf(t *testing.T) {
 	}{
 		"definitions stay": {
 			objects: map[string]int{"shop": 2},
-			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
+			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
 		},
 		"nobody can count": {
 			objects: map[string]int{"shop": Uncounted},
-			goes:    []string{"ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
+			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with objects that cannot be read now, and so not be counted", "Namespace shop stays"},
 		},
 		"definitions go": {
 			objects: map[string]int{"shop": 1}, definitions: true,
-			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
+			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told: []string{"CustomResourceDefinition shop goes, with 1 object", "Namespace shop stays"},
 		},
 		"definitions went before": {
 			definitions: true,
-			goes:        []string{"ClusterServiceVersion", "OperatorGroup", "Role", "Subscription"},
+			goes:        []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:        []string{"Namespace shop stays"},
 		},
 		"another operator stays": {

@@ -22,10 +22,12 @@ func TestUninstallationsResume(t *testing.T) {
 	c, err := clusterpkg.New(cluster.Config())
 	must(t, err)
 	const namespace = "resumed" // not the one that the bundle suggests
-	b := edited(t, proof{example: admission})
+	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true", "clusterPermissions:", "permissions:"}})
+	chosen := bundle.Options{Namespace: namespace, Watch: []string{"resumed-elsewhere"}} // where it is granted something
 	e.namespace(t, namespace)
-	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace}))
-	left := prepared(t, c, b, bundle.Options{Namespace: namespace}).Manifests
+	e.namespace(t, chosen.Watch[0])
+	must(t, applyAll(t, c, b, chosen))
+	left := prepared(t, c, b, chosen).Manifests
 	runs := 0
 	for {
 		o := bundle.Options{}
