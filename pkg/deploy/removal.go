@@ -30,27 +30,22 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
-		goes := true
 		switch o.GetKind() {
 		case "Namespace":
-			goes = false
 			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
 		case "OperatorGroup":
-			goes = false
 			if stays, why := groupStays(o, others); !stays {
 				groups = append(groups, o)
 			} else {
 				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
 			}
 		case "Subscription":
-			goes = false
 			if cameWithBundle(o) {
 				subscriptions = append(subscriptions, o)
 			} else {
 				r.Told = append(r.Told, fmt.Sprintf("Subscription %s stays%s", o.GetName(), byHand(o, "subscription.operators.coreos.com")))
 			}
 		case "CustomResourceDefinition":
-			goes = false
 			n, there := objects[o.GetName()]
 			if there && definitions {
 				definitionsGo = append(definitionsGo, o)
@@ -58,8 +53,7 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 			if there {
 				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s %s, with %s", o.GetName(), staysOrGoes(definitions), counted(n)))
 			}
-		}
-		if goes {
+		default:
 			r.Goes = append(r.Goes, o)
 		}
 	}
