@@ -29,13 +29,12 @@ const (
 	made           // all that was lacking is there now
 )
 
-// apply carries out steps in their order.
+// apply carries out steps in their order, until an answer makes the rest doubtful.
 func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (news, error) {
 	var created []rollout.Object
-	known := 0
+	changed := false
 	for _, step := range steps {
 		if s.told[step.Key()] == step.Verb {
-			known++
 			continue
 		}
 		written, existing, err := c.write(ctx, s.csv.Namespace, step)
@@ -51,27 +50,18 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 			return none, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
 		}
 		c.logWrite(k, step)
-		if secret, ok := written.(*corev1.Secret); ok {
-			s.secrets[secret.Name] = secret
-			if step.Verb == rollout.Delete {
-				s.secrets[secret.Name] = nil
-			}
-		}
-		if _, told := written.(*unstructured.Unstructured); told {
+		switch _, told := written.(*unstructured.Unstructured); {
+		case told:
 			s.told[step.Key()] = step.Verb // in a cache of its own: at worst the next pass tells the same once more
-			known++
 			continue
-		}
-		c.writes.add(k, pendingWrite{object: written, changed: step.Live != nil, gone: step.Verb == rollout.Delete, at: c.now()})
-		if step.Repairs(s.status, s.observed.Contests) {
-			c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
-		}
-		if step.Verb == rollout.Create {
+		case step.Verb == rollout.Create:
 			created = append(created, written)
-			c.note(s, written)
+		default:
+			changed = true
 		}
+		c.remember(k, s, step, written)
 	}
-	if len(created) == 0 || len(created)+known < len(steps) {
+	if changed || len(created) == 0 {
 		return none, nil // what was changed, the caches show
 	}
 	for _, o := range created {
@@ -79,6 +69,24 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		s.observed.Made[rollout.KeyOf(o)] = true
 	}
 	return made, nil
+}
+
+// remember notes a write for those who look before the caches show it: the rest of this
+// pass, and the passes and the other decisions that follow.
+func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written rollout.Object) {
+	if secret, ok := written.(*corev1.Secret); ok {
+		s.secrets[secret.Name] = secret
+		if step.Verb == rollout.Delete {
+			s.secrets[secret.Name] = nil
+		}
+	}
+	c.writes.add(k, pendingWrite{object: written, changed: step.Live != nil, gone: step.Verb == rollout.Delete, at: c.now()})
+	if step.Repairs(s.status, s.observed.Contests) {
+		c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
+	}
+	if step.Verb == rollout.Create {
+		c.note(s, written)
+	}
 }
 
 // note remembers when a registration was made.
