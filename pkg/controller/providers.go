@@ -155,7 +155,7 @@ func (c *Controller) orderFrom(s *snapshot, facts *issuers.CertManagerFacts) (i 
 		}
 	}
 	for _, desired := range facts.Order.Objects() {
-		live := c.lookUpForeign(resourceOf(desired), desired.GetNamespace(), desired.GetName())
+		live := c.lookUpForeign(toldResources[desired.GetKind()], desired.GetNamespace(), desired.GetName())
 		if live != nil {
 			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
 		}
@@ -262,18 +262,13 @@ func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// resourceOf is the resource of an object that only some clusters have the kind of.
-func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
-	switch o.GetKind() {
-	case "Certificate":
-		return issuers.Certificates
-	case "Issuer":
-		return issuers.Issuers
-	case operatorConditionKind:
-		return operatorConditions
-	default:
-		return configMaps
-	}
+// toldResources are those of the objects by which issuers and operators are told something, by
+// kind: the manager has no types for them, or caches them apart.
+var toldResources = map[string]schema.GroupVersionResource{
+	"Certificate":         issuers.Certificates,
+	"Issuer":              issuers.Issuers,
+	"ConfigMap":           configMaps,
+	operatorConditionKind: operatorConditions,
 }
 
 func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
@@ -285,9 +280,13 @@ func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// tell writes what an issuer reads, or takes it away.
+// tell writes what an issuer or an operator reads, or takes it away.
 func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	client := c.Dynamic.Resource(resourceOf(o)).Namespace(o.GetNamespace())
+	resource, known := toldResources[o.GetKind()]
+	if !known {
+		return nil, fmt.Errorf("no way to write a %s", o.GetKind())
+	}
+	client := c.Dynamic.Resource(resource).Namespace(o.GetNamespace())
 	apply := func() (*unstructured.Unstructured, error) {
 		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
 	}

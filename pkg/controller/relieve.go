@@ -42,7 +42,7 @@ func (c *Controller) dismissCertManager(s *snapshot, service string) (steps []ro
 	}
 	order := issuers.Order{Service: service, Meta: install.OwnedMeta(s.csv, "")}
 	for _, o := range order.Objects() {
-		cached, _ := c.foreign.of(resourceOf(o))
+		cached, _ := c.foreign.of(toldResources[o.GetKind()])
 		steps = append(steps, deleteOwned(s, cached.get(o.GetNamespace(), o.GetName()))...)
 	}
 	return steps
