@@ -147,24 +147,29 @@ func withoutManagedFields(o any) (any, error) {
 	return o, nil
 }
 
-// withoutProse drops the parts of a ClusterServiceVersion that are for catalogs and consoles, and who
-// wrote what, but for orders to rotate.
+// withoutProse keeps what passes look at of a ClusterServiceVersion.
 func withoutProse(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-		csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
-			return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
-		})
-		delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // the whole of it once more
-		csv.Spec.Icon, csv.Spec.Description = nil, ""
-		csv.Spec.Keywords, csv.Spec.Maintainers, csv.Spec.Links, csv.Spec.RelatedImages = nil, nil, nil, nil
-		for _, described := range [][]operatorsv1alpha1.CRDDescription{csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required} {
-			for i := range described {
-				d := &described[i]
-				*d = operatorsv1alpha1.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind, DisplayName: d.DisplayName}
-			}
-		}
+		dropProse(csv)
 	}
 	return o, nil
+}
+
+// dropProse drops the parts of a ClusterServiceVersion that are for catalogs and consoles, and who
+// wrote what, but for orders to rotate.
+func dropProse(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
+		return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
+	})
+	delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // the whole of it once more
+	csv.Spec.Icon, csv.Spec.Description = nil, ""
+	csv.Spec.Keywords, csv.Spec.Maintainers, csv.Spec.Links, csv.Spec.RelatedImages = nil, nil, nil, nil
+	for _, described := range [][]operatorsv1alpha1.CRDDescription{csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required} {
+		for i := range described {
+			d := &described[i]
+			*d = operatorsv1alpha1.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind, DisplayName: d.DisplayName}
+		}
+	}
 }
 
 // withoutCatalog keeps what a Subscription configures, and for which

@@ -144,9 +144,9 @@ func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
+	dropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
 	s.csv = marked
-	_, err = withoutProse(marked)
-	return err
+	return nil
 }
 
 // scopeKnown tells whether there is a scope, if only one that is not supported, or that
