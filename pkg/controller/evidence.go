@@ -28,19 +28,11 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 		return err
 	}
 	owned := metav1.ListOptions{LabelSelector: install.OwnedByAny(append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...)).String()}
-	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, owned)
+	live, err := c.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err
 	}
-	mutating, err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, owned)
-	if err != nil {
-		return err
-	}
-	apis, err := c.liveAPIServices(ctx, owned)
-	if err != nil {
-		return err
-	}
-	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = pointers(validating.Items), pointers(mutating.Items), pointers(apis)
+	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = live.validating, live.mutating, live.apiServices
 	if err := c.addUnlabelled(ctx, s); err != nil {
 		return err
 	}

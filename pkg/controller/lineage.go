@@ -110,41 +110,42 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1
 // bequeath gives the registrations that an older version has declared just as they are
 // to it: the version that took them over is on its way out, and they are not.
 func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, owned metav1.ListOptions) error {
-	admission := c.Kube.AdmissionregistrationV1()
-	validating, err := admission.ValidatingWebhookConfigurations().List(ctx, owned)
+	live, err := c.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err
 	}
-	for i := range validating.Items {
-		if err := giveTo(ctx, admission.ValidatingWebhookConfigurations(), csv, heir, &validating.Items[i], operatorsv1alpha1.ValidatingAdmissionWebhook); err != nil {
-			return err
-		}
-	}
-	mutating, err := admission.MutatingWebhookConfigurations().List(ctx, owned)
-	if err != nil {
+	admission, same := c.Kube.AdmissionregistrationV1(), unchanged(csv, heir)
+	if err := giveTo(ctx, admission.ValidatingWebhookConfigurations(), heir, live.validating, same, operatorsv1alpha1.ValidatingAdmissionWebhook); err != nil {
 		return err
 	}
-	for i := range mutating.Items {
-		if err := giveTo(ctx, admission.MutatingWebhookConfigurations(), csv, heir, &mutating.Items[i], operatorsv1alpha1.MutatingAdmissionWebhook); err != nil {
-			return err
-		}
-	}
-	services, err := c.liveAPIServices(ctx, owned)
-	if err != nil {
+	if err := giveTo(ctx, admission.MutatingWebhookConfigurations(), heir, live.mutating, same, operatorsv1alpha1.MutatingAdmissionWebhook); err != nil {
 		return err
 	}
-	for i := range services {
-		if err := giveTo(ctx, c.Aggregator.ApiregistrationV1().APIServices(), csv, heir, &services[i], install.APIServiceType); err != nil {
-			return err
-		}
+	if err := giveTo(ctx, c.Aggregator.ApiregistrationV1().APIServices(), heir, live.apiServices, same, install.APIServiceType); err != nil {
+		return err
 	}
 	return c.bequeathDelegations(ctx, heir, owned)
 }
 
-func giveTo[T rollout.Object](ctx context.Context, client resource[T], csv, heir *operatorsv1alpha1.ClusterServiceVersion, live T, kind operatorsv1alpha1.WebhookAdmissionType) error {
+// unchanged is what two versions declare alike.
+func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion) []install.Identity {
+	var same []install.Identity
 	for identity, change := range install.Changes(csv, heir) {
-		if change == install.Same && identity.Registers(kind, live) {
-			return relabel(ctx, client, heir, live)
+		if change == install.Same {
+			same = append(same, identity)
+		}
+	}
+	return same
+}
+
+// giveTo gives the heir those objects that register one of the same.
+func giveTo[T rollout.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live []T, same []install.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
+	for _, o := range live {
+		if !slices.ContainsFunc(same, func(i install.Identity) bool { return i.Registers(kind, o) }) {
+			continue
+		}
+		if err := relabel(ctx, client, heir, o); err != nil {
+			return err
 		}
 	}
 	return nil
