@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -15,7 +16,30 @@ import (
 
 // decide asks the pure packages, one after the other, what to do now.
 func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (rollout.Plan, error) {
-	in := rollout.Input{
+	in := c.known(s)
+	idle := in.Failure != nil || !in.Verdict.Passes() || in.Upgrade.Waits()
+	if idle && !in.Keeps() && !in.KeepsTrust() {
+		return rollout.Next(in, now), nil
+	}
+	csv := in.ToRender()
+	c.nameServices(s, csv)
+	rendering := c.rendering(s, csv)
+	again, err := c.certify(ctx, s, &in, &rendering, now)
+	if err != nil {
+		return rollout.Plan{}, err
+	}
+	in.Desired = install.Render(rendering)
+	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
+		return rollout.Plan{}, err
+	}
+	plan := rollout.Next(in, now)
+	plan.NextLook = sooner(plan.NextLook, again)
+	return plan, nil
+}
+
+// known is what is known before anything is rendered.
+func (c *Controller) known(s *snapshot) rollout.Input {
+	return rollout.Input{
 		CSV:      s.csv,
 		Policy:   c.Rollout,
 		Failure:  s.failure,
@@ -26,48 +50,47 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 		Observed: s.observed,
 		Previous: s.status,
 		Provider: s.choice().Provider,
+
+		Certificates: map[string]managerv1alpha1.CertificateStatus{},
+		Secrets:      map[string]*corev1.Secret{},
 	}
-	if (in.Failure != nil || !in.Verdict.Passes() || s.upgrade.Waits()) && !in.Keeps() && !in.KeepsTrust() {
-		return rollout.Next(in, now), nil
-	}
-	csv := in.ToRender()
-	c.nameServices(s, csv)
-	in.Certificates, in.Secrets = map[string]managerv1alpha1.CertificateStatus{}, map[string]*corev1.Secret{}
-	rendering := install.Input{
+}
+
+// rendering is what the objects of a version depend on, but for its certificates.
+func (c *Controller) rendering(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion) install.Input {
+	in := install.Input{
 		CSV: csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services, Delegations: s.nameDelegations(),
 		Configurations: s.observed.Configurations(csv),
 		Trust:          map[string]install.Trust{},
 
 		OperatorConditions: c.hasOperatorConditions(),
 	}
-	if rendering.Scope.Group == nil {
-		rendering.Scope.Group = &operatorsv1.OperatorGroup{} // only the trust of what is rendered is written then
+	if in.Scope.Group == nil {
+		in.Scope.Group = &operatorsv1.OperatorGroup{} // only the trust of what is rendered is written then
 	}
-	var again time.Time
+	return in
+}
+
+// certify adds the certificate of each Deployment that serves, and says when to look at them
+// again.
+func (c *Controller) certify(ctx context.Context, s *snapshot, in *rollout.Input, rendering *install.Input, now time.Time) (again time.Time, err error) {
 	s.duePending = false
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if len(install.DescriptionsOf(csv, spec.Name)) == 0 {
+	for _, spec := range rendering.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if len(install.DescriptionsOf(rendering.CSV, spec.Name)) == 0 {
 			continue
 		}
 		certificate, err := c.certificate(ctx, s, spec.Name, now)
 		if err != nil {
-			return rollout.Plan{}, err
+			return time.Time{}, err
 		}
 		in.Certificates[spec.Name] = certificate.status
-		rendering.Trust[spec.Name] = certificate.trust
 		in.Secrets[spec.Name] = certificate.write
 		in.Issuance = append(in.Issuance, certificate.tell...)
 		in.Nudges = append(in.Nudges, certificate.nudge...)
+		rendering.Trust[spec.Name] = certificate.trust
 		again = sooner(again, certificate.again)
 	}
-	in.Desired = install.Render(rendering)
-	var err error
-	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
-		return rollout.Plan{}, err
-	}
-	plan := rollout.Next(in, now)
-	plan.NextLook = sooner(plan.NextLook, again)
-	return plan, nil
+	return again, nil
 }
 
 // sooner is the earlier of two instants, where zero is never.
