@@ -1,8 +1,10 @@
 package bundle
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
@@ -94,6 +97,70 @@ func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 	return err == nil
 }
 
+// Ctrl-C names the namespace; the same command, given again, removes the rest, and then finds nothing.
+func TestUninstallationsAreInterrupted(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const namespace = "interrupted"
+	b := edited(t, proof{example: admission})
+	e.namespace(t, namespace)
+	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace}))
+	csv := b.CSVObject.DeepCopy()
+	csv.SetNamespace(namespace)
+	resource, err := e.resource(csv)
+	must(t, err)
+	finalizers := func(text string) {
+		_, err := resource.Patch(t.Context(), csv.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": `+text+`}}`), metav1.PatchOptions{})
+		must(t, err)
+	}
+	finalizers(`["bundle.example.com/held"]`)
+
+	command := func() *exec.Cmd {
+		return webhooks(t, "bundle", "uninstall", "../../examples/projectpolicy/bundle", "--yes", "--delete-crds", "--yes-delete-crds")
+	}
+	var said bytes.Buffer
+	first := command()
+	first.Stdout, first.Stderr = &said, &said
+	must(t, first.Start())
+	e.eventually(t, "the ClusterServiceVersion is deleted", func() bool {
+		live, err := resource.Get(t.Context(), csv.GetName(), metav1.GetOptions{})
+		return err == nil && live.GetDeletionTimestamp() != nil
+	})
+	must(t, first.Process.Signal(os.Interrupt))
+	endsWith(t, first.Wait(), 130)
+	if !strings.Contains(said.String(), "run the same command again to go on, with -n "+namespace) {
+		t.Errorf("interrupted it says\n%s", &said)
+	}
+
+	finalizers("null")
+	for _, again := range []struct {
+		code int
+		says string
+	}{{0, "projectpolicy.v0.1.0 is removed"}, {1, "projectpolicy.v0.1.0 is not installed"}} {
+		output, err := command().CombinedOutput()
+		endsWith(t, err, again.code)
+		if !strings.Contains(string(output), again.says) {
+			t.Errorf("given again it does not say %q:\n%s", again.says, output)
+		}
+	}
+}
+
+// endsWith checks the exit code of a command that has ended.
+func endsWith(t *testing.T, err error, want int) {
+	t.Helper()
+	code, ended := 0, &exec.ExitError{}
+	switch {
+	case errors.As(err, &ended):
+		code = ended.ExitCode()
+	case err != nil:
+		t.Fatal(err)
+	}
+	if code != want {
+		t.Errorf("it ends with exit code %d, want %d", code, want)
+	}
+}
+
 // What was never installed is not said to be removed, wherever somebody looks for it.
 func TestUninstallationsOfNothing(t *testing.T) {
 	t.Parallel()
@@ -105,9 +172,7 @@ func TestUninstallationsOfNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			output, err := webhooks(t, append([]string{"bundle", "uninstall", "../../examples/projectpolicy/bundle"}, strings.Fields(test.flags)...)...).CombinedOutput()
-			if ended := (&exec.ExitError{}); !errors.As(err, &ended) || ended.ExitCode() != 1 {
-				t.Errorf("it ends with %v, want exit code 1", err)
-			}
+			endsWith(t, err, 1)
 			if said := string(output); !strings.Contains(said, test.says) || strings.Contains(said, "is removed") {
 				t.Errorf("it does not say %q:\n%s", test.says, said)
 			}
