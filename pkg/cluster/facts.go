@@ -161,20 +161,25 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 	for _, p := range b.service.Spec.Ports {
 		s.Ports = append(s.Ports, p.Port)
 	}
+	var pods corev1.PodList
+	if !s.Foreign {
+		list, err := c.kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
+		if err != nil {
+			return s, err
+		}
+		pods = *list
+	}
+	s.Pods = doctor.Staying(pods.Items)
 	for _, slice := range b.slices {
 		for _, e := range slice.Endpoints {
-			if ready(e) {
+			switch {
+			case !ready(e):
+			case !s.Foreign && doctor.LeftOver(e, pods.Items):
+				s.LeftOver += len(e.Addresses)
+			default:
 				s.Ready += len(e.Addresses)
 			}
 		}
 	}
-	if s.Foreign {
-		return s, nil
-	}
-	pods, err := c.kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
-	if err != nil {
-		return s, err
-	}
-	s.Pods = doctor.Staying(pods.Items)
 	return s, nil
 }

@@ -25,8 +25,8 @@ type Facts struct {
 // Service is what stands behind a name that webhooks call.
 type Service struct {
 	Ports []int32
-	// Ready is how many endpoints are ready.
-	Ready int
+	// Ready is how many endpoints are ready; LeftOver, how many say so of pods that are gone.
+	Ready, LeftOver int
 	// Owner is the ClusterServiceVersion that the Service's labels name; empty for none.
 	Owner types.NamespacedName
 	// Foreign tells that its endpoints are not pods that it selects: what becomes of them

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
 // Pod is one that a Service selects, and how far it has come.
@@ -19,11 +20,24 @@ type Pod struct {
 func Staying(pods []corev1.Pod) []Pod {
 	var staying []Pod
 	for _, p := range pods {
-		if p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if p.DeletionTimestamp == nil && !ended(p) {
 			staying = append(staying, Pod{Labels: p.Labels, Placed: p.Spec.NodeName != "", Started: started(p), Ready: is(p, corev1.PodReady, corev1.ConditionTrue)})
 		}
 	}
 	return staying
+}
+
+// LeftOver tells of an endpoint that its pod is none of these any more. Endpoints outlive
+// their pods where a webhook refuses that they are written.
+func LeftOver(e discoveryv1.Endpoint, pods []corev1.Pod) bool {
+	of := e.TargetRef
+	return of != nil && of.Kind == "Pod" && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return p.Name == of.Name && (of.UID == "" || p.UID == of.UID) && !ended(p)
+	})
+}
+
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
 // started asks the phase where the kubelet does not report the condition.

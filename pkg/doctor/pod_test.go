@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -39,6 +40,31 @@ func TestStaying(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, Staying([]corev1.Pod{pod})); diff != "" {
 				t.Errorf("staying pods (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLeftOver(t *testing.T) {
+	pod := func(phase corev1.PodPhase) []corev1.Pod {
+		return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "hook-0", UID: "second", DeletionTimestamp: new(metav1.NewTime(now))}, Status: corev1.PodStatus{Phase: phase}}}
+	}
+	for name, test := range map[string]struct {
+		of   *corev1.ObjectReference
+		pods []corev1.Pod
+		want bool
+	}{
+		"of a pod that is there until it ends": {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "second"}, pod(corev1.PodRunning), false},
+		"of a pod of which no more is said":    {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodRunning), false},
+		"of a pod that is gone":                {&corev1.ObjectReference{Kind: "Pod", Name: "hook-1"}, pod(corev1.PodRunning), true},
+		"of the pod before, of the same name":  {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "first"}, pod(corev1.PodRunning), true},
+		"of a pod that was evicted":            {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodFailed), true},
+		"of something else":                    {&corev1.ObjectReference{Kind: "Machine", Name: "hook-1"}, nil, false},
+		"of nobody in particular":              {nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := LeftOver(discoveryv1.Endpoint{TargetRef: test.of}, test.pods); got != test.want {
+				t.Errorf("left over: %t, want %t", got, test.want)
 			}
 		})
 	}

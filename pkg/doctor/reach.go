@@ -48,8 +48,11 @@ func endpoints(w Webhook, f Facts, _ time.Time) Reach {
 	if f.Services[w.Service].Ready > 0 {
 		return Reach{}
 	}
-	return Reach{"NoReadyEndpoints", fmt.Sprintf("no endpoint of Service %s is ready", w.Service),
-		fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
+	message := fmt.Sprintf("no endpoint of Service %s is ready", w.Service)
+	if f.Services[w.Service].LeftOver > 0 {
+		message = fmt.Sprintf("the endpoints of Service %s are left over from pods that are gone", w.Service)
+	}
+	return Reach{"NoReadyEndpoints", message, fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
 }
 
 // trust reads the caBundle as API servers do: they trust what of it they can read.

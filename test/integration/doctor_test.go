@@ -47,6 +47,7 @@ func TestDoctor(t *testing.T) {
 		a, b = b, a
 	}
 	e.needEachOther(a, b)
+	a.leaveEndpoint("hook")
 	crashing, conditional := e.beside(), e.beside()
 	pod := crashing.hookPod()
 	e.hook(crashing.namespace+"."+e.namespace, crashing.namespace, "hook", nil, crashing.namespace, "pods")
@@ -258,14 +259,31 @@ func (e *env) hookService(name string) {
 	e.must(err)
 }
 
+// hookEndpoint is a pod of a Service that listens, and its endpoint.
 func (e *env) hookEndpoint(service string, l net.Listener) {
 	e.Helper()
+	pod := aHookPod()
+	pod.Labels["app"] = service
+	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, pod, metav1.CreateOptions{})
+	e.must(err)
 	address := l.Addr().(*net.TCPAddr)
+	_, err = e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.IP.String()}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod.Name, UID: pod.UID}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(address.Port))}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// leaveEndpoint is what is left of a pod when nobody may write endpoints.
+func (e *env) leaveEndpoint(service string) {
+	e.Helper()
 	_, err := e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.IP.String()}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: service}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(address.Port))}},
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: "hook-gone"}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(443))}},
 	}, metav1.CreateOptions{})
 	e.must(err)
 }
