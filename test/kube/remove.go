@@ -14,14 +14,15 @@ import (
 
 // AwaitRemoval waits until an object is gone that somebody deletes. The controller that finalizes
 // definitions leaves one alone that somebody else wrote to at the same time, as happens to one
-// that is young, until it changes once more; and so it does now and then.
+// that is young, until it changes once more; and so it does, after ever longer, as a change is
+// what somebody else writes, too.
 func AwaitRemoval(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
-	const limit, untouched = time.Minute, 2 * time.Second
-	since := time.Now()
+	const limit = time.Minute
+	since, untouched := time.Now(), 5*time.Second
 	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
 		live, err := resource.Get(ctx, name, metav1.GetOptions{})
 		if err == nil && live.GetDeletionTimestamp() != nil && time.Since(since) > untouched {
-			since = time.Now()
+			since, untouched = time.Now(), 2*untouched
 			change := fmt.Sprintf(`{"metadata": {"annotations": {"waited-for": %q}}}`, since)
 			_, err = resource.Patch(ctx, name, types.MergePatchType, []byte(change), metav1.PatchOptions{})
 		}
