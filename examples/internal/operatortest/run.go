@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -20,7 +19,7 @@ func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
 	t.Helper()
 	program := built(t, cluster)
 	ctx := context.WithoutCancel(t.Context()) // what other cleanups do may still need it
-	port := freePort(t)
+	port := kube.Reserve(t, "127.0.0.1").Port
 	var log syncBuffer
 	cmd := exec.CommandContext(ctx, program, append([]string{
 		"--kubeconfig=" + cluster.Kubeconfig,
@@ -83,16 +82,6 @@ func built(t *testing.T, cluster *kube.Cluster) string {
 		t.Fatal(building.err)
 	}
 	return building.program
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // syncBuffer may be written to while it is read.

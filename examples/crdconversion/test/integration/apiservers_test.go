@@ -49,14 +49,13 @@ func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	e.endpoint("kubernetes-second", second.address())
 	flags = append(flags, "--kubeconfig="+e.trusting(second))
 
-	closed := e.listen()
-	e.must(closed.Close())
-	gone := e.endpoint("kubernetes-third", closed.Addr())
+	closed := kube.Reserve(t, e.outside())
+	gone := e.endpoint("kubernetes-third", closed)
 	command := e.startMigrate(flags...)
 	second.isAskedAgain(3) // twice at least together with the third
 	e.must(command.Process.Signal(syscall.SIGTERM))
 	said := command.end(false)
-	if !strings.Contains(said, "not every API server stores the objects of "+crdName+" in v1: API server https://"+closed.Addr().String()+": ") ||
+	if !strings.Contains(said, "not every API server stores the objects of "+crdName+" in v1: API server https://"+closed.String()+": ") ||
 		!strings.HasSuffix(said, "connection refused: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod\n") {
 		t.Errorf("one API server cannot be reached, and the command says:\n%s", said)
 	}
@@ -156,11 +155,16 @@ func (s *apiServer) address() net.Addr { return s.Listener.Addr() }
 // listen is on an address that an endpoint may have.
 func (e *env) listen() net.Listener {
 	e.Helper()
-	address, err := kube.Outside()
-	e.must(err)
-	listener, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
+	listener, err := net.Listen("tcp4", net.JoinHostPort(e.outside(), "0"))
 	e.must(err)
 	return listener
+}
+
+func (e *env) outside() string {
+	e.Helper()
+	address, err := kube.Outside()
+	e.must(err)
+	return address
 }
 
 // endpoint adds an address to the Service kubernetes, beside the EndpointSlice that API

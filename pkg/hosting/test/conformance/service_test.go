@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // The API server finds the host behind its Service, at the Service's port, and takes its
@@ -40,24 +41,11 @@ func TestCallsByService(t *testing.T) {
 // endpointAddress is one that an endpoint may have: a loopback address may not.
 func endpointAddress(t *testing.T) *net.TCPAddr {
 	t.Helper()
-	addresses, err := net.InterfaceAddrs()
+	address, err := kube.Outside()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range addresses {
-		ip := a.(*net.IPNet).IP
-		if ip.To4() == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
-			continue
-		}
-		listener, err := net.Listen("tcp4", net.JoinHostPort(ip.String(), "0"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-		return listener.Addr().(*net.TCPAddr)
-	}
-	t.Fatal("this machine has loopback addresses alone, which an endpoint may not have: give it another (ip link add dummy0 type dummy; ip address add 192.0.2.2/32 dev dummy0)")
-	return nil
+	return kube.Reserve(t, address)
 }
 
 // createService makes the Service hooks:8443, and plays the controller that finds what is
