@@ -142,12 +142,13 @@ func eachConnection(l net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// closedPort is an address where nothing listens.
+// closedPort is an address where nothing listens, and nobody can until the test ends: a client has it.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l := listen(t, "127.0.0.1")
-	if err := l.Close(); err != nil {
+	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listen(t, "127.0.0.1").Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Addr().String()
+	t.Cleanup(func() { _ = client.Close() })
+	return client.LocalAddr().String()
 }
