@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
@@ -56,11 +58,26 @@ func (c *command) end(succeeds bool) string {
 	return c.output.String()
 }
 
-// startMigrator runs the cluster's own migrator, and the garbage collector whose caches it uses.
+// startMigrator runs the cluster's own migrator, and the garbage collector whose caches it uses. It
+// returns when the migrator takes up what is ordered, for which the command does not wait long.
 func (e *env) startMigrator() (stop func()) {
 	e.Helper()
 	end, err := cluster.StartControllers([]string{"garbage-collector-controller", "storage-version-migrator-controller"}, migratorGate)
 	e.must(err)
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	e.must(err)
+	orders := client.StoragemigrationV1beta1().StorageVersionMigrations()
+	order, err := orders.Create(e.Context(), &storagemigrationv1beta1.StorageVersionMigration{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "configmaps-"},
+		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Resource: "configmaps"}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.eventually(func() (bool, any) {
+		order, err = orders.Get(e.Context(), order.Name, metav1.GetOptions{})
+		e.must(err)
+		return meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationRunning)) != nil, order.Status
+	})
+	e.must(orders.Delete(e.Context(), order.Name, metav1.DeleteOptions{}))
 	return func() { e.Helper(); e.must(end()) }
 }
 
