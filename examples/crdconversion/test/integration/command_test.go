@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"sync"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
 // program is the manager's, built once.
@@ -81,7 +84,8 @@ func (e *env) startMigrator() (stop func()) {
 	return func() { e.Helper(); e.must(end()) }
 }
 
-// inPages is a user who may do what the documentation asks for, and not ask the migrator.
+// inPages is a user who may do what the documentation asks for, as soon as the API server has learned
+// of it, and not ask the migrator.
 func (e *env) inPages() (flag string) {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
@@ -103,6 +107,14 @@ func (e *env) inPages() (flag string) {
 		ctx := context.Background()
 		e.must(client.RbacV1().ClusterRoleBindings().Delete(ctx, name, metav1.DeleteOptions{}))
 		e.must(client.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{}))
+	})
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "update", Group: convert.V1.Group, Resource: "caches"},
+	}}
+	e.eventually(func() (bool, any) {
+		answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(e.Context(), review, metav1.CreateOptions{})
+		e.must(err)
+		return answer.Status.Allowed, answer.Status
 	})
 	return "--as=" + name
 }
