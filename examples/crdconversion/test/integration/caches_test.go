@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const crdName = "caches.crdconversion.example.com"
@@ -39,12 +41,9 @@ func (e *env) removeCRD() {
 	e.Helper()
 	e.Cleanup(func() {
 		ctx := context.Background()
-		crds := e.crds.ApiextensionsV1().CustomResourceDefinitions()
+		crds := e.Dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 		e.must(crds.Delete(ctx, crdName, metav1.DeleteOptions{}))
-		e.must(wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err := crds.Get(ctx, crdName, metav1.GetOptions{})
-			return apierrors.IsNotFound(err), nil
-		}))
+		e.must(kube.AwaitRemoval(ctx, crds, crdName))
 	})
 }
 
