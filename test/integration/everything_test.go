@@ -34,6 +34,8 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e.runDeployments()
 	api := e.playAPI()
 	api.group = "apis." + e.namespace + ".com"
+	// Its bindings are the whole cluster's: a manager that found their names taken would die before it could take others.
+	api.deployment = e.namespace
 	for _, v := range crd.Spec.Versions {
 		e.eventually("the API server has registered "+v.Name+" of the definition", func() (bool, any) {
 			_, err := api.apis.ApiregistrationV1().APIServices().Get(e.ctx, v.Name+"."+crd.Spec.Group, metav1.GetOptions{})
@@ -83,6 +85,10 @@ func (e *env) everything(api *playedAPI, crd string) *operatorsv1alpha1.ClusterS
 	mutating.Type = operatorsv1alpha1.MutatingAdmissionWebhook
 	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"), mutating)
+	c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name = api.deployment
+	for i := range c.Spec.WebhookDefinitions {
+		c.Spec.WebhookDefinitions[i].DeploymentName = api.deployment
+	}
 	return c
 }
 

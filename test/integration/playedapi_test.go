@@ -24,13 +24,14 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// playedAPI is the server of an APIService, behind server-service: it answers on an address
+// playedAPI is the server of an APIService, which a Deployment is to run: it answers on an address
 // of this machine, with the certificate that is in the Secret when it is asked.
 type playedAPI struct {
 	*env
-	group    string
-	apis     aggregator.Interface
-	listener net.Listener
+	group      string
+	deployment string
+	apis       aggregator.Interface
+	listener   net.Listener
 }
 
 // playAPI plays the server of a group of the test's own: APIServices are the whole
@@ -39,7 +40,7 @@ func (e *env) playAPI() *playedAPI {
 	e.Helper()
 	apis, err := aggregator.NewForConfig(cluster.Config())
 	e.must(err)
-	a := &playedAPI{env: e, group: e.namespace + ".example.com", apis: apis, listener: e.listen()}
+	a := &playedAPI{env: e, group: e.namespace + ".example.com", deployment: "server", apis: apis, listener: e.listen()}
 	e.Cleanup(func() {
 		err := apis.ApiregistrationV1().APIServices().Delete(context.Background(), a.name(), metav1.DeleteOptions{})
 		if !apierrors.IsNotFound(err) {
@@ -51,6 +52,8 @@ func (e *env) playAPI() *playedAPI {
 
 func (a *playedAPI) name() string { return "v1." + a.group }
 
+func (a *playedAPI) service() string { return a.deployment + "-service" }
+
 // csv owns the APIService, and has no webhook.
 func (a *playedAPI) csv(name string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv(name, "server")
@@ -59,7 +62,7 @@ func (a *playedAPI) csv(name string) *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 func (a *playedAPI) ownedBy(c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
-	c.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Name: "ponds", Group: a.group, Version: "v1", Kind: "Pond", DeploymentName: "server"}}
+	c.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Name: "ponds", Group: a.group, Version: "v1", Kind: "Pond", DeploymentName: a.deployment}}
 	return c
 }
 
@@ -70,14 +73,14 @@ func (a *playedAPI) start() {
 	go func() { _ = server.ServeTLS(a.listener, "", "") }() // it ends with the server
 	a.Cleanup(func() { _ = server.Close() })
 	a.eventually("there is a Service to serve", func() (bool, any) {
-		_, err := a.kube.CoreV1().Services(a.namespace).Get(a.ctx, "server-service", metav1.GetOptions{})
+		_, err := a.kube.CoreV1().Services(a.namespace).Get(a.ctx, a.service(), metav1.GetOptions{})
 		return err == nil, err
 	})
-	a.endpoint(a.listener)
+	a.endpointBehind(a.service(), "server-0", a.listener)
 }
 
 func (a *playedAPI) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	secret, err := a.kube.CoreV1().Secrets(a.namespace).Get(context.Background(), servingSecret, metav1.GetOptions{})
+	secret, err := a.kube.CoreV1().Secrets(a.namespace).Get(context.Background(), a.service()+"-cert", metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,12 @@ func (e *env) endpoint(l net.Listener) {
 // endpointOf is one that belongs to a pod, there or not.
 func (e *env) endpointOf(pod string, l net.Listener) {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.endpointBehind("server-service", pod, l)
+}
+
+func (e *env) endpointBehind(name, pod string, l net.Listener) {
+	e.Helper()
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	address := l.Addr().(*net.TCPAddr)
 	slice := &discoveryv1.EndpointSlice{
