@@ -6,7 +6,8 @@ CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
 
 # What is outside test/ needs no API server, and what is generated has no tests.
-UNIT := $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
+# The longest tests come first: the others run beside them.
+UNIT := ./pkg/certs ./pkg/bundle/lint $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
 
 FUZZTIME ?= 30s
 
@@ -64,7 +65,7 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 	go test -C test/gitops .
 
-# The longest tests come first: the others run beside them.
+# The longest come first here, too.
 .PHONY: integration
 integration: ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
 	go test -count=1 -parallel 4 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench -e /test/corpus)
