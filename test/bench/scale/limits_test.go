@@ -8,7 +8,7 @@ import (
 
 // What a measurement may come to at most, with as many ClusterServiceVersions as there are here.
 const (
-	mostMemory = 110 << 20 // of the process, without the program itself
+	mostMemory = 150 << 20 // of the process
 	mostFloors = 1.5
 	mostGrowth = 1.5                    // of what an installation takes of the processor, with Namespaces
 	mostTenth  = 2.0                    // the same, with ten times as many ClusterServiceVersions

@@ -134,14 +134,13 @@ func (m *manager) reportUse(size int) (processor float64) {
 }
 
 // reportMemory tells what the process has held at most, what it holds, what of that is the
-// program itself, and what is objects in use. What the program takes is not the manager's to
-// say: newer kernels map as much of it as they cache in one piece, used or not.
+// program itself, and what is objects in use.
 func (m *manager) reportMemory() {
 	m.Helper()
-	peak, program := m.status("VmHWM"), m.status("RssFile")
-	staysBelow(m.B, mostMemory>>20, (peak-program)/(1<<20), "without its program, the manager held at most", "MB")
+	peak := m.status("VmHWM")
+	staysBelow(m.B, mostMemory>>20, peak/(1<<20), "the manager held at most", "MB")
 	m.ReportMetric(peak/(1<<20), "MB-peak")
-	m.ReportMetric(program/(1<<20), "MB-program")
+	m.ReportMetric(m.status("RssFile")/(1<<20), "MB-program")
 	m.ReportMetric(m.status("VmRSS")/(1<<20), "MB")
 	m.ReportMetric(m.value("go_memstats_heap_inuse_bytes")/(1<<20), "MB-heap")
 }
