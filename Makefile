@@ -41,7 +41,7 @@ lint: ## Lint all modules (.golangci.yaml holds the lines between packages)
 
 .PHONY: build
 build: ## Build the manager into bin/, under its own name and as a plugin of kubectl
-	go build -o bin/ ./cmd/...
+	./hack/build.sh bin/olm-webhook-manager ./cmd/olm-webhook-manager
 	ln -sf olm-webhook-manager bin/kubectl-webhooks
 
 .PHONY: clean

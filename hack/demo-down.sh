@@ -13,7 +13,7 @@ if [[ ${KUBECONFIG:-$own} == "$own" ]]; then
   cluster down
   exit
 fi
-./hack/plugin.sh
+./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
 PATH=$PWD/bin:$PATH
 kubectl webhooks bundle uninstall examples/projectpolicy/bundle --delete-crds --yes --yes-delete-crds
 kubectl delete namespace projectpolicy --ignore-not-found

@@ -14,7 +14,7 @@ main() {
   say "The manager in it"
   ./hack/image.sh projectpolicy ./$example
   ./hack/deploy.sh projectpolicy
-  ./hack/plugin.sh
+  ./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
   PATH=$PWD/bin:$PATH
 
   say "A bundle, checked before any cluster sees it"

@@ -7,5 +7,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=$1 package=$2
 
 mkdir -p out
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w -buildid= -X main.version=dev' -o "out/$name" "$package"
+VERSION=dev GOFLAGS="${GOFLAGS:-} -buildvcs=false" ./hack/build.sh "out/$name" "$package"
 go run ./hack/mkimage -o "out/$name.tar" -t "docker.io/olm-webhook-manager/$name:dev" "out/$name"

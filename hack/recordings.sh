@@ -9,7 +9,7 @@ bundle=examples/projectpolicy/bundle
 main() {
   ./hack/image.sh projectpolicy ./examples/projectpolicy
   ./hack/deploy.sh projectpolicy
-  ./hack/plugin.sh
+  ./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
   PATH=$PWD/bin:$PATH
   kubectl webhooks bundle uninstall $bundle --delete-crds --yes --yes-delete-crds
   mkdir -p docs/recordings

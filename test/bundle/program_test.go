@@ -1,12 +1,13 @@
 package bundle
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // program is the manager's with its commands, built once.
@@ -16,11 +17,22 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "kubectl-webhooks")
-	if output, err := exec.Command("go", "build", "-o", path, "../../cmd/olm-webhook-manager").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, output)
-	}
-	return path, nil
+	return path, kube.BuildManager(path)
 })
+
+// mostProgram is what a tenth more than its code comes to: all methods of all types would come
+// to 73 MB.
+const mostProgram = 54 << 20
+
+func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
+	path, err := program()
+	must(t, err)
+	info, err := os.Stat(path)
+	must(t, err)
+	if info.Size() > mostProgram {
+		t.Errorf("the program has %d bytes, more than %d: does anything call methods by name again (<ReflectMethod> in what go build -ldflags=-dumpdep prints)?", info.Size(), mostProgram)
+	}
+}
 
 // webhooks is a command as a person gives it, with nobody there to answer a question.
 func webhooks(t *testing.T, arguments ...string) *exec.Cmd {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var update = flag.Bool("update", false, "write what the commands print now into testdata")
@@ -27,11 +29,7 @@ var plugin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	output, err := exec.Command("go", "build", "-o", filepath.Join(folder, "kubectl-webhooks"), "../../cmd/olm-webhook-manager").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, output)
-	}
-	return folder, nil
+	return folder, kube.BuildManager(filepath.Join(folder, "kubectl-webhooks"))
 })
 
 // terminal is where an administrator types commands, and keeps what they print.

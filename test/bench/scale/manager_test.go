@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/common/model"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // managerAgent is how the manager's requests are known in the audit log.
@@ -36,9 +38,7 @@ type manager struct {
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
 	program := filepath.Join(e.TempDir(), "manager")
-	if out, err := exec.CommandContext(e.ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "../../../cmd/olm-webhook-manager").CombinedOutput(); err != nil {
-		e.Fatalf("%v: %s", err, out)
-	}
+	e.must(kube.BuildManager(program))
 	m := &manager{env: e, address: freeAddress(e)}
 	log, err := os.Create(filepath.Join(e.TempDir(), "log"))
 	e.must(err)

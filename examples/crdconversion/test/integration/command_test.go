@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // program is the manager's, built once.
@@ -24,8 +25,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "olm-webhook-manager")
-	_, err = exec.Command("go", "build", "-o", path, "../../../../cmd/olm-webhook-manager").CombinedOutput()
-	return path, err
+	return path, kube.BuildManager(path)
 })
 
 // migrate runs the command, which is to succeed or not, and returns what it says.
