@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// garbage is how much of it may pile up before it is collected, as long as that is between a
-// tenth of what is in use and as much again, Go's default. With a few operators to look
-// after, collections are seldom so; with many, memory is not half garbage. A limit would do
-// the same until what is in use comes near it, and then collect all the time.
-const garbage = 6 << 20
+// roomy is how large the heap, in bytes, may become before garbage is collected more often than
+// Go does by default, which is when there is as much of it as of what is in use. With a few
+// operators to look after, collections are seldom so; with many, memory is not half garbage. A
+// limit would do the same until what is in use comes near it, and then collect all the time.
+const roomy = 60 << 20
 
 // collectGarbage keeps to that until the context ends, unless GOGC says otherwise.
 func collectGarbage(ctx context.Context) {
@@ -32,7 +32,7 @@ func collectGarbage(ctx context.Context) {
 	}, time.Second)
 }
 
-// gcPercent is by how much the heap may grow between two collections.
+// gcPercent is by how much the heap may grow between two collections: a tenth at least.
 func gcPercent(inUse uint64) int {
-	return int(min(max(garbage*100/max(inUse, 1), 10), 100))
+	return int(min(max(roomy*100/max(inUse, 1), 110), 200)) - 100
 }

@@ -5,9 +5,9 @@ import "testing"
 func TestGCPercent(t *testing.T) {
 	for inUse, want := range map[uint64]int{
 		0:         100,
-		6 << 20:   100,
-		12 << 20:  50,
-		24 << 20:  25,
+		30 << 20:  100,
+		40 << 20:  50,
+		48 << 20:  25,
 		60 << 20:  10,
 		512 << 20: 10,
 	} {
