@@ -162,6 +162,9 @@ func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
 
 // lastWriter is the manager other than this one that wrote any of the fields last.
 func lastWriter(live Object, fields *fieldpath.Set) string {
+	if fields.Empty() {
+		return ""
+	}
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager == vocabulary.FieldManager || fieldsOf(entry).Intersection(fields).Empty() {
