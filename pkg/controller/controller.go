@@ -112,6 +112,8 @@ type Controller struct {
 	scopes   scopes   // of groups that select by labels
 	places   places   // for rotations that go on at once
 	served   *served  // what the API server says of itself
+
+	processors processors
 }
 
 // New wires the informers to the queue; Run starts them.
@@ -127,6 +129,8 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		now:     time.Now,
 		writes:  writes{grace: cmp.Or(options.CacheGrace, time.Second)},
 		served:  newServed(clients.Kube.Discovery()),
+
+		processors: newProcessors(),
 	}
 	metrics.registry.MustRegister(statusCollector{c.managedRollouts})
 	c.foreign = newOnDemand(clients.Dynamic, c.foreignChanged)

@@ -28,6 +28,7 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 	if err != nil {
 		return rollout.Plan{}, err
 	}
+	defer c.processors.take()()
 	in.Desired = install.Render(rendering)
 	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
