@@ -2,6 +2,7 @@ package controller
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -25,9 +26,18 @@ var (
 		"Whether a condition of a WebhookRollout is True (1) or not (0).", []string{"namespace", "csv", "condition", "reason"}, nil)
 )
 
-var webhookStates = []managerv1alpha1.WebhookState{
+// webhookStates are all states, as labels that thousands of series share.
+var webhookStates = statesAsLabels(
 	managerv1alpha1.WebhookWaiting, managerv1alpha1.WebhookRegistered, managerv1alpha1.WebhookUnreachable, managerv1alpha1.WebhookBlocked,
 	managerv1alpha1.WebhookDisabled,
+)
+
+func statesAsLabels(states ...managerv1alpha1.WebhookState) []*dto.LabelPair {
+	var labels []*dto.LabelPair
+	for _, s := range states {
+		labels = append(labels, label("state", string(s)))
+	}
+	return labels
 }
 
 // Describe names every metric.
@@ -39,28 +49,45 @@ func (s statusCollector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect reads the caches.
 func (s statusCollector) Collect(to chan<- prometheus.Metric) {
-	tell := func(d *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
 	for _, r := range s.rollouts() {
+		namespace, csv := label("namespace", r.Namespace), label("csv", r.Name)
 		for _, c := range r.Status.Conditions {
-			tell(descCondition, oneIf(c.Status == metav1.ConditionTrue), r.Namespace, r.Name, c.Type, c.Reason)
+			to <- gauge{descCondition, oneIf(c.Status == metav1.ConditionTrue), []*dto.LabelPair{label("condition", c.Type), csv, namespace, label("reason", c.Reason)}}
 		}
 		for _, d := range r.Status.Deployments {
+			deployment := label("deployment", d.Name)
 			if d.Certificate != nil {
-				tell(descPhase, 1, r.Namespace, r.Name, d.Name, string(d.Certificate.Phase))
+				to <- gauge{descPhase, 1, []*dto.LabelPair{csv, deployment, namespace, label("phase", string(d.Certificate.Phase))}}
 			}
 			if d.Certificate != nil && d.Certificate.NotAfter != nil {
-				tell(descExpiry, float64(d.Certificate.NotAfter.Unix()), r.Namespace, r.Name, d.Name, string(d.Certificate.Provider))
+				to <- gauge{descExpiry, float64(d.Certificate.NotAfter.Unix()), []*dto.LabelPair{csv, deployment, namespace, label("provider", string(d.Certificate.Provider))}}
 			}
 			for _, w := range d.Registrations() {
+				kind, webhook := label("type", string(w.Type)), label("webhook", w.GenerateName)
 				for _, state := range webhookStates {
-					tell(descWebhook, oneIf(w.State == state), r.Namespace, r.Name, string(w.Type), w.GenerateName, string(state))
+					to <- gauge{descWebhook, oneIf(state.GetValue() == string(w.State)), []*dto.LabelPair{csv, namespace, state, kind, webhook}}
 				}
 			}
 		}
 	}
 }
+
+// gauge is a metric whose labels, in their order, are shared with others: the library's own
+// hold copies, which with a thousand operators come to megabytes.
+type gauge struct {
+	desc   *prometheus.Desc
+	value  float64
+	labels []*dto.LabelPair
+}
+
+func (g gauge) Desc() *prometheus.Desc { return g.desc }
+
+func (g gauge) Write(to *dto.Metric) error {
+	to.Label, to.Gauge = g.labels, &dto.Gauge{Value: &g.value}
+	return nil
+}
+
+func label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
 
 // managedRollouts are those of the namespaces that this manager looks after.
 func (c *Controller) managedRollouts() []*managerv1alpha1.WebhookRollout {
