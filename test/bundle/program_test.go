@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "kubectl-webhooks")
-	return path, kube.BuildManager(path)
+	return path, kube.BuildManager(context.Background(), path)
 })
 
 // mostProgram is what a tenth more than its code comes to: all methods of all types would come

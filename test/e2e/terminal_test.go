@@ -29,7 +29,7 @@ var plugin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return folder, kube.BuildManager(filepath.Join(folder, "kubectl-webhooks"))
+	return folder, kube.BuildManager(context.Background(), filepath.Join(folder, "kubectl-webhooks"))
 })
 
 // terminal is where an administrator types commands, and keeps what they print.

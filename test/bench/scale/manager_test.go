@@ -38,7 +38,7 @@ type manager struct {
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
 	program := filepath.Join(e.TempDir(), "manager")
-	e.must(kube.BuildManager(program))
+	e.must(kube.BuildManager(e.ctx, program))
 	m := &manager{env: e, address: freeAddress(e)}
 	log, err := os.Create(filepath.Join(e.TempDir(), "log"))
 	e.must(err)

@@ -25,7 +25,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "olm-webhook-manager")
-	return path, kube.BuildManager(path)
+	return path, kube.BuildManager(context.Background(), path)
 })
 
 // migrate runs the command, which is to succeed or not, and returns what it says.
