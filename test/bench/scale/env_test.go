@@ -11,7 +11,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -65,14 +67,22 @@ func newEnv(b *testing.B) *env {
 	return e
 }
 
-// clear takes the registrations away: those of the next measurement are counted alone.
+// derived are the kinds of what the manager makes in the Namespace of a ClusterServiceVersion, but
+// for its own.
+var derived = []schema.GroupVersionResource{
+	appsv1.SchemeGroupVersion.WithResource("deployments"), corev1.SchemeGroupVersion.WithResource("services"), corev1.SchemeGroupVersion.WithResource("secrets"),
+	rbacv1.SchemeGroupVersion.WithResource("roles"), rbacv1.SchemeGroupVersion.WithResource("rolebindings"), operatorConditions,
+}
+
+// clear takes away what a measurement made, as the garbage collector would, which is not here:
+// the next is of its own objects alone.
 func (e *env) clear() {
 	e.eachNamespace(func(namespace string) {
 		owned := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + namespace}
 		e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(e.ctx, metav1.DeleteOptions{}, owned))
-		e.must(e.kube.AppsV1().Deployments(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-		e.must(e.kube.CoreV1().Secrets(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-		e.must(e.any.Resource(operatorConditions).Namespace(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		for _, kind := range derived {
+			e.must(e.any.Resource(kind).Namespace(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		}
 		rollouts, err := e.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
 		for _, r := range rollouts.Items {
