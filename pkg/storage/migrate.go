@@ -97,7 +97,9 @@ func Migrate(ctx context.Context, c Cluster, to string, tell Tell) (rewritten in
 		case Rewrite:
 			rewritten, err = rewrite(ctx, c, crd, to, tell)
 		}
-		if err != nil && !apierrors.IsConflict(err) {
+		if errors.Is(err, errChanged) {
+			tell(Progress{Line: fmt.Sprintf("%s was changed meanwhile, such as by a rotation of its certificate: all objects once more", crd.Name), Final: true})
+		} else if err != nil && !apierrors.IsConflict(err) {
 			return rewritten, err
 		}
 		if crd, err = c.Definition(ctx); err != nil {
@@ -124,8 +126,8 @@ func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	}
 }
 
-// rewrite writes all objects and forgets the other versions, if nobody has made another
-// the storage version meanwhile.
+// rewrite writes all objects and forgets the other versions, if the definition was the same from
+// beginning to end.
 func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell Tell) (int, error) {
 	if err := known(ctx, c, crd, to); err != nil {
 		return 0, err
@@ -138,20 +140,31 @@ func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 	if err != nil {
 		return n, err
 	}
-	now, err := c.Definition(ctx)
+	now, err := unchanged(ctx, c, crd, to)
 	if err != nil {
 		return n, err
-	}
-	if now.UID != crd.UID || Stored(now) != to || now.Generation != crd.Generation && !storedAlike(now, crd) {
-		return n, fmt.Errorf("%s was changed while its objects were rewritten: nothing was forgotten, run the command again", crd.Name)
 	}
 	return n, c.Forget(ctx, now, to)
 }
 
-// storedAlike tells whether two states of a definition store objects in one version and
-// have the same versions.
-func storedAlike(a, b *apiextensionsv1.CustomResourceDefinition) bool {
-	return Stored(a) == Stored(b) && strings.Join(versions(a), " ") == strings.Join(versions(b), " ")
+// errChanged says that a definition is not what it was when its objects began to be rewritten,
+// though it stores them in the version that is wanted: what was read since then may have been
+// converted otherwise, or not at all, and what was written may be stored otherwise.
+var errChanged = errors.New("the definition was changed while its objects were rewritten")
+
+// unchanged is the definition as it is now, if it is what it was.
+func unchanged(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	now, err := c.Definition(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case now.UID != crd.UID, Stored(now) != to:
+		return nil, fmt.Errorf("%s was changed while its objects were rewritten: nothing was forgotten, run the command again", crd.Name)
+	case now.Generation != crd.Generation:
+		return nil, errChanged
+	default:
+		return now, nil
+	}
 }
 
 // agreement is how often every API server has to say so before it is believed: what it
@@ -201,6 +214,9 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 			continue
 		}
 		if err != nil {
+			return count.done, err
+		}
+		if _, err := unchanged(ctx, c, crd, to); err != nil {
 			return count.done, err
 		}
 		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return writtenSince(&o, since) })

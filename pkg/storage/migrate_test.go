@@ -36,6 +36,7 @@ type cluster struct {
 	expires bool             // the token of the second page
 	unread  error            // the answer to the second page
 	between func()           // before the definition is read for the last time
+	paging  func()           // before the second page is read
 
 	migrator *migrator // nil where there is none
 	wrote    []string  // by its clients
@@ -105,6 +106,10 @@ func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefin
 	}
 	if c.unread != nil && after != "" {
 		return nil, c.unread
+	}
+	if c.paging != nil && after != "" && Stored(c.crd) == "v2" {
+		c.paging()
+		c.paging = nil
 	}
 	var names []string
 	for name := range c.stored {
@@ -202,7 +207,16 @@ func TestMigrate(t *testing.T) {
 			"not every API server stores the objects of things.example.com in v2: API server https://10.0.0.3:6443: connection refused: nothing was rewritten. Run the command where each", "v1 v2", "a b c d e"},
 		"one API server never learns": {func(c *cluster) { c.late = 1e6 }, "an API server still stores objects in another version: nothing was rewritten", "v1 v2", "a b c d e"},
 		"another is made storage":     {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
-		"the definition is replaced":  {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
+		"another is for a moment": {func(c *cluster) {
+			c.between = func() {
+				_, c.stored["b"] = c.Store(t.Context(), nil, "v1"), "v1"
+				_ = c.Store(t.Context(), nil, "v2")
+			}
+		}, "", "v2", ""},
+		"its CA is replaced":         {func(c *cluster) { c.between = func() { c.crd.Generation++ } }, "", "v2", ""},
+		"its conversion goes":        {func(c *cluster) { c.paging = func() { c.crd.Generation++; c.crd.Spec.Conversion = nil } }, "has the conversion None", "v1 v2", "c d e"},
+		"its conversion was away":    {func(c *cluster) { c.paging = func() { c.crd.Generation += 2 } }, "", "v2", ""},
+		"the definition is replaced": {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -223,7 +237,7 @@ func TestMigrate(t *testing.T) {
 				if got := c.storedIn("v1"); got != test.left {
 					t.Errorf("stored in v1 are %q, want %q", got, test.left)
 				}
-				c.answers, c.unread, c.silent, c.late = nil, nil, nil, 0
+				c.answers, c.unread, c.silent, c.late, c.crd.Spec.Conversion = nil, nil, nil, 0, converted("ca")
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
