@@ -28,7 +28,7 @@ func serve(address string, metrics prometheus.Gatherer, ready func() bool, lead 
 		return nil, fmt.Errorf("--listen=%s: %w", address, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true}))
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true, ErrorHandling: promhttp.ContinueOnError}))
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) {
 		if err := lead.Check(r); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +20,7 @@ type statusCollector struct {
 
 var (
 	descWebhook = prometheus.NewDesc("olm_webhook_manager_webhook_state",
-		"1 for the state that a declared webhook is in, 0 for the others.", []string{"namespace", "csv", "type", "webhook", "state"}, nil)
+		"1 for the state that a declared webhook is in, 0 for the others.", []string{"namespace", "csv", "deployment", "type", "webhook", "state"}, nil)
 	descExpiry = prometheus.NewDesc("olm_webhook_manager_certificate_not_after_seconds",
 		"When the serving certificate of a Deployment ends, in seconds since 1970.", []string{"namespace", "csv", "deployment", "provider"}, nil)
 	descPhase = prometheus.NewDesc("olm_webhook_manager_certificate_phase",
@@ -52,36 +55,43 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 	for _, r := range s.rollouts() {
 		namespace, csv := label("namespace", r.Namespace), label("csv", r.Name)
 		for _, c := range r.Status.Conditions {
-			to <- gauge{descCondition, oneIf(c.Status == metav1.ConditionTrue), []*dto.LabelPair{label("condition", c.Type), csv, namespace, label("reason", c.Reason)}}
+			to <- gaugeOf(descCondition, oneIf(c.Status == metav1.ConditionTrue), namespace, csv, label("condition", c.Type), label("reason", c.Reason))
 		}
 		for _, d := range r.Status.Deployments {
 			deployment := label("deployment", d.Name)
 			if d.Certificate != nil {
-				to <- gauge{descPhase, 1, []*dto.LabelPair{csv, deployment, namespace, label("phase", string(d.Certificate.Phase))}}
+				to <- gaugeOf(descPhase, 1, namespace, csv, deployment, label("phase", string(d.Certificate.Phase)))
 			}
 			if d.Certificate != nil && d.Certificate.NotAfter != nil {
-				to <- gauge{descExpiry, float64(d.Certificate.NotAfter.Unix()), []*dto.LabelPair{csv, deployment, namespace, label("provider", string(d.Certificate.Provider))}}
+				to <- gaugeOf(descExpiry, float64(d.Certificate.NotAfter.Unix()), namespace, csv, deployment, label("provider", string(d.Certificate.Provider)))
 			}
 			for _, w := range d.Registrations() {
 				kind, webhook := label("type", string(w.Type)), label("webhook", w.GenerateName)
 				for _, state := range webhookStates {
-					to <- gauge{descWebhook, oneIf(state.GetValue() == string(w.State)), []*dto.LabelPair{csv, namespace, state, kind, webhook}}
+					to <- gaugeOf(descWebhook, oneIf(state.GetValue() == string(w.State)), namespace, csv, deployment, kind, webhook, state)
 				}
 			}
 		}
 	}
 }
 
-// gauge is a metric whose labels, in their order, are shared with others: the library's own
-// hold copies, which with a thousand operators come to megabytes.
+// gauge is a metric that shares its labels with others: the library's own hold copies, which
+// with a thousand operators come to megabytes.
 type gauge struct {
 	desc   *prometheus.Desc
 	value  float64
-	labels []*dto.LabelPair
+	labels []*dto.LabelPair // in the order of their names, as Prometheus has them
 }
 
+func gaugeOf(desc *prometheus.Desc, value float64, labels ...*dto.LabelPair) gauge {
+	slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return gauge{desc, value, labels}
+}
+
+// Desc is the metric's name and help.
 func (g gauge) Desc() *prometheus.Desc { return g.desc }
 
+// Write gives the metric away.
 func (g gauge) Write(to *dto.Metric) error {
 	to.Label, to.Gauge = g.labels, &dto.Gauge{Value: &g.value}
 	return nil

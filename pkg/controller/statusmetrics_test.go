@@ -36,7 +36,12 @@ func TestStatusCollector(t *testing.T) {
 			Webhooks: []managerv1alpha1.WebhookStatus{{
 				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookUnreachable,
 			}},
-		}, {Name: "worker"}},
+		}, {
+			Name: "worker", // a description that is declared twice, for two Deployments, is a mistake of which both tell
+			Webhooks: []managerv1alpha1.WebhookStatus{{
+				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookBlocked,
+			}},
+		}, {Name: "third"}},
 	}
 	expect(`
 # HELP olm_webhook_manager_certificate_not_after_seconds When the serving certificate of a Deployment ends, in seconds since 1970.
@@ -50,11 +55,16 @@ olm_webhook_manager_certificate_phase{csv="shop.v1",deployment="manager",namespa
 olm_webhook_manager_condition{condition="Ready",csv="shop.v1",namespace="shop",reason="NoReadyEndpoints"} 0
 # HELP olm_webhook_manager_webhook_state 1 for the state that a declared webhook is in, 0 for the others.
 # TYPE olm_webhook_manager_webhook_state gauge
-olm_webhook_manager_webhook_state{csv="shop.v1",namespace="shop",state="Blocked",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
-olm_webhook_manager_webhook_state{csv="shop.v1",namespace="shop",state="Disabled",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
-olm_webhook_manager_webhook_state{csv="shop.v1",namespace="shop",state="Registered",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
-olm_webhook_manager_webhook_state{csv="shop.v1",namespace="shop",state="Unreachable",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
-olm_webhook_manager_webhook_state{csv="shop.v1",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Blocked",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Disabled",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Registered",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Unreachable",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Blocked",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Disabled",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Registered",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Unreachable",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
 `)
 
 	told = nil
