@@ -28,14 +28,20 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 	if err != nil {
 		return rollout.Plan{}, err
 	}
+	plan, err := c.plan(s, in, rendering, now)
+	plan.NextLook = sooner(plan.NextLook, again)
+	return plan, err
+}
+
+// plan renders what is wanted and compares it with what is live, which takes nothing but a
+// processor and memory.
+func (c *Controller) plan(s *snapshot, in rollout.Input, rendering install.Input, now time.Time) (plan rollout.Plan, err error) {
 	defer c.processors.take()()
 	in.Desired = install.Render(rendering)
 	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
 	}
-	plan := rollout.Next(in, now)
-	plan.NextLook = sooner(plan.NextLook, again)
-	return plan, nil
+	return rollout.Next(in, now), nil
 }
 
 // known is what is known before anything is rendered.

@@ -2,9 +2,9 @@ package controller
 
 import "runtime"
 
-// processors are places to decide in, as many as can be used at once. Passes wait for the API
-// server side by side; what they decide by would only lie in memory while it waits for a
-// processor, and be out of date when it has one.
+// processors are places to render and compare in, as many as can be used at once. More passes
+// than that would only hold in memory what they have made while they wait for a processor; and
+// with each pass done in one go, fewer are needed.
 type processors chan struct{}
 
 func newProcessors() processors { return make(processors, runtime.GOMAXPROCS(0)) }
