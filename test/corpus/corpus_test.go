@@ -11,6 +11,7 @@ package corpus
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,9 +32,10 @@ func TestBundlesComeOutAsUnderOLM(t *testing.T) {
 	if err != nil || len(operators) == 0 {
 		t.Fatalf("no bundle in %s: %v", bundles, err)
 	}
+	compareAll(t, operators, expected)
 	e, taken := newEnv(t), map[string]bool{}
 	for _, manifests := range operators {
-		name := filepath.Base(filepath.Dir(filepath.Dir(manifests)))
+		name := operatorOf(manifests)
 		t.Run(name, func(t *testing.T) {
 			b := readBundle(t, manifests)
 			namespace := "op-" + name
@@ -53,4 +55,19 @@ func TestBundlesComeOutAsUnderOLM(t *testing.T) {
 		})
 	}
 	documented(t, taken)
+}
+
+func operatorOf(manifests string) string { return filepath.Base(filepath.Dir(filepath.Dir(manifests))) }
+
+// compareAll fails where there is a result of OLM v0 and nothing to compare with it.
+func compareAll(t *testing.T, operators []string, expected string) {
+	t.Helper()
+	results, err := filepath.Glob(filepath.Join(expected, "*", "status.yaml"))
+	must(t, err)
+	for _, result := range results {
+		name := filepath.Base(filepath.Dir(result))
+		if !slices.ContainsFunc(operators, func(manifests string) bool { return operatorOf(manifests) == name }) {
+			t.Errorf("%s is there, and no bundle of %s", result, name)
+		}
+	}
 }

@@ -29,7 +29,7 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.isReplaced("crdconversion.v1.0.0")
 	e.ownAccount(csv, converter) // as catalogs do
 
-	load := e.startLoadOf(20*time.Millisecond, e.readsBoth(client, "sessions", "pages"))
+	load := e.startLoadOf(20*time.Millisecond, e.readsCaches(client, caches.Content, caches.Versions, "sessions", "pages"))
 	load.goesOn(converted)
 	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
 	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
