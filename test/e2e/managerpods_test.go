@@ -50,6 +50,15 @@ func (e *env) killLeader() (killed string) {
 	return killed
 }
 
+// anotherLeadsThan waits until another replica leads.
+func (e *env) anotherLeadsThan(leader string) {
+	e.Helper()
+	e.eventually("another replica leads", func() (bool, any) {
+		now := e.leader()
+		return now != "" && now != leader, now
+	})
+}
+
 // restartManager replaces the manager's pods one after the other, as kubectl rollout
 // restart does, and returns when a new one leads and has looked at a
 // ClusterServiceVersion.

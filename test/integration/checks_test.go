@@ -13,9 +13,6 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // What is looked at before any phase, in OLM v0's order: the finalizer, one group, the
@@ -84,7 +81,7 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 			if test.starts {
 				e.runDeployments()
 			}
-			e.manage(func(o *controller.Options) { o.Rollout.Patience = rollout.DefaultPolicy().Patience })
+			e.manage(patiently)
 			c := csv("operator.v1", "server")
 			test.change(c)
 			e.create(c)

@@ -71,7 +71,7 @@ func TestPhasesToTheLetter(t *testing.T) {
 				}
 				e.group(fmt.Sprint("og", i), spec)
 			}
-			e.manage()
+			e.manage(patiently)
 			c := csv("operator.v1", "server")
 			test.change(c)
 			e.create(c)

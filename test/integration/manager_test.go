@@ -41,6 +41,9 @@ func (e *env) options() controller.Options {
 	return o
 }
 
+// patiently has a manager tell what an installation waits for as it does by default.
+func patiently(o *controller.Options) { o.Rollout.Patience = rollout.DefaultPolicy().Patience }
+
 // manage runs a manager until the test ends or it is told to stop.
 func (e *env) manage(change ...func(*controller.Options)) *manager {
 	e.Helper()
