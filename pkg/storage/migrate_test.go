@@ -209,7 +209,8 @@ func TestMigrate(t *testing.T) {
 		"another is made storage":     {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
 		"another is for a moment": {func(c *cluster) {
 			c.between = func() {
-				_, c.stored["b"] = c.Store(t.Context(), nil, "v1"), "v1"
+				_ = c.Store(t.Context(), nil, "v1")
+				c.stored["b"] = "v1"
 				_ = c.Store(t.Context(), nil, "v2")
 			}
 		}, "", "v2", ""},
