@@ -12,10 +12,12 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // fieldManager owns what the commands apply.
-const fieldManager = "kubectl-webhooks"
+const fieldManager = deploy.FieldManager
 
 // applier writes objects of any kind.
 type applier struct {
@@ -31,13 +33,20 @@ func (c *Cluster) applier() (applier, error) {
 	return applier{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.kube.Discovery()))}, nil
 }
 
-// apply writes an object by server-side apply, and returns it as it is then. A field that
-// somebody else set to another value is a conflict, and its answer names both.
-func (a applier) apply(ctx context.Context, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
+// apply writes the object of a step by server-side apply, and returns it as it is then. A field
+// that another client set to another value is a conflict, and the error names both; only an
+// object that was adopted is written all the same. An object that was replaced since it was read is
+// not written: its uid is stated.
+func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+	o := s.Object
+	if s.Live != nil {
+		o = o.DeepCopy()
+		o.SetUID(s.Live.GetUID())
+	}
 	client, err := a.clientFor(ctx, o)
 	if err == nil {
 		var applied *unstructured.Unstructured
-		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun}); err == nil {
+		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
 			return applied, nil
 		}
 	}

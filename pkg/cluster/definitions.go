@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -9,6 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/client-go/util/retry"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -32,7 +36,12 @@ func (c *Cluster) open(ctx context.Context, next *apiextensionsv1.CustomResource
 	if err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
+	return definitionObject(written)
+}
+
+// definitionObject is a definition in the form of any object.
+func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	return object, err
@@ -46,23 +55,51 @@ func (c *Cluster) settleDefinition(ctx context.Context, next *apiextensionsv1.Cu
 	return err
 }
 
-// define updates a definition as it was read: server-side apply would take fields away
+// define writes a definition as it was read: server-side apply would take fields away
 // that the manager has set since.
-func (c *Cluster) define(ctx context.Context, name string, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	client := c.extensions.ApiextensionsV1().CustomResourceDefinitions()
-	for {
+func (c *Cluster) define(ctx context.Context, name string, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
+	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+	err = retry.OnError(retry.DefaultBackoff, stale, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		live, err := c.definition(ctx, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		var written *apiextensionsv1.CustomResourceDefinition
 		if live == nil {
-			written, err = client.Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+			written, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
 		} else {
-			written, err = client.Update(ctx, next(live), metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
+			written, err = c.change(ctx, live, next(live), dryRun...)
 		}
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			return written, err
-		}
+		return err
+	})
+	return written, err
+}
+
+// change writes the difference between two states of a definition, if it is still the one that was
+// read. Fields that this program does not know stay as they are.
+func (c *Cluster) change(ctx context.Context, live, next *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	from, err := json.Marshal(live)
+	if err != nil {
+		return nil, err
 	}
+	to, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(from, to, from)
+	if err != nil || string(patch) == "{}" {
+		return live, err
+	}
+	difference := &unstructured.Unstructured{}
+	if err := json.Unmarshal(patch, &difference.Object); err != nil {
+		return nil, err
+	}
+	difference.SetUID(live.UID)
+	difference.SetResourceVersion(live.ResourceVersion)
+	if patch, err = json.Marshal(difference.Object); err != nil {
+		return nil, err
+	}
+	return c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
 }

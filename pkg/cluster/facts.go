@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // Cluster is one, as somebody may see it.
@@ -61,7 +63,7 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 	}
 	facts.Answers = map[string][]doctor.Answer{}
 	for _, w := range facts.Webhooks {
-		if b, ok := backends[w.Service]; ok && w.URL == "" && !w.Unverified {
+		if b, ok := backends[w.Service]; ok && w.URL == "" {
 			facts.Answers[w.String()] = c.ask(ctx, w, b, direct)
 		}
 	}
@@ -97,6 +99,9 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 	if facts.Owners, facts.NoCSVs, err = c.owners(ctx); err != nil {
 		return facts, nil, err
 	}
+	if facts.ControlPlane, err = c.controlPlane(ctx); err != nil {
+		return facts, nil, err
+	}
 	backends, err := c.backends(ctx, facts)
 	return facts, backends, err
 }
@@ -126,7 +131,7 @@ func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1
 // backend is a Service that webhooks call, with what stands behind it.
 type backend struct {
 	service *corev1.Service
-	slices  []discoveryv1.EndpointSlice
+	slices  []*discoveryv1.EndpointSlice
 }
 
 // backends fills the facts with the Services that webhooks name.
@@ -147,7 +152,10 @@ func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.N
 		if err != nil {
 			return nil, err
 		}
-		b := backend{service: service, slices: endpoints.Items}
+		b := backend{service: service}
+		for i := range endpoints.Items {
+			b.slices = append(b.slices, &endpoints.Items[i])
+		}
 		backends[w.Service] = b
 		if facts.Services[w.Service], err = c.service(ctx, b); err != nil {
 			return nil, err
@@ -157,9 +165,10 @@ func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.N
 }
 
 func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error) {
-	s := doctor.Service{Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(b.service.Spec.Selector) == 0, Sliced: len(b.slices) > 0, Selector: b.service.Spec.Selector}
-	for _, p := range b.service.Spec.Ports {
-		s.Ports = append(s.Ports, p.Port)
+	spec := b.service.Spec
+	s := doctor.Service{
+		By: route.Of(b.service), ExternalName: spec.ExternalName, Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
+		Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(spec.Selector) == 0,
 	}
 	var pods corev1.PodList
 	if !s.Foreign {
@@ -170,11 +179,16 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 		pods = *list
 	}
 	s.Pods = doctor.Staying(pods.Items)
+	leftOver := func(ref *corev1.ObjectReference) bool { return !s.Foreign && doctor.LeftOver(ref, pods.Items) }
+	for _, port := range spec.Ports {
+		s.Ports[port.Port] = len(slices.DeleteFunc(route.Behind(b.service, port.Port, b.slices).Ready, func(e route.Endpoint) bool { return leftOver(e.Ref) }))
+	}
 	for _, slice := range b.slices {
+		s.Slices = append(s.Slices, slice.Labels)
 		for _, e := range slice.Endpoints {
 			switch {
-			case !ready(e):
-			case !s.Foreign && doctor.LeftOver(e, pods.Items):
+			case !route.Ready(e):
+			case leftOver(e.TargetRef):
 				s.LeftOver += len(e.Addresses)
 			default:
 				s.Ready += len(e.Addresses)

@@ -14,11 +14,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
 // gone waits until an object that is being deleted is not there any more, or nothing has
@@ -33,6 +32,9 @@ func (c *Cluster) gone(ctx context.Context, client dynamic.ResourceInterface, i 
 		}
 		if err != nil {
 			return false, err
+		}
+		if live.GetUID() != o.GetUID() {
+			return true, nil
 		}
 		hold := c.holdOf(ctx, live)
 		if hold.Left() != last.Left() {
@@ -52,15 +54,15 @@ func (c *Cluster) gone(ctx context.Context, client dynamic.ResourceInterface, i 
 // holdOf is one look at what keeps an object. What cannot be read is not said.
 func (c *Cluster) holdOf(ctx context.Context, o *unstructured.Unstructured) deploy.Hold {
 	hold := deploy.Hold{Namespace: o.GetNamespace(), Finalizers: o.GetFinalizers()}
-	switch o.GetKind() {
-	case operatorsv1alpha1.ClusterServiceVersionKind:
+	switch groupkind.Of(o) {
+	case groupkind.ClusterServiceVersion:
 		hold.Said = c.heldBy(ctx, o)
 		if leases, err := c.leases(ctx); err == nil {
-			if away := status.AwayOf(leases, time.Now()); away != nil {
-				hold.Lease = fmt.Sprintf("nobody has held Lease %s since %s", away.Lease, away.Since.UTC().Format(time.RFC3339))
+			for _, away := range leader.AwayOf(leases, time.Now()) {
+				hold.Lease = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.Lease, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
 			}
 		}
-	case "CustomResourceDefinition":
+	case groupkind.CustomResourceDefinition:
 		hold.Objects = deploy.Uncounted
 		if crd, err := c.definition(ctx, o.GetName()); err == nil && crd != nil {
 			hold.Terminating = terminating(crd)

@@ -9,9 +9,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -34,6 +34,13 @@ func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 			b.CSV.Name, strings.Join(before, ", "))
 	}
 	chosen := o.Watch
+	replaced, err := c.installed(ctx, found)
+	if err != nil {
+		return "", err
+	}
+	if err := deploy.RefuseUpgrade(b.CSV, b.Package(), replaced); err != nil {
+		return "", err
+	}
 	if err := c.installedWith(ctx, found, b, o); err != nil {
 		return "", err
 	}
@@ -179,12 +186,49 @@ func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
 		return err
 	}
 	for _, o := range i.Manifests {
-		switch o.GetKind() {
-		case operatorsv1.OperatorGroupKind:
+		switch groupkind.Of(o) {
+		case groupkind.OperatorGroup:
 			deploy.AdoptGroup(o, groups.Items)
-		case operatorsv1alpha1.SubscriptionKind:
+		case groupkind.Subscription:
 			deploy.AdoptSubscription(o, subscriptions.Items, i.Bundle.Package())
 		}
 	}
 	return nil
+}
+
+// JoinNew completes the options for an installation as Join does, and refuses one next to another version
+// of the same operator.
+func (c *Cluster) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
+	if err != nil {
+		return "", err
+	}
+	there, err := c.installed(ctx, others)
+	if err != nil {
+		return "", err
+	}
+	if err := deploy.RefuseInstall(b.CSV, b.Package(), there); err != nil {
+		return "", err
+	}
+	return c.Join(ctx, b, o)
+}
+
+// installed are ClusterServiceVersions with their packages, as Subscriptions state them.
+func (c *Cluster) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
+	var all []deploy.Installed
+	for n := range csvs {
+		csv := &csvs[n]
+		list, err := c.olm.OperatorsV1alpha1().Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		installed := deploy.Installed{CSV: csv}
+		for _, s := range list.Items {
+			if s.Spec != nil && (s.Spec.StartingCSV == csv.Name || s.Status.InstalledCSV == csv.Name) {
+				installed.Package = s.Spec.Package
+			}
+		}
+		all = append(all, installed)
+	}
+	return all, nil
 }

@@ -2,18 +2,21 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // Installation is a bundle on its way into a cluster.
@@ -24,6 +27,8 @@ type Installation struct {
 	Kept string
 	// Patience is how long it may be in trouble before that is the diagnosis.
 	Patience time.Duration
+	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
+	Adopted []string
 	// Say tells a person what happens.
 	Say func(format string, args ...any)
 }
@@ -31,21 +36,10 @@ type Installation struct {
 // Namespace is the operator's own.
 func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
 
-// Watched are the namespaces that its group names; none where it is for all.
-func (i Installation) Watched() []string {
-	for _, o := range i.Manifests {
-		if o.GetKind() == operatorsv1.OperatorGroupKind {
-			watched, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "targetNamespaces") // as bundle.Manifests wrote it
-			return watched
-		}
-	}
-	return nil
-}
-
 // Applied are the manifests that are written: all, but for a group that stays as it is.
 func (i Installation) Applied() []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
-		return i.Kept != "" && o.GetKind() == operatorsv1.OperatorGroupKind
+		return i.Kept != "" && groupkind.Is(o, groupkind.OperatorGroup)
 	})
 }
 
@@ -56,64 +50,124 @@ func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
 	return csv
 }
 
-// Install applies everything, and follows what comes of it to the end. What is there
-// already is applied once more: an installation that was interrupted goes on. It returns
-// what it has applied, as it was then.
-func (c *Cluster) Install(ctx context.Context, i Installation) ([]*unstructured.Unstructured, error) {
+// Install carries a plan out, and follows what comes of it to the end. What the installation has
+// created before is applied again: an installation that was interrupted goes on. It returns
+// the objects that it has applied, as they were then.
+func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	if foreign := deploy.Unadopted(p.Steps, p.Adopted); len(foreign) > 0 {
+		return nil, errors.New(foreign[0].Describe())
+	}
 	a, err := c.applier()
 	if err != nil {
 		return nil, err
 	}
-	awaited, err := c.awaited(ctx, i)
+	applied, err := c.bringAll(ctx, a, &p)
 	if err != nil {
-		return nil, err
+		return applied, err
 	}
-	var applied []*unstructured.Unstructured
-	for _, o := range i.Applied() {
-		written, err := c.bring(ctx, a, i, o, awaited)
+	v := &vigil{Cluster: c, Installation: p.Installation, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
+	if err := v.await(ctx); err != nil {
+		return applied, err
+	}
+	return applied, c.settle(ctx, a, p)
+}
+
+// bringAll writes the objects in their order. The record is written before the first object in the
+// namespace, and completed at the end, also of an interrupted command.
+func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
+	p.record.CSV = p.Bundle.CSV.Name
+	recorded, checked := false, false
+	for n, s := range p.Steps {
+		if !recorded && !groupkind.Is(s.Object, groupkind.Namespace) {
+			for _, s := range p.Steps {
+				p.record.Intend(s)
+			}
+			for _, o := range applied {
+				p.record.Written(o)
+			}
+			if err := c.save(ctx, p.Installation, p.record); err != nil {
+				return applied, err
+			}
+			recorded = true
+			defer func() { err = errors.Join(err, c.save(ctx, p.Installation, p.record)) }()
+		}
+		if s.Unasked != "" && !checked {
+			if err := c.checkRest(ctx, a, *p, p.Steps[n:]); err != nil {
+				return applied, err
+			}
+			checked = true
+		}
+		if s.Action == deploy.Keep {
+			p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
+			continue
+		}
+		written, err := c.bring(ctx, a, *p, s)
 		if ctx.Err() != nil {
 			return applied, ErrInterrupted
 		}
 		if err != nil {
 			return applied, err
 		}
+		p.record.Written(written)
 		applied = append(applied, written)
-		i.Say("applied %s%s", NameOf(o), waiting(o, awaited))
+		p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
 	}
-	v := &vigil{Cluster: c, Installation: i, subscription: subscriptionIn(applied), awaited: maps.Clone(awaited)}
-	if err := v.await(ctx); err != nil {
-		return applied, err
+	return applied, nil
+}
+
+// checkRest asks the API server about the objects that it could not be asked about before their
+// namespace and their definitions existed.
+func (c *Cluster) checkRest(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
+	var refused []error
+	for _, s := range steps {
+		if s.Unasked == "" {
+			continue
+		}
+		if _, err := c.bring(ctx, a, p, s, metav1.DryRunAll); err != nil && !refersToAbsentRole(s.Object, err) {
+			refused = append(refused, err)
+		}
 	}
-	return applied, c.settle(ctx, a, i, awaited)
+	if err := errors.Join(refused...); err != nil {
+		return fmt.Errorf("the API server refuses, and only what these objects need was written (namespace and definitions):\n%w", err)
+	}
+	return nil
+}
+
+// refersToAbsentRole reports whether a dry run failed because the installation writes the role after it.
+func refersToAbsentRole(o *unstructured.Unstructured, err error) bool {
+	return groupkind.Of(o).Group == "rbac.authorization.k8s.io" && apierrors.IsNotFound(err)
 }
 
 // bring writes one object of an installation: a definition as it may be before its
 // operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
 // as it is.
-func (c *Cluster) bring(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured, awaited map[string][]string, dryRun ...string) (*unstructured.Unstructured, error) {
-	for _, crd := range i.Bundle.CRDs() {
-		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == crd.Name {
-			return c.open(ctx, crd, i.CSV(), dryRun...)
-		}
+func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+	if crd := p.bundled(s.Object); crd != nil {
+		return c.open(ctx, crd, p.CSV(), dryRun...)
 	}
-	if o.GetKind() == operatorsv1alpha1.ClusterServiceVersionKind {
-		o = awaiting(o, awaited)
+	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
+		s.Object = awaiting(s.Object, p.awaited)
 	}
-	return a.apply(ctx, o, dryRun...)
+	return a.apply(ctx, s, dryRun...)
 }
 
 // settle writes definitions as the bundle has them, once the operator is installed, and
-// tells it that there is nothing left to wait for.
-func (c *Cluster) settle(ctx context.Context, a applier, i Installation, awaited map[string][]string) error {
-	for _, crd := range i.Bundle.CRDs() {
-		if err := c.settleDefinition(ctx, crd); err != nil {
-			return err
+// removes the list of versions to wait for.
+func (c *Cluster) settle(ctx context.Context, a applier, p Plan) error {
+	for _, s := range p.Steps {
+		if crd := p.bundled(s.Object); crd != nil && s.Action != deploy.Keep {
+			if err := c.settleDefinition(ctx, crd); err != nil {
+				return err
+			}
 		}
 	}
-	if len(awaited) == 0 {
+	if len(p.awaited) == 0 {
 		return nil
 	}
-	_, err := a.apply(ctx, i.Manifests[len(i.Manifests)-1])
+	_, err := a.apply(ctx, deploy.Step{Object: p.Manifests[len(p.Manifests)-1], Action: deploy.Update})
 	return err
 }
 

@@ -32,16 +32,15 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	if facts.CSVs, facts.NoCSVs, err = c.csvs(ctx, namespace); err != nil {
 		return facts, err
 	}
-	facts.Leases, err = c.leases(ctx)
+	if facts.Leases, err = c.leases(ctx); apierrors.IsForbidden(err) {
+		facts.LeasesUnread, err = err.Error(), nil
+	}
 	return facts, err
 }
 
-// leases are those that managers hold while they work; none where nobody may see them.
+// leases are those that managers hold while they work.
 func (c *Cluster) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 	list, err := c.kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + vocabulary.FieldManager})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

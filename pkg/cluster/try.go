@@ -8,52 +8,36 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
-// TryInstall asks the API server for its answer to each object, without effect, and returns
-// those that it would take as it would store them. What it cannot be asked yet is said.
-func (c *Cluster) TryInstall(ctx context.Context, i Installation) ([]*unstructured.Unstructured, error) {
-	a, err := c.applier()
-	if err != nil {
-		return nil, err
-	}
-	awaited, err := c.awaited(ctx, i)
-	if err != nil {
-		return nil, err
-	}
+// TryInstall says what the API server answers to each object of a plan, and returns those that it
+// would take as it would store them.
+func (c *Cluster) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
-	var refused []error
-	for _, o := range i.Applied() {
-		missing, err := c.missing(ctx, a, o)
-		if err != nil {
-			return taken, err
+	for n, s := range p.Steps {
+		switch {
+		case s.Unasked != "":
+			p.Say("would apply %s; the API server cannot be asked before %s is there", NameOf(s.Object), s.Unasked)
+		case p.answers[n] == nil:
+			p.Say("would fail to apply %s", NameOf(s.Object))
+		case s.Action == deploy.Keep:
+			p.Say("would keep %s: it is as the bundle has it", NameOf(s.Object))
+		default:
+			p.Say("would apply %s%s: the API server takes it", NameOf(s.Object), waiting(s.Object, p.awaited))
+			taken = append(taken, p.answers[n])
 		}
-		if missing != "" {
-			i.Say("would apply %s; the API server cannot be asked before %s is there", NameOf(o), missing)
-			continue
-		}
-		written, err := c.bring(ctx, a, i, o, awaited, metav1.DryRunAll)
-		if err != nil {
-			i.Say("would fail to apply %s", NameOf(o))
-			refused = append(refused, err)
-			continue
-		}
-		i.Say("would apply %s%s: the API server takes it", NameOf(o), waiting(o, awaited))
-		taken = append(taken, written)
 	}
-	if err := errors.Join(refused...); err != nil {
-		return taken, fmt.Errorf("the API server refuses:\n%w", err)
-	}
-	return taken, nil
+	return taken, p.Err()
 }
 
 // missing is what has to be there before the API server can judge an object: a dry run
 // leaves nothing for the next one to stand on.
 func (c *Cluster) missing(ctx context.Context, a applier, o *unstructured.Unstructured) (string, error) {
 	if !a.knows(o) {
-		return "the definition of " + o.GetKind(), nil
+		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
 	}
 	if o.GetNamespace() == "" {
 		return "", nil
@@ -63,6 +47,10 @@ func (c *Cluster) missing(ctx context.Context, a applier, o *unstructured.Unstru
 		return "namespace " + o.GetNamespace(), nil
 	}
 	return "", err
+}
+
+func missingDefinition(group, kind string) string {
+	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
 }
 
 // TryUninstall asks the API server for its answer to each deletion, without effect, and
@@ -101,5 +89,5 @@ func (a applier) tryDelete(ctx context.Context, o *unstructured.Unstructured) er
 	if err != nil {
 		return err
 	}
-	return client.Delete(ctx, o.GetName(), metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+	return client.Delete(ctx, o.GetName(), deletion(o, metav1.DryRunAll))
 }

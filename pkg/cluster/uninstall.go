@@ -29,7 +29,40 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 	for _, other := range others {
 		names = append(names, other.Name)
 	}
-	return deploy.RemovalOf(i.Manifests, objects, names, definitions), nil
+	record, err := c.record(ctx, i)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	if err := deploy.RefuseRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
+		return deploy.Removal{}, err
+	}
+	a, err := c.applier()
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if !a.knows(o) {
+			return nil, nil // It went with its definition.
+		}
+		return c.live(ctx, a, o)
+	}
+	var kept []string
+	for _, o := range i.Manifests {
+		if !definitions || i.bundled(o) == nil {
+			continue
+		}
+		crd, err := live(o)
+		if err != nil {
+			return deploy.Removal{}, err
+		}
+		if crd != nil && !record.Removes(crd, i.Adopted) {
+			delete(objects, o.GetName()) // It does not go, and neither do they.
+			kept = append(kept, deploy.NotOurs(crd))
+		}
+	}
+	removal := deploy.RemovalOf(i.Manifests, objects, names, definitions)
+	removal.Told = append(removal.Told, kept...)
+	return removal, removal.Own(record, i.Adopted, live)
 }
 
 // objects counts those of each definition of a bundle that there is.
@@ -93,24 +126,11 @@ func count(ctx context.Context, resource metadata.Getter) (int, error) {
 	return len(list.Items), nil
 }
 
-// Left refuses a removal where nothing that goes is there: then it was never installed, or is
-// gone already.
-func (c *Cluster) Left(ctx context.Context, i Installation, removal deploy.Removal) error {
-	a, err := c.applier()
-	if err != nil {
-		return err
-	}
-	for _, o := range removal.Goes {
-		if !a.knows(o) {
-			continue
-		}
-		client, err := a.clientFor(ctx, o)
-		if err != nil {
-			return err
-		}
-		if _, err := client.Get(ctx, o.GetName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return err
-		}
+// Left refuses a removal where nothing that goes exists: then it was never installed by these
+// commands, or is gone already.
+func Left(i Installation, removal deploy.Removal) error {
+	if len(removal.Goes) > 0 {
+		return nil
 	}
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
 }
@@ -135,7 +155,17 @@ func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.
 			removed = append(removed, o)
 		}
 	}
-	return removed, nil
+	return removed, c.forgetRemoved(ctx, i, removed)
+}
+
+// forgetRemoved ends the record of an installation, but for definitions that stay.
+func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removed []*unstructured.Unstructured) error {
+	ctx = context.WithoutCancel(ctx)
+	record, err := c.record(ctx, i)
+	if err != nil || len(record.Objects) == 0 {
+		return err
+	}
+	return c.forget(ctx, i, record.Rest(removed))
 }
 
 // remove deletes one object, if it is there, and waits until it is gone.
@@ -147,7 +177,7 @@ func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unst
 	if err != nil {
 		return false, err
 	}
-	err = client.Delete(ctx, o.GetName(), metav1.DeleteOptions{})
+	err = client.Delete(ctx, o.GetName(), deletion(o))
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -159,4 +189,10 @@ func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unst
 	}
 	i.Say("removed %s", NameOf(o))
 	return true, nil
+}
+
+// deletion deletes the object that was decided about, and none that has its name since.
+func deletion(o *unstructured.Unstructured, dryRun ...string) metav1.DeleteOptions {
+	uid := o.GetUID()
+	return metav1.DeleteOptions{DryRun: dryRun, Preconditions: &metav1.Preconditions{UID: &uid}}
 }

@@ -8,9 +8,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
@@ -34,7 +34,7 @@ func (c *Cluster) awaited(ctx context.Context, i Installation) (map[string][]str
 // waiting says which versions a definition does not serve yet.
 func waiting(o *unstructured.Unstructured, awaited map[string][]string) string {
 	versions := awaited[o.GetName()]
-	if o.GetKind() != "CustomResourceDefinition" || len(versions) == 0 {
+	if !groupkind.Is(o, groupkind.CustomResourceDefinition) || len(versions) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", in which %s is not served before its webhook converts to it", strings.Join(versions, ", "))
@@ -102,7 +102,7 @@ func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 		if why == "" {
 			continue
 		}
-		_, err = v.extensions.ApiextensionsV1().CustomResourceDefinitions().Update(ctx, deploy.Serving(live, next, v.CSV()), metav1.UpdateOptions{FieldManager: fieldManager})
+		_, err = v.change(ctx, live, deploy.Serving(live, next, v.CSV()))
 		if apierrors.IsConflict(err) {
 			continue // the next look sees what it is now
 		}

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
@@ -164,7 +165,7 @@ func found[T any](object *T, err error) (*T, error) {
 // subscriptionIn is the Subscription among objects that were applied.
 func subscriptionIn(applied []*unstructured.Unstructured) managerv1alpha1.SubscriptionReference {
 	for _, o := range applied {
-		if o.GetKind() == operatorsv1alpha1.SubscriptionKind {
+		if groupkind.Is(o, groupkind.Subscription) {
 			return managerv1alpha1.SubscriptionReference{Name: o.GetName(), Generation: o.GetGeneration()}
 		}
 	}

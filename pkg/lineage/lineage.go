@@ -16,6 +16,10 @@ type Namespace struct {
 	Named func(name string) *operatorsv1alpha1.ClusterServiceVersion
 	// Replacing are those that replace the one of that name (see Replaced).
 	Replacing func(name string) []*operatorsv1alpha1.ClusterServiceVersion
+	// TookFrom returns the versions that still own a Deployment which this one has taken over.
+	TookFrom func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
+	// TakenBy returns the versions that have taken over a Deployment which this one still owns.
+	TakenBy func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
 }
 
 // Lineage is what a ClusterServiceVersion has for relatives. A version on its way out is
@@ -28,7 +32,9 @@ type Lineage struct {
 	Newer []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// Of finds the relatives of a ClusterServiceVersion.
+// Of finds the relatives of a ClusterServiceVersion: by what the versions say that they replace, and
+// by the owners of Deployments. The latter holds when a version between two others is deleted, or
+// spec.replaces is edited after the upgrade has begun.
 func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 	older := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 		var found []*operatorsv1alpha1.ClusterServiceVersion
@@ -37,12 +43,18 @@ func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 				found = append(found, named)
 			}
 		}
-		return found
+		return append(found, except(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(other, c) })...)
 	}
 	newer := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
-		return in.Replacing(c.Name)
+		return append(in.Replacing(c.Name), except(in.TakenBy(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(c, other) })...)
 	}
 	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}
+}
+
+// except leaves out the versions that stand the other way round by their own word: an upgrade that is
+// undone gives Deployments back.
+func except(all []*operatorsv1alpha1.ClusterServiceVersion, reversed func(*operatorsv1alpha1.ClusterServiceVersion) bool) []*operatorsv1alpha1.ClusterServiceVersion {
+	return slices.DeleteFunc(all, reversed)
 }
 
 // Replaced are the names of the versions that a ClusterServiceVersion takes the place
@@ -93,10 +105,10 @@ func (l Lineage) Superseded() bool {
 }
 
 // Heir is the version that gets back what a ClusterServiceVersion took over, when that is
-// deleted before the older one is; nil when there is none.
-func (l Lineage) Heir() *operatorsv1alpha1.ClusterServiceVersion {
+// deleted before the older one is: the nearest that was installed; nil when there is none.
+func (l Lineage) Heir(installed func(*operatorsv1alpha1.ClusterServiceVersion) bool) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, c := range l.Older {
-		if c.DeletionTimestamp == nil {
+		if c.DeletionTimestamp == nil && installed(c) {
 			return c
 		}
 	}

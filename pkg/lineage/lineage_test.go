@@ -22,6 +22,9 @@ func version(line string) *operatorsv1alpha1.ClusterServiceVersion {
 		case "skips":
 			i++
 			csv.Spec.Skips = append(csv.Spec.Skips, words[i])
+		case "took":
+			i++
+			csv.Annotations = map[string]string{"took": words[i]}
 		case "copied":
 			csv.Labels = map[string]string{operatorsv1alpha1.CopiedLabelKey: "elsewhere"}
 		case "leaving":
@@ -57,7 +60,26 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 			}
 			return found
 		},
+		TookFrom: func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+			return filter(all, func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
+				return slices.Contains(tookFrom(csv), other.Name)
+			})
+		},
+		TakenBy: func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+			return filter(all, func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
+				return slices.Contains(tookFrom(other), csv.Name)
+			})
+		},
 	})
+}
+
+// tookFrom are the versions from which one has taken over a Deployment.
+func tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	return strings.Split(csv.Annotations["took"], ",")
+}
+
+func filter(all []*operatorsv1alpha1.ClusterServiceVersion, keep func(*operatorsv1alpha1.ClusterServiceVersion) bool) []*operatorsv1alpha1.ClusterServiceVersion {
+	return slices.DeleteFunc(slices.Clone(all), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !keep(c) })
 }
 
 func namesOf(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
@@ -164,18 +186,29 @@ func TestSuperseded(t *testing.T) {
 }
 
 func TestHeir(t *testing.T) {
-	for want, versions := range map[string][]string{
-		"":   {"v2 replaces v1", "v1 leaving"},
-		"v1": {"v2 replaces v1", "v1"},
-		"v2": {"v3 replaces v2", "v2 replaces v1", "v1"},
+	for name, test := range map[string]struct {
+		versions  []string
+		installed string
+		heir      string
+	}{
+		"the older one is leaving":         {[]string{"v2 replaces v1", "v1 leaving"}, "v1", ""},
+		"the older one is installed":       {[]string{"v2 replaces v1", "v1"}, "v1", "v1"},
+		"the older one was never":          {[]string{"v2 replaces v1", "v1"}, "", ""},
+		"two are installed":                {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v1 v2", "v2"},
+		"one between them was never":       {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v1", "v1"},
+		"one between them is deleted":      {[]string{"v3 replaces v2 took v1", "v1"}, "v1", "v1"},
+		"one that it does not replace now": {[]string{"v3 replaces v2", "v1"}, "v1", ""},
 	} {
-		_, l := of(versions...)
+		_, l := of(test.versions...)
 		got := ""
-		if heir := l.Heir(); heir != nil {
+		installed := func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
+			return slices.Contains(strings.Fields(test.installed), c.Name)
+		}
+		if heir := l.Heir(installed); heir != nil {
 			got = heir.Name
 		}
-		if got != want {
-			t.Errorf("heir of %v is %q, want %q", versions, got, want)
+		if got != test.heir {
+			t.Errorf("%s: the heir is %q, want %q", name, got, test.heir)
 		}
 	}
 }

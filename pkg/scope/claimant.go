@@ -9,13 +9,16 @@ import (
 // Claimant is an operator that provides APIs which another one provides as well.
 type Claimant struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
+	// Kinds are those of the CustomResourceDefinitions that it owns and that exist, by name.
+	Kinds map[string]string
 	// Began is set once it, or a version that it replaces, has been installed.
 	Began bool
 }
 
 // Precedes tells which of two operators keeps what only one can have: one that is
-// installed, else one that has not had to yield yet, else the elder. Of any two exactly
-// one precedes the other, whichever of them asks.
+// installed, else one that has not had to yield yet, else the elder. The API server records
+// creations in whole seconds: of two of the same second, the first by namespace and name counts
+// as the elder. Of any two exactly one precedes the other, whichever of them asks.
 func (c Claimant) Precedes(other Claimant) bool {
 	if c.standing() != other.standing() {
 		return c.standing() > other.standing()

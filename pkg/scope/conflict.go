@@ -21,15 +21,14 @@ type Rival struct {
 // them already for one of the same namespaces, or the list of what its group provides is
 // the administrator's and lacks them.
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
-	provided := APIsOf(own.CSV)
 	var unlisted []string
 	if s.Group.Spec.StaticProvidedAPIs {
-		unlisted = missing(provided, AnnotatedAPIs(s.Group))
+		unlisted = missing(kindsOf(own.apis()), AnnotatedAPIs(s.Group))
 	}
-	rival := s.rival(own, provided, rivals)
+	rival := s.rival(own, rivals)
 	switch {
 	case rival != nil && (len(unlisted) > 0 || !s.Group.Spec.StaticProvidedAPIs):
-		return interGroupConflict(s, rival, provided)
+		return interGroupConflict(s, rival, own)
 	case rival != nil || len(unlisted) > 0:
 		return staticAPIs(s, unlisted, rival)
 	default:
@@ -39,9 +38,9 @@ func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 
 // rival is the first that provides one of the APIs for one of the same namespaces, and
 // with the better right.
-func (s Scope) rival(own Claimant, provided []string, rivals []Rival) *Rival {
+func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	for i, r := range rivals {
-		if r.Scope.Group.UID != s.Group.UID && len(common(provided, r.provided())) > 0 && s.meets(r.Scope) != "" &&
+		if r.Scope.Group.UID != s.Group.UID && len(r.provides(own)) > 0 && s.meets(r.Scope) != "" &&
 			(r.CSV == nil || r.Precedes(own)) {
 			return &rivals[i]
 		}
@@ -49,11 +48,26 @@ func (s Scope) rival(own Claimant, provided []string, rivals []Rival) *Rival {
 	return nil
 }
 
-func (r Rival) provided() []string {
+// provides are the kinds, as kind.version.group, of the APIs of an operator that the rival
+// provides, too. What a ClusterServiceVersion or a version of it calls a kind does not count; a
+// group lists nothing else.
+func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
-		return AnnotatedAPIs(r.Scope.Group)
+		return common(kindsOf(own.apis()), AnnotatedAPIs(r.Scope.Group))
 	}
-	return APIsOf(r.CSV)
+	theirs := map[string]bool{}
+	for _, api := range r.apis() {
+		theirs[api.Name] = true
+	}
+	return kindsOf(slices.DeleteFunc(own.apis(), func(api API) bool { return !theirs[api.Name] }))
+}
+
+func kindsOf(apis []API) []string {
+	var kinds []string
+	for _, api := range apis {
+		kinds = append(kinds, api.Kind)
+	}
+	return slices.Compact(kinds)
 }
 
 func (r Rival) String() string {
@@ -85,11 +99,11 @@ func (s Scope) covered() []string {
 	return append(slices.Clone(s.Namespaces), s.Group.Namespace)
 }
 
-func interGroupConflict(s Scope, rival *Rival, provided []string) *Failure {
+func interGroupConflict(s Scope, rival *Rival, own Claimant) *Failure {
 	return &Failure{
 		Reason: operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
 		Message: fmt.Sprintf("intersecting operatorgroups provide the same apis: %s provides %s, and both groups cover %s: delete one of the operators, or give one of the groups other targets",
-			rival, strings.Join(common(provided, rival.provided()), ", "), s.meets(rival.Scope)),
+			rival, strings.Join(rival.provides(own), ", "), s.meets(rival.Scope)),
 	}
 }
 

@@ -25,7 +25,11 @@ func claimantOf(line string) Claimant {
 		case "younger":
 			csv.CreationTimestamp = metav1.NewTime(noon.Add(time.Second))
 		case "of-lakes":
-			csv.Spec.CustomResourceDefinitions.Owned[0].Kind = "Lake"
+			csv.Spec.CustomResourceDefinitions.Owned[0].Name, csv.Spec.CustomResourceDefinitions.Owned[0].Kind = "lakes.example.com", "Lake"
+		case "misspelled":
+			csv.Spec.CustomResourceDefinitions.Owned[0].Kind = "pond"
+		case "of-v2":
+			csv.Spec.CustomResourceDefinitions.Owned[0].Version = "v2"
 		default:
 			phase, reason, _ := strings.Cut(word, "/")
 			csv.Status.Phase, csv.Status.Reason = operatorsv1alpha1.ClusterServiceVersionPhase(phase), operatorsv1alpha1.ConditionReason(reason)
@@ -76,19 +80,21 @@ func TestConflict(t *testing.T) {
 		rival      string // none: the group itself
 		want       string
 	}{
-		"both for all namespaces":   {nil, nil, "elder begun", inter + elder + "all namespaces" + wayOut},
-		"one for all":               {nil, groups(targeting("red")), "elder begun", inter + elder + "all namespaces" + wayOut},
-		"one namespace in common":   {groups(targeting("red", "blue")), groups(targeting("green", "red")), "elder begun", inter + elder + "namespace red" + wayOut},
-		"the namespace of the one":  {groups(targeting("red")), groups(targeting("own")), "elder begun", inter + elder + "namespace own" + wayOut},
-		"no namespace in common":    {groups(targeting("red")), groups(targeting("blue")), "elder begun", ""},
-		"another kind":              {nil, nil, "elder begun of-lakes", ""},
-		"the rival is younger":      {nil, nil, "elder younger", ""},
-		"the rival has yielded":     {nil, nil, "elder begun Failed/InterOperatorGroupOwnerConflict", ""},
-		"the rival is the group":    {nil, groups(static("Pond.v1.example.com")), "", inter + "OperatorGroup other/b provides Pond.v1.example.com, and both groups cover all namespaces" + wayOut},
-		"the group has other kinds": {nil, groups(static("Lake.v1.example.com")), "", ""},
-		"its own group has it":      {groups(static("Lake.v1.example.com,Pond.v1.example.com")), nil, "elder younger", ""},
-		"its own group lacks it":    {groups(static("Lake.v1.example.com")), nil, "elder younger", fixed + annotate},
-		"its own group has nothing": {groups(static("")), nil, "elder younger", fixed + annotate},
+		"both for all namespaces":     {nil, nil, "elder begun", inter + elder + "all namespaces" + wayOut},
+		"one for all":                 {nil, groups(targeting("red")), "elder begun", inter + elder + "all namespaces" + wayOut},
+		"one namespace in common":     {groups(targeting("red", "blue")), groups(targeting("green", "red")), "elder begun", inter + elder + "namespace red" + wayOut},
+		"the namespace of the one":    {groups(targeting("red")), groups(targeting("own")), "elder begun", inter + elder + "namespace own" + wayOut},
+		"no namespace in common":      {groups(targeting("red")), groups(targeting("blue")), "elder begun", ""},
+		"another kind":                {nil, nil, "elder begun of-lakes", ""},
+		"the same under another kind": {nil, nil, "elder begun misspelled", inter + elder + "all namespaces" + wayOut},
+		"the same in another version": {nil, nil, "elder begun of-v2", inter + elder + "all namespaces" + wayOut},
+		"the rival is younger":        {nil, nil, "elder younger", ""},
+		"the rival has yielded":       {nil, nil, "elder begun Failed/InterOperatorGroupOwnerConflict", ""},
+		"the rival is the group":      {nil, groups(static("Pond.v1.example.com")), "", inter + "OperatorGroup other/b provides Pond.v1.example.com, and both groups cover all namespaces" + wayOut},
+		"the group has other kinds":   {nil, groups(static("Lake.v1.example.com")), "", ""},
+		"its own group has it":        {groups(static("Lake.v1.example.com,Pond.v1.example.com")), nil, "elder younger", ""},
+		"its own group lacks it":      {groups(static("Lake.v1.example.com")), nil, "elder younger", fixed + annotate},
+		"its own group has nothing":   {groups(static("")), nil, "elder younger", fixed + annotate},
 		// As OLM v0 has it.
 		"lacks it, and somebody has it": {groups(static("")), nil, "elder begun", inter + elder + "all namespaces" + wayOut},
 		"has it, and somebody has it": {groups(static("Pond.v1.example.com")), nil, "elder begun",
@@ -112,6 +118,41 @@ func TestConflict(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// What a ClusterServiceVersion calls a kind says nothing of what it provides: the definition does.
+func TestConflictGoesByTheDefinition(t *testing.T) {
+	for name, test := range map[string]struct {
+		kinds  map[string]string // that exist
+		stated string
+		listed string
+		want   bool // a conflict with a group that lists it
+	}{
+		"as it is":                        {map[string]string{"ponds.example.com": "Pond"}, "Pond", "Pond.v1.example.com", true},
+		"spelled differently":             {map[string]string{"ponds.example.com": "Pond"}, "pond", "Pond.v1.example.com", true},
+		"another kind's name":             {map[string]string{"ponds.example.com": "Pond"}, "Lake", "Lake.v1.example.com", false},
+		"the definition is yet to come":   {nil, "Pond", "Pond.v1.example.com", true},
+		"another definition of the group": {map[string]string{"lakes.example.com": "Lake"}, "Pond", "Lake.v1.example.com", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := claimantOf("own")
+			own.Kinds, own.CSV.Spec.CustomResourceDefinitions.Owned[0].Kind = test.kinds, test.stated
+			group := groupOf("b", func(group *operatorsv1.OperatorGroup) {
+				group.Namespace, group.Spec.StaticProvidedAPIs = "other", true
+				group.Annotations = map[string]string{"olm.providedAPIs": test.listed}
+			})
+			scopeOf := func(group *operatorsv1.OperatorGroup) Scope {
+				scope, failure := ForNamespace(group.Namespace, []*operatorsv1.OperatorGroup{group}, cluster)
+				if failure != nil {
+					t.Fatal(failure.Message)
+				}
+				return scope
+			}
+			if failure := scopeOf(groupOf("a")).Conflict(own, []Rival{{Scope: scopeOf(group)}}); (failure != nil) != test.want {
+				t.Errorf("a conflict: %+v, want %t", failure, test.want)
 			}
 		})
 	}

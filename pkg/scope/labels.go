@@ -44,7 +44,7 @@ func LabelsOf(groups []*operatorsv1.OperatorGroup) NamespaceLabels {
 }
 
 func (l *NamespaceLabels) add(group *operatorsv1.OperatorGroup) {
-	key := labelKey(group)
+	key := LabelOf(group)
 	wanted, err := selectionOf(group)
 	deleting := !group.DeletionTimestamp.IsZero()
 	l.removable[key] = deleting || err == nil
@@ -118,7 +118,7 @@ func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	}
 	var unlabelled []string
 	for _, namespace := range namespaces {
-		if _, target := slices.BinarySearch(s.Namespaces, namespace.Name); target && !carries(namespace, labelKey(s.Group)) {
+		if _, target := slices.BinarySearch(s.Namespaces, namespace.Name); target && !carries(namespace, LabelOf(s.Group)) {
 			unlabelled = append(unlabelled, namespace.Name)
 		}
 	}
@@ -132,6 +132,18 @@ func carries(namespace *corev1.Namespace, key string) bool {
 	return found && value == ""
 }
 
-func labelKey(group *operatorsv1.OperatorGroup) string {
+// LabelOf returns the label by which the webhooks of an OperatorGroup select its targets.
+func LabelOf(group *operatorsv1.OperatorGroup) string {
 	return operatorsv1.OperatorGroupLabelPrefix + string(group.UID)
+}
+
+// GroupLabels returns the labels of OperatorGroups that a Namespace bears.
+func GroupLabels(namespace *corev1.Namespace) []string {
+	var keys []string
+	for key := range namespace.Labels {
+		if operatorsv1.IsOperatorGroupLabel(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }

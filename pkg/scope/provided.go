@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,30 @@ func APIsOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
+}
+
+// API is what an operator provides. Name identifies it: the name of the CustomResourceDefinition, which
+// is resource and group, or of the APIService, which is version and group. Kind is
+// kind.version.group, for people and for the annotation olm.providedAPIs.
+type API struct {
+	Name string
+	Kind string
+}
+
+// apis are what a claimant provides. The kind of a definition that exists is the one that it has,
+// whatever the ClusterServiceVersion calls it.
+func (c Claimant) apis() []API {
+	var all []API
+	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
+		if _, group, ok := strings.Cut(d.Name, "."); ok {
+			all = append(all, API{Name: d.Name, Kind: cmp.Or(c.Kinds[d.Name], d.Kind) + "." + d.Version + "." + group})
+		}
+	}
+	for _, d := range c.CSV.Spec.APIServiceDefinitions.Owned {
+		all = append(all, API{Name: d.Version + "." + d.Group, Kind: d.Kind + "." + d.Version + "." + d.Group})
+	}
+	slices.SortFunc(all, func(a, b API) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	return slices.Compact(all)
 }
 
 // AnnotatedAPIs are the kinds that an OperatorGroup says it provides.

@@ -73,7 +73,7 @@ func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure 
 func (s Scope) WebhookSelector() *metav1.LabelSelector {
 	switch spec := s.Group.Spec; {
 	case len(spec.TargetNamespaces) > 0:
-		return &metav1.LabelSelector{MatchLabels: map[string]string{labelKey(s.Group): ""}}
+		return &metav1.LabelSelector{MatchLabels: map[string]string{LabelOf(s.Group): ""}}
 	case spec.Selector != nil:
 		return spec.Selector.DeepCopy()
 	default:

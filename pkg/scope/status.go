@@ -1,6 +1,10 @@
 package scope
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +14,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -20,14 +25,22 @@ const (
 	ReasonInvalidSelection    = "InvalidNamespaceSelection"
 )
 
+// The condition of an OperatorGroup whose label could not be written to, or removed from, Namespaces.
+const (
+	ConditionLabelRefused = managerv1alpha1.GroupName + "/NamespaceLabelRefused"
+	ReasonLabelRefused    = "NamespaceLabelRefused"
+)
+
 // GroupStatus is what an OperatorGroup's status should be, and whether it is
 // something else. The peers are the groups of its namespace, itself included; account is
-// the ServiceAccount that it names, if there is one.
+// the ServiceAccount that it names, if there is one; refused says by Namespace why the group's label could
+// not be changed there.
 //
 // What others wrote into the status stays, and so do the namespaces of a group whose
 // spec cannot be understood. A group that is being deleted is left alone.
 func GroupStatus(
-	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount, now time.Time,
+	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount,
+	refused map[string]string, now time.Time,
 ) (status operatorsv1.OperatorGroupStatus, changed bool) {
 	if !group.DeletionTimestamp.IsZero() {
 		return group.Status, false
@@ -41,6 +54,7 @@ func GroupStatus(
 	}
 	hold(&wanted.Conditions, invalidSelection(err, at))
 	hold(&wanted.Conditions, multipleGroups(notDeleting(peers), at))
+	hold(&wanted.Conditions, labelRefused(group, refused, at))
 	referToAccount(wanted, group, account, at)
 
 	// The schema requires lastUpdated.
@@ -60,9 +74,43 @@ func invalidSelection(err error, at metav1.Time) metav1.Condition {
 	}
 	if err != nil {
 		condition.Status = metav1.ConditionTrue
-		condition.Message = err.Error()
+		condition.Message = csvstatus.Shorten(err.Error(), csvstatus.MaxCondition, "")
 	}
 	return condition
+}
+
+func labelRefused(group *operatorsv1.OperatorGroup, refused map[string]string, at metav1.Time) metav1.Condition {
+	condition := metav1.Condition{Type: ConditionLabelRefused, Status: metav1.ConditionFalse, Reason: ReasonLabelRefused, LastTransitionTime: at}
+	if len(refused) == 0 {
+		return condition
+	}
+	condition.Status = metav1.ConditionTrue
+	condition.Message = fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
+	return condition
+}
+
+// RefusedLabels says of some Namespaces why a label could not be changed there, and the way out; empty
+// when nothing was refused. It names three at most.
+func RefusedLabels(namespaces []string, refused map[string]string) string {
+	const most = 3
+	var causes []string
+	more := 0
+	for _, namespace := range slices.Sorted(slices.Values(namespaces)) {
+		switch why := refused[namespace]; {
+		case why == "":
+		case len(causes) < most:
+			causes = append(causes, fmt.Sprintf("Namespace %s: %s", namespace, why))
+		default:
+			more++
+		}
+	}
+	if len(causes) == 0 {
+		return ""
+	}
+	if more > 0 {
+		causes = append(causes, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(causes, "; ") + ": let the manager change the labels of these Namespaces, or remove them from the OperatorGroup"
 }
 
 func multipleGroups(groups []*operatorsv1.OperatorGroup, at metav1.Time) metav1.Condition {
@@ -74,7 +122,7 @@ func multipleGroups(groups []*operatorsv1.OperatorGroup, at metav1.Time) metav1.
 	}
 	if len(groups) > 1 {
 		condition.Status = metav1.ConditionTrue
-		condition.Message = "Multiple OperatorGroup found in the same namespace: " + groupNames(groups) + "; keep one of them"
+		condition.Message = csvstatus.Shorten("Multiple OperatorGroup found in the same namespace: "+groupNames(groups)+"; keep one of them", csvstatus.MaxCondition, "")
 	}
 	return condition
 }

@@ -42,10 +42,19 @@ func TestGroupStatus(t *testing.T) {
 		return status
 	}
 
+	labelRefusedSince := func(since metav1.Time) metav1.Condition {
+		return metav1.Condition{
+			Type: "olm-webhook-manager.io/NamespaceLabelRefused", Status: metav1.ConditionTrue, Reason: "NamespaceLabelRefused", LastTransitionTime: since,
+			Message: "label " + LabelOf(groupOf("a")) + " cannot be changed: Namespace blue: forbidden; Namespace c: denied; Namespace d: denied; and 2 more: " +
+				"let the manager change the labels of these Namespaces, or remove them from the OperatorGroup",
+		}
+	}
+
 	for name, test := range map[string]struct {
 		group   *operatorsv1.OperatorGroup
 		beside  []*operatorsv1.OperatorGroup
 		account *corev1.ServiceAccount
+		refused map[string]string
 		before  operatorsv1.OperatorGroupStatus
 		want    operatorsv1.OperatorGroupStatus
 	}{
@@ -119,6 +128,17 @@ func TestGroupStatus(t *testing.T) {
 			before: statusOf(&morning, []string{"blue", "red"}, invalid(morning)),
 			want:   statusOf(&at, []string{"blue", "red"}),
 		},
+		"Namespaces that cannot be labelled": {
+			group:   groupOf("a", targeting("red")),
+			refused: map[string]string{"red": "denied", "blue": "forbidden", "c": "denied", "d": "denied", "e": "denied"},
+			before:  statusOf(&morning, []string{"red"}),
+			want:    statusOf(&at, []string{"red"}, labelRefusedSince(at)),
+		},
+		"Namespaces that can be labelled again": {
+			group:  groupOf("a", targeting("red")),
+			before: statusOf(&morning, []string{"red"}, labelRefusedSince(morning)),
+			want:   statusOf(&at, []string{"red"}),
+		},
 		"being deleted itself": {
 			group:  groupOf("a", targeting("red"), deleted),
 			before: statusOf(&morning, []string{"blue"}, multiple(morning)),
@@ -127,7 +147,7 @@ func TestGroupStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
-			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, noon)
+			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, test.refused, noon)
 			if diff := cmp.Diff(test.want, status, emptyIsNil); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -139,7 +159,7 @@ func TestGroupStatus(t *testing.T) {
 			}
 
 			test.group.Status = status
-			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, noon.Add(time.Hour)); again {
+			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, test.refused, noon.Add(time.Hour)); again {
 				t.Error("a second pass changes the status again")
 			}
 		})

@@ -1,49 +1,47 @@
 package status
 
 import (
-	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // Print writes tables: one line for each webhook; with wide, what else there is to know.
-func (s Status) Print(to io.Writer, wide bool, now time.Time) error {
-	if s.Away != nil {
-		fmt.Fprintf(to, "No manager is at work: nobody has held Lease %s for %s. Nothing is renewed or repaired, and what is said of certificates may be out of date.\n\n",
-			s.Away.Lease, duration.HumanDuration(now.Sub(s.Away.Since.Time)))
+func (s Status) Print(to output.Writer, wide bool, now time.Time) {
+	for _, away := range s.Away {
+		to.Printf("No manager holds Lease %s, which was renewed %s ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, delete the Lease.\n\n",
+			away.Lease, duration.HumanDuration(now.Sub(away.Since.Time)))
+	}
+	if s.ManagerUnknown != "" {
+		to.Printf("Whether a manager runs is not known: %s\n\n", s.ManagerUnknown)
 	}
 	if s.NotInstalled != "" {
-		fmt.Fprintf(to, "%s\n\n", s.NotInstalled)
+		to.Printf("%s\n\n", s.NotInstalled)
 	}
-	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	header := []string{"NAMESPACE", "CSV", "WEBHOOK", "TYPE", "STATE", "SINCE", "CERTIFICATE"}
 	if wide {
 		header = append(header, "PROVIDER", "PHASE", "REGISTRATION", "REASON")
 	}
-	fmt.Fprintln(table, strings.Join(append(header, "PROBLEM"), "\t"))
+	var rows [][]string
 	for _, w := range s.Webhooks {
-		fmt.Fprintln(table, strings.Join(w.line(wide, now), "\t"))
+		rows = append(rows, w.line(wide, now))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	to.Table("", append(header, "PROBLEM"), rows)
 	if s.Unseen != "" {
-		fmt.Fprintf(to, "\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.Unseen)
+		to.Printf("\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.Unseen)
 	}
 	if len(s.Others) == 0 {
-		return nil
+		return
 	}
-	fmt.Fprintln(to, "\nRegistrations that no ClusterServiceVersion stands behind:")
-	fmt.Fprintln(table, "KIND\tNAME\tWEBHOOK\tCALLS\tPOLICY\tPROBLEM")
+	rows = nil
 	for _, o := range s.Others {
-		fmt.Fprintln(table, strings.Join([]string{o.Kind, o.Object, orNone(o.Webhook), o.Calls, o.Policy, orNone(o.Problem)}, "\t"))
+		rows = append(rows, []string{o.Kind, o.Object, orNone(o.Webhook), o.Calls, o.Policy, orNone(o.Problem)})
 	}
-	return table.Flush()
+	to.Printf("\nRegistrations that no ClusterServiceVersion stands behind:\n")
+	to.Table("", []string{"KIND", "NAME", "WEBHOOK", "CALLS", "POLICY", "PROBLEM"}, rows)
 }
 
 func (w Webhook) line(wide bool, now time.Time) []string {

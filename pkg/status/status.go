@@ -17,6 +17,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
 // Facts are what a cluster shows of its webhooks, of those who declare them, and of who
@@ -27,16 +28,20 @@ type Facts struct {
 	Rollouts []managerv1alpha1.WebhookRollout
 	// NoRollouts tells that the cluster does not know the kind.
 	NoRollouts bool
-	// Leases are those of managers; none where a manager needs none, or nobody may see them.
+	// Leases are those of managers; none where a manager needs none.
 	Leases []coordinationv1.Lease
+	// LeasesUnread is why Leases may not be listed; else empty.
+	LeasesUnread string
 	// Unseen is why whoever asks may not see the webhooks of the cluster; else empty.
 	Unseen string
 }
 
 // Status is the answer to "which webhooks are live, and if not, why".
 type Status struct {
-	// Away is set when no manager is at work: what it said last may be out of date.
-	Away *Away `json:"managerAway,omitempty"`
+	// Away are the Leases that no manager holds: what that manager reported last may be out of date.
+	Away []leader.Away `json:"managersAway,omitempty"`
+	// ManagerUnknown is why it is not known whether a manager runs; else empty.
+	ManagerUnknown string `json:"managerUnknown,omitempty"`
 	// NotInstalled says which kinds the cluster does not know, and what follows from that.
 	NotInstalled string    `json:"notInstalled,omitempty"`
 	Webhooks     []Webhook `json:"webhooks"`
@@ -44,14 +49,6 @@ type Status struct {
 	Unseen string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
 	Others []Other `json:"others,omitempty"`
-}
-
-// Away tells that nobody holds the Lease of a manager.
-type Away struct {
-	// Lease is its namespace and name.
-	Lease string `json:"lease"`
-	// Since is when somebody last held it.
-	Since metav1.Time `json:"since"`
 }
 
 // Webhook is one that a ClusterServiceVersion declares.
@@ -91,7 +88,7 @@ type Other struct {
 // Of puts the status of a cluster together. An empty namespace is all of them; only then
 // are others told of, which are in none.
 func Of(f Facts, namespace string, now time.Time) Status {
-	s := Status{Away: away(f.Leases, now), NotInstalled: notInstalled(f), Unseen: f.Unseen, Webhooks: []Webhook{}}
+	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), Unseen: f.Unseen, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
 		if namespace == "" || r.Namespace == namespace {
 			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
@@ -172,7 +169,8 @@ func others(f doctor.Facts, now time.Time) []Other {
 		if w.Owner.Name != "" && f.Owners[w.Owner] {
 			continue
 		}
-		if w.Kind == doctor.APIService && doctor.ReachOf(w, f, now).Message == "" {
+		problem := cmp.Or(doctor.ReachOf(w, f, now).Message, doctor.Doubt(w, f))
+		if w.Kind == doctor.APIService && problem == "" {
 			continue // aggregated by somebody, and works
 		}
 		// A definition bears no owner of its own: whose Service converts it, tells.
@@ -186,7 +184,7 @@ func others(f doctor.Facts, now time.Time) []Other {
 		if w.Owner.Name != "" {
 			one.Owner = w.Owner.String()
 		}
-		one.Problem = doctor.ReachOf(w, f, now).Message
+		one.Problem = problem
 		if one.Owner != "" && one.Problem == "" {
 			one.Problem = "left behind by ClusterServiceVersion " + one.Owner + ", which is gone"
 		}

@@ -13,6 +13,8 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -55,7 +57,7 @@ func facts() Facts {
 	service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}
 	return Facts{Rollouts: rollouts(), Facts: doctor.Facts{
 		Owners:   map[types.NamespacedName]bool{shop: true, bank: true},
-		Services: map[types.NamespacedName]doctor.Service{service: {Ports: []int32{443}, Ready: 1, Owner: shop}},
+		Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: 1}, Ready: 1, Owner: shop}},
 		Webhooks: []doctor.Webhook{
 			{Kind: doctor.Conversion, Object: "a.shop.io", Service: service, Port: 443, Fails: true},
 			{Kind: doctor.Validating, Object: "v.shop.io-x", Name: "v.shop.io", Service: service, Port: 443, Owner: shop},
@@ -103,9 +105,7 @@ NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
-			if err := Of(facts(), test.namespace, now).Print(&printed, test.wide, now); err != nil {
-				t.Fatal(err)
-			}
+			Of(facts(), test.namespace, now).Print(output.New(&printed), test.wide, now)
 			if diff := cmp.Diff(squeeze(strings.TrimPrefix(test.want, "\n")), squeeze(printed.String())); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}

@@ -7,42 +7,12 @@ import (
 	"strings"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
 )
-
-// leeway is how far another clock may be behind before a Lease counts as expired.
-const leeway = 5 * time.Second
-
-// away tells whether no manager holds a Lease, if there are any.
-func away(leases []coordinationv1.Lease, now time.Time) *Away {
-	var last *coordinationv1.Lease
-	for i, l := range leases {
-		if l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil {
-			continue
-		}
-		held := l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != ""
-		if held && now.Before(l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second+leeway)) {
-			return nil
-		}
-		if last == nil || last.Spec.RenewTime.Before(l.Spec.RenewTime) {
-			last = &leases[i]
-		}
-	}
-	if last == nil {
-		return nil
-	}
-	return &Away{Lease: last.Namespace + "/" + last.Name, Since: metav1.NewTime(last.Spec.RenewTime.Time)}
-}
-
-// AwayOf tells which Lease no manager holds any more, if there are any; else nil.
-func AwayOf(leases []coordinationv1.Lease, now time.Time) *Away { return away(leases, now) }
 
 // kinds are those of the objects that register webhooks.
 var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
@@ -84,6 +54,10 @@ func (w *Webhook) check(all []registered, f doctor.Facts, now time.Time) {
 		}
 		if reach := doctor.ReachOf(*r.found, f, now); reach.Broken() {
 			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookUnreachable), reach.Code, reach.Message
+			return
+		}
+		if doubt := doctor.Doubt(*r.found, f); doubt != "" {
+			w.State, w.Reason, w.Problem = "Unknown", doctor.HeadlessService, doubt
 			return
 		}
 	}

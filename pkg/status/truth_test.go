@@ -14,6 +14,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // inn is a ClusterServiceVersion with a webhook of each sort that people write.
@@ -65,7 +67,7 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Facts{CSVs: []operatorsv1alpha1.ClusterServiceVersion{test.csv}, Facts: doctor.Facts{
-				Webhooks: test.hooks, Services: map[types.NamespacedName]doctor.Service{service: {Ports: []int32{443}, Ready: test.ready}},
+				Webhooks: test.hooks, Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: test.ready}, Ready: test.ready}},
 			}}
 			var got []string
 			for _, w := range Of(f, "inn", now).Webhooks {
@@ -86,9 +88,13 @@ func TestWebhooksThatWereLive(t *testing.T) {
 	}{
 		"it is": {func(*Facts) {}, "Registered : "},
 		"nobody is ready": {func(f *Facts) {
-			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {Ports: []int32{443}}}
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByClusterIP, Ports: map[int32]int{443: 0}}}
 		},
 			"Unreachable NoReadyEndpoints: no endpoint of Service shop/manager-service is ready"},
+		"its Service is headless": {func(f *Facts) {
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}}
+		},
+			"Unknown HeadlessService: Service shop/manager-service is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster"},
 		"its Service is gone":     {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
 		"its registration is too": {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x does not register it any more"},
 	} {
@@ -111,26 +117,31 @@ func TestManagerIsAway(t *testing.T) {
 		}}
 	}
 	const header = "NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM\n"
-	away := func(ago string) string {
-		return "No manager is at work: nobody has held Lease system/olm-webhook-manager for " + ago + ". Nothing is renewed or repaired, and what is said of certificates may be out of date.\n\n" + header
+	away := func(namespace, ago string) string {
+		return "No manager holds Lease " + namespace + "/olm-webhook-manager, which was renewed " + ago +
+			" ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, delete the Lease.\n\n"
 	}
 	for name, test := range map[string]struct {
-		leases []coordinationv1.Lease
-		want   string
+		facts Facts
+		want  string
 	}{
-		"there is no Lease":               {nil, header},
-		"it was renewed":                  {[]coordinationv1.Lease{lease("system", "a", 10*time.Second)}, header},
-		"it expires just now":             {[]coordinationv1.Lease{lease("system", "a", 18*time.Second)}, header},
-		"it expired":                      {[]coordinationv1.Lease{lease("system", "a", 5*time.Minute)}, away("5m")},
-		"it was given up":                 {[]coordinationv1.Lease{lease("system", "", time.Second)}, away("1s")},
-		"one manager is away, one is not": {[]coordinationv1.Lease{lease("system", "a", time.Hour), lease("other", "b", time.Second)}, header},
-		"both are":                        {[]coordinationv1.Lease{lease("old", "a", time.Hour), lease("system", "b", 5*time.Minute)}, away("5m")},
-		"nobody ever held it":             {[]coordinationv1.Lease{{}}, header},
+		"there is no Lease": {Facts{}, header},
+		"it was renewed":    {Facts{Leases: []coordinationv1.Lease{lease("system", "a", 10*time.Second)}}, header},
+		"it expired":        {Facts{Leases: []coordinationv1.Lease{lease("system", "a", 5*time.Minute)}}, away("system", "5m") + header},
+		"a tenant holds one of the same name": {
+			Facts{Leases: []coordinationv1.Lease{lease("system", "a", time.Hour), lease("tenant", "b", time.Second)}}, away("system", "60m") + header,
+		},
+		"two are away": {
+			Facts{Leases: []coordinationv1.Lease{lease("system", "b", 5*time.Minute), lease("old", "a", time.Hour)}}, away("old", "60m") + away("system", "5m") + header,
+		},
+		"Leases may not be listed": {
+			Facts{LeasesUnread: "leases is forbidden"}, "Whether a manager runs is not known: leases is forbidden\n\n" + header,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
-			if err := Of(Facts{Leases: test.leases}, "", now).Print(&printed, false, now); err != nil || printed.String() != test.want {
-				t.Errorf("printed: %q, %v; want %q", printed.String(), err, test.want)
+			if Of(test.facts, "", now).Print(output.New(&printed), false, now); printed.String() != test.want {
+				t.Errorf("printed: %q; want %q", printed.String(), test.want)
 			}
 		})
 	}

@@ -85,6 +85,12 @@ const (
 	// AnnotationDueDone is the last status.certsRotateAt by which somebody ordered a rotation
 	// that was followed: pods are restarted with it, as they are by OLM v0.
 	AnnotationDueDone = "olm-webhook-manager.io/rotation-due"
+	// AnnotationUnusableCA is the hex SHA-256 of a CA that another client put into the Secret and
+	// that has expired: pods are restarted for the certificate that follows, as by OLM v0.
+	AnnotationUnusableCA = "olm-webhook-manager.io/certificate-unusable-ca"
+	// AnnotationRecreated is the value of AnnotationLeaf for which the Secret was last created
+	// again because it was immutable.
+	AnnotationRecreated = "olm-webhook-manager.io/certificate-recreated"
 )
 
 // AnnotationRotate, on a ClusterServiceVersion, orders a rotation of its serving
@@ -110,6 +116,13 @@ const AnnotationReplicas = "olm-webhook-manager.io/replicas"
 // AnnotationForceConversion, "true" on a ClusterServiceVersion, ends its conversion
 // webhooks on uninstall even where objects may lose fields by it.
 const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-removal"
+
+// AnnotationProbe, ProbeHandshake on a ClusterServiceVersion, has its webhooks registered without
+// a review: its servers answer one that they do not expect with an error.
+const (
+	AnnotationProbe = "olm-webhook-manager.io/probe"
+	ProbeHandshake  = "handshake"
+)
 
 // AnnotationMatchConditions, on a ClusterServiceVersion, are matchConditions of its author's:
 // the generateName of each webhook with a list of name and expression, in YAML or JSON.

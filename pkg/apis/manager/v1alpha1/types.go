@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -69,11 +70,18 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// conditions are Ready, OrderRelaxed, Contested, ConversionInUse and ConfigRefused.
+	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, ConfigRefused, RulesMatchNothing and CertificateRejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// created are the objects of the ClusterServiceVersion that no garbage collection
+	// removes: its registrations, and what it was granted outside of its namespace. When the
+	// ClusterServiceVersion is deleted, they are known by their uids.
+	// +optional
+	// +listType=atomic
+	Created []CreatedObject `json:"created,omitempty"`
 
 	// deployments are those of the ClusterServiceVersion, in the order in which
 	// it lists them, which is the order of their rollout.
@@ -81,6 +89,22 @@ type WebhookRolloutStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Deployments []DeploymentStatus `json:"deployments,omitempty"`
+}
+
+// CreatedObject is an object that belongs to a ClusterServiceVersion.
+type CreatedObject struct {
+	// kind is the object's.
+	Kind string `json:"kind"`
+
+	// namespace is the object's. Absent where it has none.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// name is the object's.
+	Name string `json:"name"`
+
+	// uid is the object's metadata.uid.
+	UID types.UID `json:"uid"`
 }
 
 // SubscriptionReference is a Subscription as it was at some time.
@@ -114,12 +138,20 @@ const (
 	// ConditionContested is True while another client keeps reverting a field of an
 	// object that the manager owns.
 	ConditionContested = "Contested"
+	// ConditionChangedByAdmission is True while objects are as a mutating webhook or a
+	// MutatingAdmissionPolicy made them of what the manager wrote.
+	ConditionChangedByAdmission = "ChangedByAdmission"
 	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
 	// ConditionConfigRefused is True while parts of the Subscription's config are not
 	// followed.
 	ConditionConfigRefused = "ConfigRefused"
+	// ConditionRulesMatchNothing is True while rules of webhooks name what the API server does
+	// not serve.
+	ConditionRulesMatchNothing = "RulesMatchNothing"
+	// ConditionCertificateRejected is True while what an issuer issued last cannot be served.
+	ConditionCertificateRejected = "CertificateRejected"
 )
 
 // DeploymentState says where a Deployment stands in the rollout.
@@ -248,14 +280,40 @@ type CertificateStatus struct {
 	// +optional
 	Endpoints string `json:"endpoints,omitempty"`
 
+	// lostRegistrations are the registrations that cannot be written, and that do not trust the
+	// certificate that pods are given: their calls fail. The message says why.
+	// +optional
+	// +listType=atomic
+	LostRegistrations []string `json:"lostRegistrations,omitempty"`
+
 	// nextLook is when the manager looks at it again of its own accord.
 	// +optional
 	NextLook *metav1.Time `json:"nextLook,omitempty"`
+
+	// rejected is what its issuer issued last, where that cannot be served. Absent when it can.
+	// +optional
+	Rejected *RejectedCertificate `json:"rejected,omitempty"`
 
 	// message says what is wrong with it, or what its phase waits for, and what to do about
 	// it. Empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// RejectedCertificate is a certificate that an issuer issued, and that pods are not given because
+// no API server could verify it.
+type RejectedCertificate struct {
+	// issuer is who issued it.
+	Issuer string `json:"issuer"`
+
+	// object holds it: its kind, namespace and name.
+	Object string `json:"object"`
+
+	// reason is one word for what is wrong with it.
+	Reason string `json:"reason"`
+
+	// message says what is wrong with it, and what to do about it.
+	Message string `json:"message"`
 }
 
 // WebhookState says whether API requests reach a webhook.

@@ -1,0 +1,65 @@
+// Package storedversions computes in which versions objects of a CustomResourceDefinition may be
+// stored in etcd.
+//
+// status.storedVersions alone is no proof. kube-controller-manager sets it to the storage version
+// when a StorageVersionMigration ends, also when the migration failed or skipped an object
+// (Kubernetes 1.36, pkg/controller/storageversionmigrator/migrationrunner.go).
+package storedversions
+
+import (
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Possible returns the versions in which objects of a definition may be stored: those in
+// status.storedVersions, those that an incomplete storage migration has recorded, and, after a
+// StorageVersionMigration of any client, all versions in spec.versions.
+// Versions in spec.versions come first, in their order.
+func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	claimed := slices.Concat(crd.Status.StoredVersions, Recorded(crd))
+	var versions []string
+	for _, v := range crd.Spec.Versions {
+		if slices.Contains(claimed, v.Name) || Migrated(crd) {
+			versions = append(versions, v.Name)
+		}
+	}
+	for _, name := range claimed {
+		if !slices.Contains(versions, name) {
+			versions = append(versions, name)
+		}
+	}
+	return versions
+}
+
+// Only reports whether all objects of a definition are stored in one version.
+func Only(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	return slices.Equal(Possible(crd), []string{version})
+}
+
+// Claimed reports whether status.storedVersions names a version.
+func Claimed(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	return slices.Contains(crd.Status.StoredVersions, version)
+}
+
+// Recorded returns the versions in the annotation that a storage migration keeps until it is
+// complete.
+func Recorded(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	value := crd.Annotations[vocabulary.AnnotationStoredVersions]
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+}
+
+// Migrated reports whether a StorageVersionMigration was started that no storage migration of
+// this project has followed. The condition does not report whether every object was rewritten.
+func Migrated(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, IsMigrating)
+}
+
+// IsMigrating reports whether a condition is the one that kube-controller-manager sets for a
+// StorageVersionMigration.
+func IsMigrating(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+	return c.Type == apiextensionsv1.StorageMigrating
+}

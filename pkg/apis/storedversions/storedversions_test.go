@@ -1,0 +1,48 @@
+package storedversions
+
+import (
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+func TestPossible(t *testing.T) {
+	condition := func(status apiextensionsv1.ConditionStatus, reason string) apiextensionsv1.CustomResourceDefinitionCondition {
+		return apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.StorageMigrating, Status: status, Reason: reason}
+	}
+	established := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}
+	for name, test := range map[string]struct {
+		stored     []string
+		recorded   string
+		conditions []apiextensionsv1.CustomResourceDefinitionCondition
+		want       []string
+	}{
+		"only status.storedVersions":              {[]string{"v2"}, "", []apiextensionsv1.CustomResourceDefinitionCondition{established}, []string{"v2"}},
+		"in the order of spec.versions":           {[]string{"v2", "v1"}, "", nil, []string{"v1", "v2"}},
+		"trimmed while a migration is recorded":   {[]string{"v2"}, "v1,v2", nil, []string{"v1", "v2"}},
+		"a version that spec.versions lacks":      {[]string{"v0", "v2"}, "", nil, []string{"v2", "v0"}},
+		"a recorded one that spec.versions lacks": {[]string{"v2"}, "v0,v2", nil, []string{"v2", "v0"}},
+		"a migration of another client failed":    {[]string{"v2"}, "", []apiextensionsv1.CustomResourceDefinitionCondition{condition("False", "MigrationFailed")}, []string{"v1", "v2", "v3"}},
+		"a migration of another client succeeded, which may have skipped an object": {
+			[]string{"v2"}, "", []apiextensionsv1.CustomResourceDefinitionCondition{condition("False", "MigrationSucceeded")}, []string{"v1", "v2", "v3"}},
+		"a migration runs": {[]string{"v2"}, "", []apiextensionsv1.CustomResourceDefinitionCondition{condition("True", "MigrationRunning")}, []string{"v1", "v2", "v3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			for _, v := range []string{"v1", "v2", "v3"} {
+				crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v})
+			}
+			crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: test.recorded}
+			crd.Status.StoredVersions, crd.Status.Conditions = test.stored, test.conditions
+			if got := Possible(crd); !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if got := Only(crd, "v2"); got != (len(test.want) == 1) {
+				t.Errorf("only v2: %v", got)
+			}
+		})
+	}
+}

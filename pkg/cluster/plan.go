@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// Plan is what an installation does to each object, once everything that can be checked is checked.
+// Only Cluster.Plan makes one, and Install takes nothing else: no object is written before the check.
+type Plan struct {
+	Installation
+	Steps []deploy.Step
+	// answers are the objects as the API server would store them; nil where it could not be asked.
+	answers []*unstructured.Unstructured
+	refused []error
+	awaited map[string][]string
+	record  deploy.Record
+}
+
+// Err is what the API server, or the check of what it cannot be asked about, refuses.
+func (p Plan) Err() error {
+	if err := errors.Join(p.refused...); err != nil {
+		return fmt.Errorf("the API server refuses:\n%w", err)
+	}
+	return nil
+}
+
+// Plan decides about each object of an installation, by its record and by a dry run.
+func (c *Cluster) Plan(ctx context.Context, i Installation) (Plan, error) {
+	p := Plan{Installation: i}
+	a, err := c.applier()
+	if err != nil {
+		return p, err
+	}
+	if p.awaited, err = c.awaited(ctx, i); err != nil {
+		return p, err
+	}
+	if p.record, err = c.record(ctx, i); err != nil {
+		return p, err
+	}
+	for _, o := range i.Applied() {
+		if deploy.IsRecord(o, i.Namespace(), i.packageName()) {
+			return p, fmt.Errorf("%s of the bundle has the name of the installation's own record: the bundle cannot be installed", NameOf(o))
+		}
+		step, answer, refused, err := c.step(ctx, a, p, o)
+		if err != nil {
+			return p, err
+		}
+		p.Steps, p.answers = append(p.Steps, step), append(p.answers, answer)
+		if refused != nil {
+			p.refused = append(p.refused, refused)
+		}
+	}
+	return p, nil
+}
+
+// step decides about one object. An answer is what the API server would store; refused is why it
+// would not.
+func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.Unstructured) (s deploy.Step, answer *unstructured.Unstructured, refused, err error) {
+	missing, err := c.missing(ctx, a, o)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	if missing != "" {
+		definition, err := c.definitionOf(ctx, a, p.Bundle.CRDs(), o)
+		if err != nil {
+			return s, nil, nil, err
+		}
+		s = deploy.StepOf(o, nil, nil, p.record)
+		s.Unasked = missing
+		return s, nil, deploy.RefuseUnasked(ctx, o, definition, p.brings(missing)), nil
+	}
+	live, err := c.live(ctx, a, o)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	answer, refused = c.bring(ctx, a, p, deploy.StepOf(o, live, nil, p.record), metav1.DryRunAll)
+	if refused != nil && refersToAbsentRole(o, refused) {
+		s = deploy.StepOf(o, live, nil, p.record)
+		s.Unasked = "the role that it refers to"
+		return s, nil, nil, nil
+	}
+	if answer != nil && live != nil && groupkind.Is(o, groupkind.CustomResourceDefinition) {
+		if answer, err = c.settled(ctx, p, o, live, answer); err != nil {
+			return s, nil, nil, err
+		}
+	}
+	return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
+}
+
+// settled is the answer for a definition that changes only once the operator is installed.
+func (c *Cluster) settled(ctx context.Context, p Plan, o, live, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	next := p.bundled(o)
+	if next == nil || deploy.StepOf(o, live, answer, deploy.Record{}).Action != deploy.Keep {
+		return answer, nil
+	}
+	written, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+		return deploy.Settled(live, next)
+	}, metav1.DryRunAll)
+	if err != nil {
+		return answer, nil //nolint:nilerr // It may be refused before its webhook serves.
+	}
+	return definitionObject(written)
+}
+
+// brings reports whether what is missing comes with the installation itself.
+func (p Plan) brings(missing string) bool {
+	if missing == "namespace "+p.Namespace() {
+		return true
+	}
+	for _, crd := range p.Bundle.CRDs() {
+		if missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// bundled is the bundle's definition behind a manifest, or nil.
+func (i Installation) bundled(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
+	for _, crd := range i.Bundle.CRDs() {
+		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {
+			return crd
+		}
+	}
+	return nil
+}
+
+// live is the object that exists, or nil.
+func (c *Cluster) live(ctx context.Context, a applier, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
+		crd, err := c.definition(ctx, o.GetName())
+		if err != nil || crd == nil {
+			return nil, err
+		}
+		return definitionObject(crd) // in the form in which it is compared
+	}
+	client, err := a.clientFor(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", NameOf(o), err)
+	}
+	return live, nil
+}
+
+// definitionOf is the definition of an object's kind: the bundle's, else the cluster's; nil for a
+// kind of Kubernetes itself.
+func (c *Cluster) definitionOf(ctx context.Context, a applier, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+	kind := o.GroupVersionKind()
+	for _, crd := range crds {
+		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
+			return crd, nil
+		}
+	}
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.definition(ctx, mapping.Resource.GroupResource().String())
+}

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// packageName is the package that an installation belongs to.
+func (i Installation) packageName() string { return cmp.Or(i.Bundle.Package(), i.Bundle.CSV.Name) }
+
+// record reads what an installation has created and changed; empty where there is none yet.
+func (c *Cluster) record(ctx context.Context, i Installation) (deploy.Record, error) {
+	empty, name := deploy.Record{Namespace: i.Namespace()}, deploy.RecordName(i.packageName())
+	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
+		return empty, fmt.Errorf("the package name %q makes no valid name of a ConfigMap: %s", i.packageName(), wrong[0])
+	}
+	live, err := found(c.kube.CoreV1().ConfigMaps(i.Namespace()).Get(ctx, name, metav1.GetOptions{}))
+	if err != nil || live == nil {
+		return empty, err
+	}
+	r, err := deploy.ReadRecord(live.Data)
+	r.Namespace = i.Namespace()
+	if err != nil {
+		return r, fmt.Errorf("ConfigMap %s/%s, which records what the installation created, cannot be read: %w: restore it, or delete it and adopt each object", i.Namespace(), name, err)
+	}
+	return r, nil
+}
+
+// save writes the record, also when the command is being interrupted.
+func (c *Cluster) save(ctx context.Context, i Installation, r deploy.Record) error {
+	ctx = context.WithoutCancel(ctx)
+	data, err := r.Data()
+	if err != nil {
+		return err
+	}
+	client, name := c.kube.CoreV1().ConfigMaps(i.Namespace()), deploy.RecordName(i.packageName())
+	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
+	switch {
+	case err != nil:
+	case live == nil:
+		_, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: fieldManager})
+	case equality.Semantic.DeepEqual(live.Data, data):
+	default:
+		live.Data = data
+		_, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager})
+	}
+	if err != nil {
+		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", i.Namespace(), name, err)
+	}
+	return nil
+}
+
+// forget ends a record: it is deleted, unless something stays that it is about.
+func (c *Cluster) forget(ctx context.Context, i Installation, rest deploy.Record) error {
+	if len(rest.Objects) > 0 {
+		return c.save(ctx, i, rest)
+	}
+	err := c.kube.CoreV1().ConfigMaps(i.Namespace()).Delete(ctx, deploy.RecordName(i.packageName()), metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

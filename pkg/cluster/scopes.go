@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Scopes asks the API server which of these kinds are namespaced. A kind that it does not have is
+// left out.
+func (c *Cluster) Scopes(kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
+	a, err := c.applier()
+	if err != nil {
+		return nil, err
+	}
+	namespaced := map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		mapping, err := a.mapper.RESTMapping(kind)
+		switch {
+		case meta.IsNoMatchError(err):
+		case err != nil:
+			return nil, err
+		default:
+			namespaced[kind] = mapping.Scope.Name() == meta.RESTScopeNameNamespace
+		}
+	}
+	return namespaced, nil
+}

@@ -1,0 +1,247 @@
+package scope
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Claims is an index of which operators provide which APIs for which namespaces. To ask it costs in
+// proportion to the APIs and namespaces of the operator that is asked about, and to change it in
+// proportion to the operators that the change concerns, however many others there are.
+type Claims struct {
+	claims map[string]*claim
+	apis   map[string]*claimants
+}
+
+// claim is what an operator, or the administrator of an OperatorGroup, provides.
+type claim struct {
+	key      string
+	rival    Rival
+	provided []string
+	covered  []string
+}
+
+// claimants are those who provide one API, the one with the best right first. An API is known by its
+// name, and to the lists of administrators by its kind.
+type claimants struct {
+	all        []*claim
+	everywhere []*claim            // those that cover all namespaces
+	in         map[string][]*claim // the others, by the namespaces that they cover
+}
+
+// Set replaces the claim of a key, which is nil when there is none. It returns the operators whose right
+// to their APIs may be another than before.
+func (c *Claims) Set(key string, rival *Rival) []*operatorsv1alpha1.ClusterServiceVersion {
+	before := c.claims[key]
+	after := newClaim(key, rival)
+	if before != nil && after != nil && before.equals(after) {
+		before.rival = after.rival
+		return nil
+	}
+	affected := map[string]*operatorsv1alpha1.ClusterServiceVersion{}
+	if before != nil {
+		c.concerned(before, affected)
+		c.remove(before)
+	}
+	if after != nil {
+		c.add(after)
+		c.concerned(after, affected)
+	}
+	delete(affected, key)
+	var all []*operatorsv1alpha1.ClusterServiceVersion
+	for _, key := range slices.Sorted(maps.Keys(affected)) {
+		all = append(all, affected[key])
+	}
+	return all
+}
+
+// Rivals returns those with the best right to an API that the operator of a scope provides as well, for
+// one of the same namespaces. An operator of the same OperatorGroup is none.
+func (c *Claims) Rivals(s Scope, own Claimant) []Rival {
+	var found []*claim
+	add := func(list []*claim) {
+		if i := slices.IndexFunc(list, func(other *claim) bool { return other.namespace() != s.Group.Namespace }); i >= 0 && !slices.Contains(found, list[i]) {
+			found = append(found, list[i])
+		}
+	}
+	for _, api := range provided(Rival{Claimant: own}) {
+		known := c.apis[api]
+		switch covered := s.covered(); {
+		case known == nil:
+		case slices.Contains(covered, metav1.NamespaceAll):
+			add(known.all)
+		default:
+			add(known.everywhere)
+			for _, namespace := range covered {
+				add(known.in[namespace])
+			}
+		}
+	}
+	slices.SortFunc(found, byRight)
+	var rivals []Rival
+	for _, other := range found {
+		rivals = append(rivals, other.rival)
+	}
+	return rivals
+}
+
+func newClaim(key string, rival *Rival) *claim {
+	if rival == nil {
+		return nil
+	}
+	apis := provided(*rival)
+	if len(apis) == 0 {
+		return nil
+	}
+	return &claim{key: key, rival: *rival, provided: apis, covered: rival.Scope.covered()}
+}
+
+// provided returns what a claim is indexed by: the names of the APIs of an operator, and all kinds.
+func provided(r Rival) []string {
+	var keys, kinds []string
+	if r.CSV == nil {
+		kinds = AnnotatedAPIs(r.Scope.Group)
+	} else {
+		for _, api := range r.apis() {
+			keys, kinds = append(keys, "name/"+api.Name), append(kinds, api.Kind)
+		}
+	}
+	for _, kind := range kinds {
+		keys = append(keys, "kind/"+kind)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func (c *claim) namespace() string { return c.rival.Scope.Group.Namespace }
+
+// equals reports whether two claims of one key give the same right to the same.
+func (c *claim) equals(other *claim) bool {
+	if (c.rival.CSV == nil) != (other.rival.CSV == nil) || c.rival.Scope.Group.UID != other.rival.Scope.Group.UID {
+		return false
+	}
+	same := slices.Equal(c.provided, other.provided) && slices.Equal(c.covered, other.covered)
+	return same && (c.rival.CSV == nil || c.rival.CSV.UID == other.rival.CSV.UID && c.rival.standing() == other.rival.standing())
+}
+
+// byRight orders claims: an administrator's list first, which needs no better right.
+func byRight(a, b *claim) int {
+	switch {
+	case a == b:
+		return 0
+	case a.rival.CSV == nil || b.rival.CSV == nil:
+		return cmp.Or(compareTrue(b.rival.CSV == nil, a.rival.CSV == nil), cmp.Compare(a.key, b.key))
+	case a.rival.Precedes(b.rival.Claimant):
+		return -1
+	default:
+		return 1
+	}
+}
+
+func compareTrue(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+func (c *Claims) add(added *claim) {
+	if c.claims == nil {
+		c.claims, c.apis = map[string]*claim{}, map[string]*claimants{}
+	}
+	c.claims[added.key] = added
+	for _, api := range added.provided {
+		known := c.apis[api]
+		if known == nil {
+			known = &claimants{in: map[string][]*claim{}}
+			c.apis[api] = known
+		}
+		known.all = inserted(known.all, added)
+		if added.everywhere() {
+			known.everywhere = inserted(known.everywhere, added)
+			continue
+		}
+		for _, namespace := range added.covered {
+			known.in[namespace] = inserted(known.in[namespace], added)
+		}
+	}
+}
+
+func (c *Claims) remove(removed *claim) {
+	delete(c.claims, removed.key)
+	for _, api := range removed.provided {
+		known := c.apis[api]
+		known.all = without(known.all, removed)
+		known.everywhere = without(known.everywhere, removed)
+		for _, namespace := range removed.covered {
+			if known.in[namespace] = without(known.in[namespace], removed); len(known.in[namespace]) == 0 {
+				delete(known.in, namespace)
+			}
+		}
+		if len(known.all) == 0 {
+			delete(c.apis, api)
+		}
+	}
+}
+
+func (c *claim) everywhere() bool { return slices.Contains(c.covered, metav1.NamespaceAll) }
+
+// concerned adds the operators to which it matters that a claim is there.
+func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.ClusterServiceVersion) {
+	note := func(among, others []*claim) {
+		if !leads(among, by) {
+			return
+		}
+		for _, other := range others {
+			if other.rival.CSV != nil {
+				affected[other.key] = other.rival.CSV
+			}
+		}
+	}
+	for _, api := range by.provided {
+		known := c.apis[api]
+		note(known.all, known.everywhere)
+		if by.everywhere() {
+			note(known.everywhere, known.all)
+			continue
+		}
+		for _, namespace := range by.covered {
+			note(known.in[namespace], known.in[namespace])
+		}
+	}
+}
+
+// leads reports whether a claim is the best of some, or the best of another namespace than that one's:
+// nobody's right depends on the others.
+func leads(all []*claim, one *claim) bool {
+	for _, other := range all {
+		if other == one {
+			return true
+		}
+		if other.namespace() != all[0].namespace() {
+			return false
+		}
+	}
+	return false
+}
+
+func inserted(sorted []*claim, added *claim) []*claim {
+	at, _ := slices.BinarySearchFunc(sorted, added, byRight)
+	return slices.Insert(sorted, at, added)
+}
+
+func without(sorted []*claim, removed *claim) []*claim {
+	if at := slices.Index(sorted, removed); at >= 0 {
+		return slices.Delete(sorted, at, at+1)
+	}
+	return sorted
+}

@@ -1,0 +1,64 @@
+package scope
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	operator "k8s.io/apimachinery/pkg/selection"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+)
+
+// anyNamespace is the key of the OperatorGroups that may select a Namespace whatever labels it bears.
+const anyNamespace = "*"
+
+// SelectionKeys returns the keys under which to index an OperatorGroup that selects Namespaces by
+// labels: each Namespace that it selects has one of them among its own (SelectableBy). There are none
+// for a group that names its targets, or targets all namespaces.
+func SelectionKeys(group *operatorsv1.OperatorGroup) []string {
+	wanted, err := selectionOf(group)
+	if err != nil || len(wanted.names) > 0 || wanted.everything() {
+		return nil
+	}
+	requirements, _ := wanted.labels.Requirements()
+	for _, r := range requirements {
+		if keys := requiredLabels(r); len(keys) > 0 {
+			return keys
+		}
+	}
+	return []string{anyNamespace}
+}
+
+// requiredLabels returns the labels of which a Namespace must bear one to meet a requirement; none where
+// it can be met without any.
+func requiredLabels(r labels.Requirement) []string {
+	switch r.Operator() {
+	case operator.Exists:
+		return []string{r.Key()}
+	case operator.In, operator.Equals, operator.DoubleEquals:
+		var keys []string
+		for value := range r.Values() {
+			keys = append(keys, r.Key()+"="+value)
+		}
+		return keys
+	default:
+		return nil
+	}
+}
+
+// SelectableBy returns the keys of the OperatorGroups that may select a Namespace.
+func SelectableBy(namespace *corev1.Namespace) []string {
+	keys := []string{anyNamespace}
+	for label, value := range namespace.Labels {
+		keys = append(keys, label, label+"="+value)
+	}
+	return keys
+}
+
+// TargetNames returns the Namespaces that an OperatorGroup names.
+func TargetNames(group *operatorsv1.OperatorGroup) []string {
+	wanted, err := selectionOf(group)
+	if err != nil {
+		return nil
+	}
+	return wanted.names
+}
