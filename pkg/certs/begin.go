@@ -13,7 +13,7 @@ func (m *machine) due() bool {
 	if !m.mints() {
 		return m.fresh() != nil
 	}
-	return m.issuer != m.Issuer || m.ordered() || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
+	return m.issuer != m.Issuer || m.ordered() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 }
 
 // crowded tells whether trust has no room for another generation before pods let go of
@@ -36,7 +36,7 @@ func (m *machine) urgentAt() time.Time {
 // begin stores the generation that is to follow an intact one. A stale cache does no
 // harm: the write fails, or adds a trust that was not needed.
 func (m *machine) begin() {
-	if !m.ordered() && !m.urgent() && m.issuer == m.Issuer && !m.hasTurn() {
+	if !m.ordered() && m.unusableCA == "" && !m.urgent() && m.issuer == m.Issuer && !m.hasTurn() {
 		return
 	}
 	if next := m.issue(); next != nil {

@@ -43,30 +43,36 @@ func encode(certificates ...*x509.Certificate) []byte {
 }
 
 // trustworthy is what a bundle may contain of some CAs: each once, none that has
-// ended, and not more than maxAuthorities.
+// ended, and not more than maxAuthorities. Those that are needed are never cut.
 //
 // A CA that has not begun stays. It cannot be verified against yet, and leaving
 // it out because this clock was set back would cut off the pods that serve it.
-func trustworthy(authorities []*x509.Certificate, now time.Time) []*x509.Certificate {
+func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509.Certificate) []*x509.Certificate {
 	var kept []*x509.Certificate
 	for _, ca := range authorities {
 		if now.Before(ca.NotAfter) && !slices.ContainsFunc(kept, ca.Equal) {
 			kept = append(kept, ca)
 		}
 	}
-	return bounded(kept)
+	return bounded(kept, needed)
 }
 
 // bounded cuts CAs, newest first, down to maxAuthorities by taking out the middle.
 // If every generation reached its pods, one of the newest is served. If the Secret
 // could not be written, however often a generation was minted and published,
 // the one still served is the oldest. Neither may lose its trust.
-func bounded(authorities []*x509.Certificate) []*x509.Certificate {
-	excess := len(authorities) - maxAuthorities
-	if excess <= 0 {
-		return authorities
+// The CA of the current and of the next generation are needed in any case: another issuer's
+// can be older than all others.
+func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
+	kept := slices.Clone(authorities)
+	for i := maxAuthorities / 2; len(kept) > maxAuthorities && i < len(kept); {
+		if slices.ContainsFunc(needed, kept[i].Equal) {
+			i++
+			continue
+		}
+		kept = slices.Delete(kept, i, i+1)
 	}
-	return slices.Delete(slices.Clone(authorities), maxAuthorities/2, maxAuthorities/2+excess)
+	return kept
 }
 
 // newestFirst orders CAs of unknown origin. The order depends on nothing but the

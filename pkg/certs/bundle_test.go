@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"crypto/x509"
 	"encoding/pem"
 	"slices"
 	"testing"
@@ -18,5 +19,20 @@ func TestParsePassesOverWhatIsNoCertificate(t *testing.T) {
 	)
 	if found := encode(parse(bundle)...); string(found) != string(g.CA) {
 		t.Errorf("the certificates are %q, want the CA alone", found)
+	}
+}
+
+// Another issuer's CA may be older or newer than all others: the limit of a bundle never cuts the
+// CA of what pods are given.
+func TestALimitedBundleKeepsWhatIsNeeded(t *testing.T) {
+	var all []*x509.Certificate
+	for number := range int64(maxAuthorities + 6) {
+		all = append(all, parse(minted(t, 1+number, start).CA)...)
+	}
+	for i, needed := range all {
+		kept := trustworthy(all, start, needed, all[len(all)/2])
+		if len(kept) != maxAuthorities || !slices.ContainsFunc(kept, needed.Equal) || !slices.ContainsFunc(kept, all[len(all)/2].Equal) {
+			t.Errorf("CA %d is needed, and %s are kept", i, numbersOf(kept))
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,15 +48,36 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 
 // step takes at most one step: one write, or one question.
 func (m *machine) step() {
+	if !m.restore() {
+		m.advance()
+	}
+}
+
+// restore takes the step that makes the Secret the manager's and complete again. It reports
+// whether there is one.
+func (m *machine) restore() bool {
 	switch {
 	case m.usurper != nil:
 		m.remove()
 	case m.compromised() && !m.awaitsIssuer():
 		m.replace()
+	case m.frozen():
+		m.write(m.thaw)
 	case m.incomplete():
-		m.write(m.complete)
+		if !m.unnoted || m.live() {
+			m.write(m.complete)
+		}
 	case m.misdated():
 		m.write(m.redate)
+	default:
+		return false
+	}
+	return true
+}
+
+// advance takes the next step of a rotation.
+func (m *machine) advance() {
+	switch {
 	case m.next != nil && !m.reissued():
 		m.distribute()
 	case m.current == nil:
@@ -81,6 +103,7 @@ func (m *machine) live() bool {
 
 // conclude says what holds once the step is taken.
 func (m *machine) conclude() Decision {
+	m.recreate()
 	if m.ReadOnly {
 		m.d.Write, m.d.Remove = nil, nil
 	}
@@ -89,16 +112,17 @@ func (m *machine) conclude() Decision {
 		m.Secret = m.d.Write
 		m.state = read(m.Facts, m.now)
 	}
-	trusted := trustworthy(m.trust(), m.now)
+	trusted := trustworthy(m.trust(), m.now, m.given()...)
 	m.d.Phase = m.phase(trusted)
 	m.d.Trust, m.d.Trusted = encode(trusted...), len(trusted)
 	m.d.Generation = m.number
 	m.d.DuePending = m.dueOrdered()
-	m.d.Reissue = m.reissues()
+	m.d.Reissue, m.d.Rejected = m.reissues(), m.rejected()
 	turns := m.turns(trusted)
 	if m.d.Message == "" {
 		m.d.Message = m.early()
 	}
+	m.reportLost()
 	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
 		m.d.Serving = m.serving(m.current)
 	}
@@ -136,14 +160,21 @@ func (m *machine) serving(c *held) *Serving {
 	}
 }
 
-// trust is what registrations have to trust, by the Secret. While that does not tell,
-// they keep what they have.
+// trust is what registrations have to trust, by the Secret. While the Secret does not show what
+// pods may serve, registrations keep what they have.
 func (m *machine) trust() []*x509.Certificate {
 	all := m.authorities()
-	if m.current == nil {
+	if m.current == nil || m.unproven() {
 		all = append(all, m.registered()...)
 	}
 	return newestFirst(all)
+}
+
+// unproven reports whether pods may serve another certificate than the current one, of which
+// the Secret does not show the CA: its annotations were lost, or a client other than the manager
+// removed the earlier CAs before the pods were seen to serve the current certificate.
+func (m *machine) unproven() bool {
+	return m.unnoted || !m.promoted.IsZero() && !m.previousEnds.IsZero()
 }
 
 // phase names what the Secret holds.
@@ -162,10 +193,12 @@ func (m *machine) phase(trusted []*x509.Certificate) managerv1alpha1.Certificate
 	}
 }
 
-// overtrusted tells whether a registration trusts a CA that it need not trust any more.
+// overtrusted tells whether a registration that can be written trusts a CA that it need not
+// trust any more.
 func (m *machine) overtrusted(trusted []*x509.Certificate) bool {
 	needed := Registration{CABundle: encode(trusted...)}
-	for _, ca := range m.registered() {
+	writable := Facts{Registered: slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused != "" })}
+	for _, ca := range writable.registered() {
 		if !needed.trusts(ca) {
 			return true
 		}
@@ -174,7 +207,7 @@ func (m *machine) overtrusted(trusted []*x509.Certificate) bool {
 }
 
 // foreignPause is how often somebody else's Secret is looked at: it is not watched.
-const foreignPause = 10 * time.Second
+const foreignPause = 30 * time.Second
 
 // keepHandsOff is the decision about somebody else's Secret: nothing is issued, and
 // what is registered keeps the trust that it has.
@@ -202,6 +235,9 @@ func (m *machine) turns(trusted []*x509.Certificate) []time.Time {
 	}
 	if m.issued != nil {
 		all = append(all, m.issued.chain[0].NotBefore, m.issued.ca().NotBefore)
+	}
+	if m.next != nil {
+		all = append(all, m.patienceEnds()...)
 	}
 	if m.next != nil && !m.trusted.IsZero() {
 		all = append(all, m.trusted.Add(m.policy.Settle))

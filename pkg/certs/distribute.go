@@ -26,12 +26,13 @@ func (m *machine) distribute() {
 		}
 		return
 	}
-	if waits := m.distrusting(m.next.ca()); waits != "" {
-		m.d.Message = waits + " does not trust the next certificate yet"
+	counted := m.counted()
+	if waits := counted.distrusting(m.next.ca()); waits != "" {
+		m.d.Message = m.awaiting(waits, "does not trust the next certificate yet")
 		return
 	}
-	if waits := m.unfenced(m.next.Number); waits != "" {
-		m.d.Message = fmt.Sprintf("%s does not say yet that it trusts certificate generation %d", waits, m.next.Number)
+	if waits := counted.unfenced(m.next.Number); waits != "" {
+		m.d.Message = m.awaiting(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
 		return
 	}
 	if waits := m.disowning(); waits != "" {
@@ -49,7 +50,7 @@ func (m *machine) distribute() {
 		m.write(m.promote)
 	default:
 		m.write(func(s *corev1.Secret) {
-			s.Annotations[vocabulary.AnnotationTrusted] = m.now.UTC().Format(time.RFC3339Nano) + " " + m.fingerprint()
+			s.Annotations[vocabulary.AnnotationTrusted] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
 		})
 	}
 }
@@ -61,13 +62,14 @@ func (m *machine) disowning() string {
 	if m.current == nil || m.urgent() || m.now.Sub(m.begun) >= turnLength {
 		return ""
 	}
-	return m.distrusting(m.current.ca())
+	return m.counted().distrusting(m.current.ca())
 }
 
 // uncounted tells whether next has lost its number, with the other notes, and nothing else
 // gives one that registrations would be written for: they are not written again for a lower one.
+// It is counted again, too, where it is not noted since when it waits.
 func (m *machine) uncounted() bool {
-	return m.next.Number == 0 && m.number < m.registeredNumber() || m.number < m.writtenNumber()
+	return m.begun.IsZero() || m.next.Number == 0 && m.number < m.registeredNumber() || m.number < m.writtenNumber()
 }
 
 // recount gives next a number that registrations are written for.
@@ -79,7 +81,9 @@ func (m *machine) recount(s *corev1.Secret) {
 }
 
 // settling tells whether the Secret says since when the registrations, as they are, trust next.
-func (m *machine) settling() bool { return !m.trusted.IsZero() && m.versions == m.fingerprint() }
+func (m *machine) settling() bool {
+	return !m.trusted.IsZero() && (m.versions == m.counted().fingerprint() || m.overdue())
+}
 
 // mayPromote tells whether API servers trust next: all registrations have for the settle time.
 // With none registered nobody has to learn of it, and a current generation that nobody can verify
@@ -116,6 +120,9 @@ func (m *machine) promote(s *corev1.Secret) {
 		} else if m.noted {
 			delete(s.Annotations, order) // one that came since is for another rotation
 		}
+	}
+	if because := followed[vocabulary.AnnotationUnusableCA]; because != "" {
+		s.Annotations[vocabulary.AnnotationUnusableCA] = because
 	}
 	m.awaitProof(s, previous, ends)
 }

@@ -45,8 +45,10 @@ type Evidence struct {
 	// ThroughAPIServer is set when the API server was asked in place of the backends, which
 	// costs it some writes.
 	ThroughAPIServer bool
-	// Backends are every non-terminal pod behind the Service, and every endpoint that
-	// serves or terminates. None is proof too: nobody is there who could serve another.
+	// Backends are every non-terminal pod behind the Service, as it is desired and as it is, and
+	// every endpoint that serves or terminates. A pod that cannot be asked is one of them, which
+	// serves nobody knows what. None is proof too, where the pods were listed: nobody is there
+	// who could serve another.
 	Backends []Backend
 }
 

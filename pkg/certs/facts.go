@@ -88,12 +88,16 @@ type Decision struct {
 	// Write is the Secret as it is to be written next, before anything below is published;
 	// nil when it is as it should be. It is to be created when it has no resourceVersion.
 	Write *corev1.Secret
-	// Remove is somebody else's Secret that is to be deleted, because Write will be created
-	// in its place.
+	// Remove is a Secret that is to be deleted, because it cannot be changed: Write is created
+	// in its place, now or by the next decision.
 	Remove *corev1.Secret
 	// Reissue is set when Facts.Issued is to be deleted where the issuer keeps it, so that it
 	// issues anew.
 	Reissue bool
+
+	// Rejected is what is wrong with Facts.Issued, so that pods cannot be given it; nil when
+	// nothing is.
+	Rejected *Rejection
 
 	// Phase is where the certificate stands in its life.
 	Phase managerv1alpha1.CertificatePhase
@@ -122,6 +126,9 @@ type Decision struct {
 	Problem string
 	// Message says what the phase waits for.
 	Message string
+	// Lost are the registrations whose calls fail, because they cannot be made to trust what
+	// pods are given.
+	Lost []string
 	// Endpoints counts who serves what, while that matters.
 	Endpoints string
 	// Next is the earliest instant at which the answer changes by itself; zero for never.

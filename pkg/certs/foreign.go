@@ -68,8 +68,7 @@ func (f Facts) claimed() string {
 // usurped tells whether a Secret has the place of the manager's, and can only be deleted:
 // what it is cannot be changed.
 func usurped(secret *corev1.Secret) bool {
-	immutable := secret != nil && secret.Immutable != nil && *secret.Immutable
-	return strange(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable)
+	return strange(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable(secret))
 }
 
 // remove has the usurper deleted. What it stands in for is lost, and is created next.

@@ -82,9 +82,6 @@ func TestForeignSecretIsRemoved(t *testing.T) {
 		"by caches":       {Facts{Secret: opaque}, nil},
 		"read-only":       {Facts{Secret: opaque, Live: true, ReadOnly: true}, nil},
 		"changeable":      {Facts{Secret: anew.Secret, Live: true}, nil},
-		"the manager's, and immutable": {
-			Facts{Secret: holding(t, first).with(func(s *corev1.Secret) { s.Immutable = new(true) }).Secret, Live: true}, nil,
-		},
 	} {
 		test.facts.Names, test.facts.Registered = names, []Registration{trusting(first)}
 		d := Decide(test.facts, DefaultPolicy(), start)

@@ -21,8 +21,8 @@ type Seen struct {
 // WithoutCA says what comes of a Secret that holds a certificate and no CA, which is what
 // issuers leave that do not tell who signed.
 func WithoutCA(secret *corev1.Secret) string {
-	return fmt.Sprintf("Secret %s/%s has no %s: pods mount that beside the certificate, so those that start stay in ContainerCreating, and those that run are brought nothing new; "+
-		"let whoever issues into the Secret put the CA there, or do it yourself: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",
+	return fmt.Sprintf("Secret %s/%s has no %s, so new pods cannot mount it; "+
+		"add the CA: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",
 		secret.Namespace, secret.Name, vocabulary.KeyCA)
 }
 

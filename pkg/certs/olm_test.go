@@ -38,7 +38,7 @@ func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
 	trusted := Registration{Name: "v", CABundle: secret.Data[vocabulary.KeyOLMCA]}
-	f := Facts{Secret: secret, Registered: []Registration{trusted}, Names: names}
+	f := Facts{Secret: secret, Registered: []Registration{trusted}, Names: names, Live: true}
 
 	d := Decide(f, DefaultPolicy(), after(400*day))
 	if d.Serving == nil || d.Problem != "" || d.Phase != managerv1alpha1.CertificateStable {
@@ -61,7 +61,7 @@ func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 // Pods mount ca.crt, and one that mounts a missing key does not start.
 func TestASecretOfOLMGetsTheKeyThatPodsMount(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
-	completed := Decide(Facts{Secret: secret, Names: names}, DefaultPolicy(), after(day)).Write
+	completed := Decide(Facts{Secret: secret, Names: names, Live: true}, DefaultPolicy(), after(day)).Write
 	if completed == nil || !bytes.Equal(completed.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyOLMCA]) {
 		t.Fatal("ca.crt is not the CA of olmCAKey")
 	}
@@ -71,7 +71,7 @@ func TestASecretOfOLMGetsTheKeyThatPodsMount(t *testing.T) {
 }
 
 func TestACAThatEndsBeforeItsLeafEndsTheGeneration(t *testing.T) {
-	f := Facts{Secret: issuedByOLM(t, 90*day), Names: names, Rotating: new(int)}
+	f := Facts{Secret: issuedByOLM(t, 90*day), Names: names, Rotating: new(int), Live: true}
 	f.Secret = Decide(f, DefaultPolicy(), start).Write
 	if d := Decide(f, DefaultPolicy(), after(day)); d.Serving == nil || !d.Serving.NotAfter.Equal(after(90*day)) || d.Serving.RenewAt.After(after(60*day)) {
 		t.Errorf("serving is %+v", d.Serving)

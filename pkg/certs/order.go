@@ -49,10 +49,14 @@ func (m *machine) dueOrdered() bool {
 	return m.noted && m.Due != "" && m.Due != m.dueDone && m.mints()
 }
 
-// reissues tells whether another issuer is to be asked for what is ordered. It was asked
-// already when what it issued last is gone, or is not what pods are given.
+// reissues reports whether another issuer is to be asked for what is ordered. It was asked
+// already when what it issued last is gone, or is not what pods are given. A compromised Secret
+// holds the key of the next generation, too.
 func (m *machine) reissues() bool {
-	return !m.mints() && m.orderedByName() && m.issued.sameAs(m.current)
+	if m.mints() || !m.orderedByName() {
+		return false
+	}
+	return m.issued.sameAs(m.current) || m.compromised() && m.issued.sameAs(m.next)
 }
 
 // awaitsIssuer tells whether all is done about a compromised CA but what another issuer
@@ -76,7 +80,8 @@ func (m *machine) noteOrder(s *corev1.Secret) {
 }
 
 // restarts tells whether pods are to be replaced for the current generation, whatever
-// they serve: OLM v0 does with each rotation, and tools wait for it that order one of it.
+// they serve: OLM v0 does with each rotation, and tools wait for it that order one of it, or that
+// put an expired CA into the Secret.
 func (m *machine) restarts() bool {
-	return m.dueDone != "" && m.Running && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
+	return (m.dueDone != "" || m.restartedBy != "") && m.Running && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }

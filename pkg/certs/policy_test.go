@@ -22,7 +22,7 @@ func TestPolicyFrom(t *testing.T) {
 		"no kind of key":     {map[string]string{AnnotationKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
 		"shorter than it is": {map[string]string{AnnotationValidity: "24h", AnnotationRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
 		"too short":          {map[string]string{AnnotationValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
-		"renewed too late":   {map[string]string{AnnotationRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, for a rotation may take 5m0s with a time to reload of 30s: choose at least that, or 0"}},
+		"renewed too late":   {map[string]string{AnnotationRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, a rotation takes up to 5m0s with a time to reload of 30s: choose at least that, or 0"}},
 		"just in time":       {map[string]string{AnnotationRenewBefore: "5m"}, func(p *Policy) { p.RenewBefore = 5 * time.Minute }, nil},
 		"of negative skew":   {map[string]string{AnnotationClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
 	} {

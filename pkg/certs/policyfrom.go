@@ -94,7 +94,7 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("%d rotations at once: choose at least 1", p.Parallel)
 	}
 	if needed := p.rotation(); p.renewal() < needed {
-		return fmt.Errorf("certificate-renew-before: %s before the end is too late, for a rotation may take %s with a time to reload of %s: choose at least that, or 0 for a third of the validity of %s, or a longer validity",
+		return fmt.Errorf("certificate-renew-before: %s before the end is too late, a rotation takes up to %s with a time to reload of %s: choose at least that, or 0 (a third of the validity of %s)",
 			p.renewal(), needed, p.Grace, p.Validity)
 	}
 	_, err := ParseKeyType(string(p.Key))

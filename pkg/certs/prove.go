@@ -89,4 +89,5 @@ func (m *machine) retire(s *corev1.Secret) {
 	delete(s.Data, vocabulary.KeyPreviousCAs)
 	delete(s.Annotations, vocabulary.AnnotationPromoted)
 	delete(s.Annotations, vocabulary.AnnotationPreviousEnds)
+	delete(s.Annotations, vocabulary.AnnotationUnusableCA)
 }

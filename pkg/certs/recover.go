@@ -2,6 +2,8 @@ package certs
 
 import (
 	"crypto/x509"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,6 +29,7 @@ func (m *machine) recover() {
 	case len(m.Registered) == 0:
 		m.write(func(s *corev1.Secret) {
 			m.storeCurrent(s, next, m.Issuer)
+			m.noteUnusableCA(s)
 			if m.Running {
 				note(s, vocabulary.AnnotationPromoted, m.now)
 			}
@@ -43,6 +46,7 @@ func (m *machine) recover() {
 // instead: those that were noted, and those that are registered, which is why this needs
 // live facts. The API server wants the keys of a pair to exist, so they stay, empty.
 func (m *machine) hide(s *corev1.Secret) {
+	m.noteUnusableCA(s)
 	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = []byte{}, []byte{}
 	delete(s.Data, vocabulary.KeyCA)
 	delete(s.Data, vocabulary.KeyOLMCA)
@@ -63,24 +67,32 @@ func (m *machine) latest(authorities []*x509.Certificate) time.Time {
 	return last
 }
 
-// replace is a rotation that does not wait: the next generation is the only one that is
-// trusted, and calls to pods that do not serve it yet fail.
+// replace is a rotation that does not wait: a new generation is the only one that is
+// trusted, and calls to pods that do not serve it yet fail. Who has read the Secret has the
+// key of the next generation, too, so that one is never given to pods.
 func (m *machine) replace() {
 	if !m.live() {
 		return
 	}
-	next := m.next
-	if next == nil || m.reissued() {
-		next = m.issue()
-	}
+	issued := m.issue()
 	switch {
-	case next != nil:
+	case issued != nil:
 		m.write(func(s *corev1.Secret) {
-			m.storeCurrent(s, next, m.Issuer)
+			m.storeCurrent(s, issued, m.Issuer)
 			note(s, vocabulary.AnnotationPromoted, m.now)
 		})
-	case !m.mints() && m.current != nil:
-		m.write(m.forsake)
+	case m.mints() || m.current == nil:
+	case m.issued.sameAs(m.next):
+		// The Secret keeps next until the issuer has discarded it: else it would be taken in again.
+		m.d.Message = fmt.Sprintf("the key that %s issued last is compromised as well, and a new one is requested", m.Issuer)
+		if len(m.previous) > 0 {
+			m.write(m.forsake)
+		}
+	default:
+		m.write(func(s *corev1.Secret) {
+			m.forgetNext(s)
+			m.forsake(s)
+		})
 	}
 }
 
@@ -95,31 +107,46 @@ func (m *machine) forsake(s *corev1.Secret) {
 // OLM v0 wrote it, an earlier version of this manager, or somebody took a key or the label
 // away.
 func (m *machine) incomplete() bool {
-	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "" || strange(m.Secret) != "" || m.misattributed())
+	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "" || strange(m.Secret) != "" || m.misattributed() || !m.mints() && m.unusableCA != "")
 }
 
 // complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and
 // one that runs is not brought anything new.
 func (m *machine) complete(s *corev1.Secret) {
-	if !m.noted {
+	if m.unnoted {
 		m.noteAnew(s)
 	}
 	s.Data[vocabulary.KeyCA] = m.current.CA
+	if !m.mints() && m.unusableCA != "" { // no other certificate can be requested for its sake
+		s.Data[vocabulary.KeyCA], s.Data[vocabulary.KeyOLMCA] = encode(m.current.ca()), encode(m.current.ca())
+	}
 	s.Annotations[vocabulary.AnnotationLeaf] = m.current.leaf()
 	if m.misattributed() {
 		s.Annotations[vocabulary.AnnotationIssuer] = string(m.Issuer)
 	}
 }
 
-// noteAnew is for a Secret without notes. Orders were followed, as far as anybody knows.
-// One of the manager's may have been about to be taken up by pods: that is proved again.
+// noteAnew is for a Secret that does not say what its certificate is. Orders were followed, as far
+// as anybody knows. What pods serve is not known either: whatever registrations trust stays
+// trusted until pods are seen to serve the current certificate, which is why this needs live facts.
 func (m *machine) noteAnew(s *corev1.Secret) {
-	m.noteOrder(s)
-	if len(s.Data[vocabulary.KeyCA]) == 0 {
-		return // OLM v0 wrote it, which restarts pods with each rotation
+	others := slices.DeleteFunc(append(m.registered(), m.previous...), m.current.ca().Equal)
+	byOLM := len(s.Data[vocabulary.KeyCA]) == 0 // it restarts pods with each rotation
+	if !m.noted {
+		m.noteOrder(s)
 	}
-	s.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(m.following(), 10)
-	if m.Running {
-		m.awaitProof(s, m.previous, end(m.current.chain))
+	if byOLM && len(others) == 0 {
+		return
 	}
+	if !m.noted {
+		s.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(m.following(), 10)
+	}
+	if !m.Running && len(others) == 0 {
+		return
+	}
+	ends := m.latest(others)
+	if last := m.servedUntil(); last.After(ends) {
+		ends = last
+	}
+	m.awaitProof(s, others, ends)
 }

@@ -18,6 +18,9 @@ type Registration struct {
 	// Generation is the number of the newest generation in CABundle, as the registration
 	// says: other issuers' CAs bear none.
 	Generation int64
+	// Refused says why the API server refuses to write it, as far as that is known in this
+	// pass; empty when it does not.
+	Refused string
 }
 
 // trusts tells whether the registration trusts a CA.

@@ -41,6 +41,8 @@ func TestOrdersOfOtherIssuers(t *testing.T) {
 		"compromised":                  {decision{facts: facts(settled, "compromised a", &issued), phase: stable, trust: "2"}, true},
 		"compromised while pods prove": {decision{facts: facts(serving, "compromised a", &issued), write: "current 2, promoted", phase: promoting, trust: "2"}, true},
 		"compromised, pods are proved": {decision{facts: proving, phase: promoting, trust: "2", says: "not every endpoint is seen to serve the new certificate (0/1 new, 1 old, 0 unknown): pod a serves another; calls to it fail until it does"}, false},
+		"compromised in the middle":    {decision{facts: facts(distributing2, "compromised a", &anew), phase: distributing, trust: "3 2", says: "the key that theirs issued last is compromised as well, and a new one is requested"}, true},
+		"compromised there, and asked": {decision{facts: facts(distributing2, "compromised a", nil), write: "current 2", phase: stable, trust: "2"}, false},
 		"compromised, and issued":      {decision{facts: facts(settled, "compromised a", &anew), write: "current 3, promoted", phase: promoting, trust: "3"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,14 @@ func TestRepair(t *testing.T) {
 	promoted := distributed.promoted(after(day))
 	overwrite := func(b built) *corev1.Secret {
 		return b.edited(corev1.TLSCertKey, foreign.Certificate).edited(corev1.TLSPrivateKeyKey, foreign.Key).edited(vocabulary.KeyCA, foreign.CA).Secret
+	}
+	bare := func(b built) *corev1.Secret {
+		return b.with(func(s *corev1.Secret) {
+			s.Labels, s.Annotations = nil, nil
+			maps.DeleteFunc(s.Data, func(key string, _ []byte) bool {
+				return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != vocabulary.KeyCA
+			})
+		}).Secret
 	}
 	one, both := trusting(first), trusting(second, first)
 	at := after(2 * day)
@@ -72,8 +81,35 @@ func TestRepair(t *testing.T) {
 			write: "current 1", phase: stable, trust: "1",
 		},
 		"without notes, while pods run: whoever does not serve it is not known": {
-			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registered: []Registration{one}, Running: true}, at: at,
+			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registered: []Registration{one}, Running: true, Live: true}, at: at,
 			write: "current 1, promoted", phase: promoting, trust: "1",
+		},
+		"without notes, by caches": {
+			facts: Facts{Secret: bare(promoted), Registered: []Registration{both}, Running: true}, at: at,
+			need: NeedLive, phase: stable, trust: "2 1",
+		},
+		"without notes, while pods take the new one up": {
+			facts: Facts{Secret: bare(promoted), Registered: []Registration{both}, Running: true, Live: true}, at: at,
+			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
+		},
+		"without notes, while the next one is being trusted": {
+			facts: Facts{Secret: bare(distributed), Registered: []Registration{both}, Live: true}, at: at,
+			write: "current 1, previous 2, promoted", phase: promoting, trust: "2 1",
+		},
+		"without notes, and it cannot be written": {
+			facts: Facts{Secret: bare(promoted), Registered: []Registration{both}, Live: true, ReadOnly: true}, at: at,
+			phase: stable, trust: "2 1",
+		},
+		"without the note of its certificate": {
+			facts: Facts{Secret: promoted.with(func(s *corev1.Secret) {
+				delete(s.Annotations, vocabulary.AnnotationLeaf)
+				delete(s.Data, vocabulary.KeyPreviousCAs)
+			}).Secret, Registered: []Registration{both}, Live: true}, at: at,
+			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
+		},
+		"without the CAs of what pods may serve": {
+			facts: Facts{Secret: promoted.edited(vocabulary.KeyPreviousCAs, nil).Secret, Registered: []Registration{both}}, at: at,
+			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
 		"with a next that is none": {
 			facts: Facts{Secret: distributed.edited(vocabulary.KeyNextKey, []byte("what")).Secret, Registered: []Registration{one}}, at: at,

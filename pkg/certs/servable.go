@@ -34,17 +34,17 @@ func (h *held) sameAs(o *held) bool {
 func assemble(g Generation, now time.Time) (*held, error) {
 	switch {
 	case len(g.Certificate) == 0:
-		return nil, errors.New("the certificate is missing")
+		return nil, flawed{FlawIncomplete, errors.New("the certificate is missing")}
 	case len(g.Key) == 0:
-		return nil, errors.New("the key is missing")
+		return nil, flawed{FlawIncomplete, errors.New("the key is missing")}
 	}
 	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
 	if err != nil {
-		return nil, fmt.Errorf("certificate and key are no pair (%w)", err)
+		return nil, flawed{FlawKeyMismatch, fmt.Errorf("certificate and key are no pair (%w)", err)}
 	}
 	authorities := parse(g.CA)
 	if len(authorities) == 0 {
-		return nil, errors.New("the CA is missing, or no certificate that can be read")
+		return nil, flawed{FlawNoCA, errors.New("the CA is missing, or no certificate that can be read")}
 	}
 	// A CA that is valid now is to be preferred, and the one that is for longest: an earlier
 	// one would have to be given up while the certificate is good still.
@@ -61,23 +61,29 @@ func assemble(g Generation, now time.Time) (*held, error) {
 			return &held{Generation: g, chain: chain}, nil
 		}
 	}
-	return nil, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)
+	return nil, notSigned(err)
 }
 
 // unfit says why a generation cannot be verified by API servers; empty when it can.
 func (h *held) unfit(names []string, now time.Time) string {
+	_, why := h.flaw(names, now)
+	return why
+}
+
+// flaw is the same, and a word for it.
+func (h *held) flaw(names []string, now time.Time) (flaw Flaw, why string) {
 	if why := lapse(h.chain[0], now); why != "" {
-		return "the certificate " + why
+		return lapseOf(h.chain[0], now), "the certificate " + why
 	}
 	if why := lapse(h.ca(), now); why != "" {
-		return "the CA " + why
+		return lapseOf(h.ca(), now), "the CA " + why
 	}
 	for _, name := range names {
 		if h.chain[0].VerifyHostname(name) != nil {
-			return "the certificate is not valid for " + name
+			return FlawWrongName, "the certificate is not valid for " + name
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // verify is the check that an API server makes, at a given instant.

@@ -19,9 +19,13 @@ type state struct {
 	problem  string              // why there is none
 	hidden   bool                // there is nothing that pods could be given
 	noted    bool                // there are annotations of the manager's
+	unnoted  bool                // the one that describes current is not among them
 	next     *held               // what they will be given
 	previous []*x509.Certificate // CAs of what they may serve still
 	number   int64               // of the newest generation that the Secret knows
+
+	unusableCA  string // hash of a CA in the Secret that has expired and is not that of current
+	restartedBy string // the last of those that a rotation was begun for, until pods follow it
 
 	issuer, nextIssuer managerv1alpha1.CertificateProvider
 	order, dueDone     string    // the last that were followed
@@ -51,11 +55,13 @@ func read(f Facts, now time.Time) state {
 		promoted:     instantIn(secret, vocabulary.AnnotationPromoted),
 		updated:      instantIn(secret, vocabulary.AnnotationUpdated),
 		previousEnds: instantIn(secret, vocabulary.AnnotationPreviousEnds),
+		restartedBy:  secret.Annotations[vocabulary.AnnotationUnusableCA],
 	}
 	stamp, versions, _ := strings.Cut(secret.Annotations[vocabulary.AnnotationTrusted], " ")
 	s.trusted, s.versions = parseInstant(stamp), versions
 	s.readNext(secret, now)
 	s.readCurrent(f, now)
+	s.readUnusableCA(secret, now)
 	s.number = max(s.number, highestNumber(s.authorities()))
 	return s
 }
@@ -91,7 +97,7 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 	case noted != "" && s.outlived(f, current) != "":
 		s.problem = "the certificate " + s.outlived(f, current)
 	default:
-		s.current = current
+		s.current, s.unnoted = current, noted == ""
 		return
 	}
 	s.problem = fmt.Sprintf("Secret %s/%s: %s", secret.Namespace, secret.Name, s.problem)
@@ -111,7 +117,12 @@ func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 
 // authorities are the CAs of all that pods serve, may serve, or will serve.
 func (s *state) authorities() []*x509.Certificate {
-	all := slices.Clone(s.previous)
+	return append(slices.Clone(s.previous), s.given()...)
+}
+
+// given are the CAs of the current and the next generation.
+func (s *state) given() []*x509.Certificate {
+	var all []*x509.Certificate
 	for _, h := range []*held{s.current, s.next} {
 		if h != nil {
 			all = append(all, h.ca())

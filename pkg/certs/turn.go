@@ -22,3 +22,9 @@ func UnderWay(secret *corev1.Secret, now time.Time) bool {
 	}
 	return false
 }
+
+// Replacing reports whether a Secret says that its certificate is being replaced, however long ago that
+// began: UnderWay can be true of no other.
+func Replacing(secret *corev1.Secret) bool {
+	return secret.Annotations[vocabulary.AnnotationBegun] != "" || secret.Annotations[vocabulary.AnnotationPromoted] != ""
+}

@@ -25,6 +25,15 @@ var secretFaults = []fault{
 	{"its CA goes", func(w *world) { w.spoil(vocabulary.KeyCA, nil) }},
 	{"the next one spoils", func(w *world) { w.spoil(vocabulary.KeyNextKey, nil) }},
 	{"its notes go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Annotations = nil }) }},
+	{"it is written back with nothing but its pair", func(w *world) {
+		w.editSecret(func(s *corev1.Secret) {
+			s.Labels, s.Annotations = nil, nil
+			maps.DeleteFunc(s.Data, func(key string, _ []byte) bool {
+				return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != vocabulary.KeyCA
+			})
+		})
+	}},
+	{"the CAs of what pods may serve are removed", func(w *world) { w.spoil(vocabulary.KeyPreviousCAs, nil) }},
 	{"a pair of somebody else's is put there", func(w *world) { w.editSecret(w.replacePair) }},
 	{"another Secret is put in its place", func(w *world) {
 		w.editSecret(func(s *corev1.Secret) {
@@ -44,6 +53,10 @@ var secretFaults = []fault{
 		})
 	}},
 	{"what it was before is put back", (*world).restore},
+	{"it is made immutable", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Immutable = new(true) }) }},
+	{"an expired CA is put there", func(w *world) {
+		w.spoil(vocabulary.KeyOLMCA, mint(w.T, *w.policy.request(0, names, w.now.Add(-2*w.policy.Validity))).CA)
+	}},
 	{"its labels go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Labels = nil }) }},
 	{"the API server takes no Secret", func(w *world) {
 		w.refused = true

@@ -44,7 +44,7 @@ type registration struct {
 // writeSecret stores a Secret, if it was that of before.
 func (w *world) writeSecret(s *corev1.Secret) bool {
 	last := w.secret.last()
-	if w.refused || last == nil && s.ResourceVersion != "" || last != nil && last.ResourceVersion != s.ResourceVersion {
+	if w.refused || immutable(last) || last == nil && s.ResourceVersion != "" || last != nil && last.ResourceVersion != s.ResourceVersion {
 		return false
 	}
 	w.store(s)

@@ -33,6 +33,7 @@ func (m *machine) storeNext(s *corev1.Secret, next *held) {
 	s.Annotations[vocabulary.AnnotationNextIssuer] = string(m.Issuer)
 	note(s, vocabulary.AnnotationBegun, m.now)
 	m.noteOrder(s)
+	m.noteUnusableCA(s)
 	delete(s.Annotations, vocabulary.AnnotationTrusted)
 }
 

@@ -6,42 +6,102 @@ import (
 )
 
 // FromAPIServer is what the API server found out about a target when it called a
-// webhook of the given name at a path that does not exist. Any answer of HTTP means
+// webhook of the given name at a path that does not exist. An answer of HTTP means
 // that it got through the handshake; what the webhook answers does not matter. That the
 // request passed, a nil error, means nothing: so it does with an API server that has not
 // learned of the webhook, and called nobody.
 //
-// API servers tell their errors as text only. Whatever kept them from an answer is an
-// error of Go's HTTP client, which begins with the method and the URL.
+// API servers report their errors as text only. A call that was made and got no answer is an
+// error of Go's HTTP client, which begins with the method and the URL. Any other failure is an
+// answer only if the text says that the call was made.
 func FromAPIServer(target Target, webhook string, err error) Result {
 	if err == nil {
 		return because(Interrupted, target, "was not proved through the API server, which lets the request for it pass, as one does that has not learned of the webhook: "+
 			"if it stays so, have the webhook server refuse what it is asked at a path that it does not serve, as with the status 404")
 	}
 	text := err.Error()
-	_, cause, transport := strings.Cut(text, `Post "https://`)
-	_, cause, _ = strings.Cut(cause, `": `)
-	called := strings.Contains(text, fmt.Sprintf("failed calling webhook %q", webhook))
-	denied := strings.Contains(text, fmt.Sprintf("admission webhook %q denied the request", webhook))
-	switch {
-	case !called && !denied:
+	if strings.Contains(text, fmt.Sprintf("admission webhook %q denied the request", webhook)) {
+		return Result{Target: target, Reason: Serving}
+	}
+	_, failure, concerned := strings.Cut(text, fmt.Sprintf("failed calling webhook %q: ", webhook))
+	if !concerned {
 		return because(Interrupted, target, "was not probed through the API server, which refuses the request for it: %s: "+
 			"check what refuses WebhookRollouts, a webhook or a policy", text)
-	case !transport:
+	}
+	call, called := strings.CutPrefix(failure, "failed to call webhook: ")
+	_, cause, unanswered := strings.Cut(call, `Post "https://`)
+	_, cause, _ = strings.Cut(cause, `": `)
+	switch {
+	case strings.HasPrefix(failure, "received invalid webhook response: "):
 		return Result{Target: target, Reason: Serving}
+	case !called:
+		return because(Interrupted, target, "was not called by the API server (%s): "+
+			"check the caBundle and the Service in the webhook's clientConfig", failure)
+	case unanswered:
+		return unansweredCall(target, cause)
+	case strings.HasPrefix(call, "context ") || strings.HasPrefix(call, "client rate limiter "):
+		return because(Interrupted, target, "was not called by the API server in time (%s): "+
+			"check the load of the API server", call)
+	default:
+		return Result{Target: target, Reason: Serving}
+	}
+}
+
+// unansweredCall is the result of a call that got no answer of HTTP.
+func unansweredCall(target Target, cause string) Result {
+	switch {
 	case strings.Contains(cause, "x509:"):
-		return because(ForeignCertificate, target, "presents a certificate to the API server that is not as expected (%s): "+
-			"let the webhook server serve the certificate mounted into its container", cause)
+		return badCertificateOfCall(target, cause)
 	case strings.Contains(cause, "deadline exceeded") || strings.Contains(cause, "timeout"):
 		return because(TimedOut, target, "does not answer the API server in time: "+
 			"check the network policies between it and the API servers")
 	case strings.Contains(cause, "connection refused"):
 		return because(Refused, target, "refuses connections of the API server: "+
 			"check that the webhook server runs and listens on the port that its Service targets")
+	case strings.Contains(cause, "server gave HTTP response to HTTPS client") || strings.Contains(cause, "does not look like a TLS handshake"):
+		return because(NotTLS, target, "does not answer the API server with TLS: "+
+			"let the webhook server serve HTTPS, with the certificate mounted into its container")
+	case strings.Contains(cause, "tls:"):
+		return because(HandshakeFailed, target, "breaks off the TLS handshake with the API server (%s): "+
+			"API servers need TLS 1.2 or later and HTTP/1.1 of it, and show no certificate of their own", withoutPorts(cause))
 	default:
 		return because(Unreachable, target, "cannot be called by the API server (%s): "+
 			"check the routes and network policies between it and the API servers", withoutPorts(cause))
 	}
+}
+
+// badCertificateOfCall tells a certificate that the CAs did not sign from one that is of no use for
+// another reason. The API server checks the time before the signature, by its own clock: an
+// expired certificate may be signed by any CA. The time of the check is left out: it would make
+// another text of every call.
+func badCertificateOfCall(target Target, cause string) Result {
+	_, flaw, _ := strings.Cut(cause, "x509: ")
+	flaw, _, _ = strings.Cut(flaw, ": current time")
+	if strings.Contains(flaw, "unknown authority") {
+		return because(ForeignCertificate, target, "presents a certificate to the API server that is not as expected (x509: %s): "+
+			"let the webhook server serve the certificate mounted into its container", flaw)
+	}
+	return because(UnfitCertificate, target, "presents a certificate to the API server that it does not accept (x509: %s): "+
+		"let the webhook server serve the certificate mounted into its container, and reload it when it changes; compare the clocks of the nodes", flaw)
+}
+
+// PathFromAPIServer is what the API server found out about a path of a target which it
+// reaches, when it called a webhook of the given name at that path. Only the answer that
+// there is nothing at the path counts: the object under review is none that the server
+// expects, and an API server that lets it pass may not have learned of the webhook.
+func PathFromAPIServer(target Target, webhook string, err error) Result {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("failed calling webhook %q", webhook)) {
+		return Result{Target: target, Reason: Serving}
+	}
+	for _, answer := range []struct{ text, status string }{
+		{"the server could not find the requested resource", "status 404 Not Found"},
+		{"the server does not allow this method on the requested resource", "status 405 Method Not Allowed"},
+	} {
+		if strings.HasSuffix(err.Error(), answer.text) {
+			return *pathNotServed(target, answer.status)
+		}
+	}
+	return Result{Target: target, Reason: Serving}
 }
 
 // withoutPorts is the last part of a network error, which tells the cause; before it are

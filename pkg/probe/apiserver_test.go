@@ -21,6 +21,18 @@ func TestFromAPIServer(t *testing.T) {
 		"there is no such path":          {answer: failed + "the server could not find the requested resource", want: Serving},
 		"it answers with an error":       {answer: failed + `an error on the server ("broken") has prevented the request from succeeding`, want: Serving},
 		"it answers something else":      {answer: `Internal error occurred: failed calling webhook "` + webhook + `": received invalid webhook response: expected response.uid="1", got ""`, want: Serving},
+		"it reads no answer to its end":  {answer: failed + "unexpected error when reading response body. Please retry. Original error: unexpected EOF", want: Serving},
+		"the caBundle is unusable":       {answer: `Internal error occurred: failed calling webhook "` + webhook + `": could not get REST client: unable to load root certificates: unable to parse bytes as PEM block`, want: Interrupted, says: "unable to load root certificates"},
+		"it is not called for a reason":  {answer: `Internal error occurred: failed calling webhook "` + webhook + `": could not create admission objects: what`, want: Interrupted, says: "could not create admission objects"},
+		"the call is not made in time":   {answer: failed + "context deadline exceeded", want: Interrupted, says: "load of the API server"},
+		"the API server limits itself":   {answer: failed + "client rate limiter Wait returned an error: context canceled", want: Interrupted},
+		"a certificate that expired":     {answer: post + "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2026-03-01T12:00:00Z is after 2026-02-28T12:00:00Z", want: UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
+		"a certificate of another name":  {answer: post + "tls: failed to verify certificate: x509: certificate is valid for a.shop.svc, not b.shop.svc", want: UnfitCertificate, says: "valid for a.shop.svc, not b.shop.svc"},
+		"a certificate of a client":      {answer: post + "tls: failed to verify certificate: x509: certificate specifies an incompatible key usage", want: UnfitCertificate},
+		"plain HTTP":                     {answer: post + "http: server gave HTTP response to HTTPS client", want: NotTLS},
+		"another protocol than TLS":      {answer: post + "tls: first record does not look like a TLS handshake", want: NotTLS},
+		"an earlier version of TLS":      {answer: post + "remote error: tls: protocol version not supported", want: HandshakeFailed, says: "(protocol version not supported)"},
+		"a handshake without an end":     {answer: post + "net/http: TLS handshake timeout", want: TimedOut},
 		"a certificate of somebody else": {answer: post + "tls: failed to verify certificate: x509: certificate signed by unknown authority", want: ForeignCertificate, says: "x509: certificate signed by unknown authority"},
 		"nobody listens":                 {answer: post + "dial tcp 10.0.0.7:443: connect: connection refused", want: Refused},
 		"packets are swallowed":          {answer: post + "context deadline exceeded", want: TimedOut},
@@ -41,6 +53,36 @@ func TestFromAPIServer(t *testing.T) {
 			}
 			if (got.Err == nil) != (tc.want == Serving) || got.Err != nil && !strings.Contains(got.Err.Error(), tc.says) {
 				t.Errorf("says %v, want %q", got.Err, tc.says)
+			}
+		})
+	}
+}
+
+// Only the answer that there is nothing at the path counts.
+func TestPathFromAPIServer(t *testing.T) {
+	const webhook = "path-0.canary.olm-webhook-manager.io"
+	const failed = `Internal error occurred: failed calling webhook "` + webhook + `": failed to call webhook: `
+	for name, tc := range map[string]struct {
+		answer string // empty when the request passed
+		want   Reason
+	}{
+		"it lets the request pass":      {"", Serving},
+		"it denies the request":         {`admission webhook "` + webhook + `" denied the request: no`, Serving},
+		"it cannot judge the object":    {failed + "the server rejected our request for an unknown reason", Serving},
+		"it answers with an error":      {failed + `an error on the server ("broken") has prevented the request from succeeding`, Serving},
+		"another webhook is not found":  {`Internal error occurred: failed calling webhook "other.example.com": failed to call webhook: the server could not find the requested resource`, Serving},
+		"there is nothing at the path":  {failed + "the server could not find the requested resource", PathNotServed},
+		"the path takes no such method": {failed + "the server does not allow this method on the requested resource", PathNotServed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := Target{Address: "server-service.shop.svc", What: "the Service", Call: Call{Kind: "AdmissionReview", Path: "/validate"}}
+			var answer error
+			if tc.answer != "" {
+				answer = errors.New(tc.answer)
+			}
+			got := PathFromAPIServer(target, webhook, answer)
+			if got.Reason != tc.want || (got.Err == nil) != (tc.want == Serving) || got.Err != nil && !strings.Contains(got.Err.Error(), `path "/validate"`) {
+				t.Errorf("%s: %v, want %s", got.Reason, got.Err, tc.want)
 			}
 		})
 	}

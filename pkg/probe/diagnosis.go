@@ -60,16 +60,18 @@ func notTrusted(target Target, err error, expected trust, timeout time.Duration)
 	}
 }
 
-// badCertificate says what is wrong with the certificate that was presented.
+// badCertificate says what is wrong with the certificate that was presented. What identifies the
+// certificate comes last: a condition's message may be cut there.
 func badCertificate(target Target, rejected *tls.CertificateVerificationError, expected trust) Result {
 	leaf := rejected.UnverifiedCertificates[0]
 	if !expected.signed(rejected.UnverifiedCertificates) {
-		return because(ForeignCertificate, target, "presents a certificate %s that is not signed by the expected CA, %s: "+
-			"let the webhook server serve the certificate mounted into its container", describe(leaf), expected)
+		return because(ForeignCertificate, target, "presents a certificate that is not signed by the expected CA: "+
+			"let the webhook server serve the certificate mounted into its container (presented: %s; expected CA: %s)",
+			describe(leaf), expected)
 	}
-	return because(UnfitCertificate, target, "presents a certificate %s that the expected CA signed, but %s: "+
-		"let the webhook server serve the certificate mounted into its container, and reload it when it changes",
-		describe(leaf), flaw(rejected.Err, target.ServerName))
+	return because(UnfitCertificate, target, "presents a certificate that the expected CA signed, but %s: "+
+		"let the webhook server serve the certificate mounted into its container, and reload it when it changes (presented: %s)",
+		flaw(rejected.Err, target.ServerName), describe(leaf))
 }
 
 // flaw is what keeps a certificate of the expected CA from being accepted.
@@ -107,8 +109,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timed) && timed.Timeout()
 }
 
-// describe tells a certificate apart from every other.
+// describe returns what identifies a certificate.
 func describe(c *x509.Certificate) string {
-	return fmt.Sprintf("for %q (subject %q, issuer %q, serial %x, from %s to %s)", c.DNSNames, c.Subject, c.Issuer,
+	return fmt.Sprintf("for %q, subject %q, issuer %q, serial %x, from %s to %s", c.DNSNames, c.Subject, c.Issuer,
 		c.SerialNumber, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
 }

@@ -1,9 +1,7 @@
 // Package probe finds out who answers at the addresses of a webhook, and with which
 // certificate. It asks what an API server would find out: whether a TLS handshake
-// under a given caBundle and server name comes to its end.
-//
-// Nothing is sent over the connection. Whether the server also answers the webhook's
-// path, and speaks HTTP/1.1 at all, a handshake cannot tell.
+// under a given caBundle and server name comes to its end, and, where a target has a Call,
+// whether a review that is sent to the webhook's path is answered with a review.
 package probe
 
 import (
@@ -24,6 +22,8 @@ type Target struct {
 	// What tells a reader who is behind the address: "pod shop/manager-7d9f",
 	// "Service shop/manager-service".
 	What string
+	// Call is the review to send after the handshake; the zero value sends nothing.
+	Call Call
 }
 
 // Reason is one CamelCase word for what a probe found.
@@ -31,7 +31,8 @@ type Reason string
 
 // The reasons.
 const (
-	// Serving finishes the handshake with a certificate that the bundle trusts.
+	// Serving finishes the handshake with a certificate that the bundle trusts, and answers
+	// the review, if there is one to send.
 	Serving Reason = "Serving"
 	// Refused has no process listening on the port.
 	Refused Reason = "Refused"
@@ -48,13 +49,18 @@ const (
 	// UnfitCertificate presents one that a CA of the bundle signed, and that has ended,
 	// is for another name, or is not for serving.
 	UnfitCertificate Reason = "UnfitCertificate"
+	// PathNotServed answers the review with the status that there is nothing at its path, or
+	// with a redirect.
+	PathNotServed Reason = "PathNotServed"
+	// NoReview answers the review with something that is no review, or does not answer it.
+	NoReview Reason = "NoReview"
 	// Interrupted was not probed to the end, because the caller's context was cancelled, or
 	// because the time for all targets was over.
 	Interrupted Reason = "Interrupted"
 )
 
 // Reasons are all of them.
-var Reasons = []Reason{Serving, Refused, Unreachable, TimedOut, NotTLS, HandshakeFailed, ForeignCertificate, UnfitCertificate, Interrupted}
+var Reasons = []Reason{Serving, Refused, Unreachable, TimedOut, NotTLS, HandshakeFailed, ForeignCertificate, UnfitCertificate, PathNotServed, NoReview, Interrupted}
 
 // Result is what the probe of one target found.
 type Result struct {
@@ -77,9 +83,14 @@ type Options struct {
 	Parallel int
 	// Timeout is how long one target may take from dial to handshake.
 	Timeout time.Duration
+	// Review is how long the answer to a review may take after the handshake; zero is Timeout.
+	Review time.Duration
 	// Total is how long all of them may take; those that are left are Interrupted. Zero is
 	// no bound.
 	Total time.Duration
+	// AnyCertificate accepts each certificate, as an API server does for an APIService with
+	// insecureSkipTLSVerify.
+	AnyCertificate bool
 	// Dial connects to an address; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }

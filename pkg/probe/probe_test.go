@@ -49,6 +49,16 @@ func mustSay(t *testing.T, got Result, reason Reason, words ...string) {
 	}
 }
 
+// mustSayEarly fails unless the words end within the part of a message that a
+// ClusterServiceVersion's condition has room for, whatever is before and after it.
+func mustSayEarly(t *testing.T, got Result, words string) {
+	t.Helper()
+	const room = 230
+	if at := strings.Index(got.Err.Error(), words); at < 0 || at+len(words) > room {
+		t.Errorf("%q does not end within %d bytes of: %v", words, room, got.Err)
+	}
+}
+
 func TestServing(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	leaf := ours.issue(t)
@@ -92,13 +102,15 @@ func TestForeignCertificate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{leaf}})
-			mustSay(t, probeOne(t, address, ours.bundle(), patience), ForeignCertificate,
+			got := probeOne(t, address, ours.bundle(), patience)
+			mustSayEarly(t, got, "serve the certificate mounted into its container")
+			mustSay(t, got, ForeignCertificate,
 				fmt.Sprintf("for %q", leaf.Leaf.DNSNames),
 				fmt.Sprintf("subject %q", leaf.Leaf.Subject),
 				fmt.Sprintf("issuer %q", leaf.Leaf.Issuer),
 				fmt.Sprintf("serial %x", leaf.Leaf.SerialNumber),
 				"to "+leaf.Leaf.NotAfter.UTC().Format(time.RFC3339),
-				`not signed by the expected CA, "CN=ours":`)
+				`not signed by the expected CA: `, `expected CA: "CN=ours"`)
 		})
 	}
 }
@@ -114,7 +126,7 @@ func TestABundleWithoutCertificatesTrustsNobody(t *testing.T) {
 		"one that is cut":   pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.certificate.Raw[:100]}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			mustSay(t, probeOne(t, address, bundle, patience), ForeignCertificate, "the expected CA, of which the caBundle has none")
+			mustSay(t, probeOne(t, address, bundle, patience), ForeignCertificate, "expected CA: the caBundle has none")
 		})
 	}
 }
@@ -153,7 +165,9 @@ func TestUnfitCertificate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{c.leaf}})
-			mustSay(t, probeOne(t, address, c.bundle, patience), UnfitCertificate, c.says, fmt.Sprintf("serial %x", c.leaf.Leaf.SerialNumber))
+			got := probeOne(t, address, c.bundle, patience)
+			mustSayEarly(t, got, "serve the certificate mounted into its container")
+			mustSay(t, got, UnfitCertificate, c.says, fmt.Sprintf("serial %x", c.leaf.Leaf.SerialNumber))
 		})
 	}
 }

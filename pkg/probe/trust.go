@@ -33,7 +33,7 @@ func readTrust(bundle []byte) trust {
 // String names the CAs.
 func (t trust) String() string {
 	if len(t.subjects) == 0 {
-		return "of which the caBundle has none"
+		return "the caBundle has none"
 	}
 	return strings.Join(t.subjects, " or ")
 }

@@ -29,11 +29,15 @@ type CertManagerFacts struct {
 func FromCertManager(f CertManagerFacts) Finding {
 	published := pair(f.Secret)
 	if published != nil && !hasCertificate(published.CA) {
-		return waiting("%s publishes no CA: Secret %s/%s has no ca.crt, and API servers can trust a webhook's certificate only by its CA; "+
-			"name an issuer that has one, such as a CA issuer, or choose the provider none with annotations that inject the CA",
+		return waiting("%s publishes no CA: Secret %s/%s has no ca.crt, which API servers need to trust a webhook; "+
+			"name an issuer that has a CA, or choose the provider none and annotations that inject the CA",
 			f.issuerName(), f.Secret.Namespace, f.Secret.Name)
 	}
-	return Finding{Published: published, Problem: f.problem(), RenewAt: f.renewAt()}
+	found := Finding{Published: published, Problem: f.problem(), RenewAt: f.renewAt()}
+	if published == nil && found.Problem == "" {
+		found.Problem = incomplete(f.Secret, f.Order.Meta.Namespace, names.Issued(names.Secret(f.Order.Service)), "cert-manager")
+	}
+	return found
 }
 
 // renewAt is what the Certificate of the leaf says.

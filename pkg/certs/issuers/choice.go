@@ -67,5 +67,13 @@ func (i Issuer) unknown() bool {
 	return i.Group == certManagerGroup && i.Kind != "Issuer" && i.Kind != "ClusterIssuer"
 }
 
+// Describe names the provider, and the issuer that was named to it.
+func (c Choice) Describe() string {
+	if c.Issuer == (Issuer{}) {
+		return string(c.Provider)
+	}
+	return fmt.Sprintf("%s (%s)", c.Provider, c.Issuer)
+}
+
 // String names the issuer for people.
 func (i Issuer) String() string { return i.Kind + " " + i.Name }

@@ -47,6 +47,15 @@ func pair(secret *corev1.Secret) *Published {
 	return p
 }
 
+// incomplete says that an issuer calls a Secret issued that cannot be served.
+func incomplete(secret *corev1.Secret, namespace, name, issuer string) string {
+	if secret == nil {
+		return fmt.Sprintf("%s reports a certificate as issued, and Secret %s/%s does not exist yet", issuer, namespace, name)
+	}
+	return fmt.Sprintf("Secret %s/%s, issued by %s, lacks %s or %s: delete the Secret, and %[3]s issues again: kubectl -n %[1]s delete secret %[2]s",
+		namespace, name, issuer, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+}
+
 // IssuedBy is who issued what is in a Secret; empty for nobody of those.
 func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
 	if CertificateOf(secret) != "" {

@@ -55,6 +55,14 @@ func TestFromCertManager(t *testing.T) {
 			facts:     CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},
 			published: true,
 		},
+		"what is called issued does not exist": {
+			facts:   CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}},
+			problem: "cert-manager reports a certificate as issued, and Secret ns/server-service-cert-issued does not exist yet",
+		},
+		"what is issued lacks its key": {
+			facts:   CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: issued(map[string]string{"tls.crt": "leaf"})},
+			problem: "Secret ns/server-service-cert-issued, issued by cert-manager, lacks tls.crt or tls.key: delete the Secret",
+		},
 		"not installed": {
 			facts:   CertManagerFacts{Order: order(Issuer{})},
 			problem: "cert-manager is not installed",
@@ -151,7 +159,7 @@ func TestFromServiceCA(t *testing.T) {
 		"nor renew":               {facts: ServiceCAFacts{failed, pair, bundle}, published: true, problem: "corresponding service UID"},
 		"no bundle yet":           {facts: ServiceCAFacts{Service: service(nil), Secret: pair}, problem: "ConfigMap ns/server-service-ca"},
 		"a bundle that is empty":  {facts: ServiceCAFacts{service(nil), pair, &corev1.ConfigMap{}}, problem: "ConfigMap ns/server-service-ca"},
-		"a Secret without a leaf": {facts: ServiceCAFacts{service(nil), issued(nil), bundle}, problem: "has not issued"},
+		"a Secret without a leaf": {facts: ServiceCAFacts{service(nil), issued(nil), bundle}, problem: "Secret ns/server-service-cert-issued, issued by service-ca, lacks tls.crt or tls.key: delete the Secret"},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, FromServiceCA(tc.facts), tc.published, tc.problem) })
 	}

@@ -48,6 +48,8 @@ func FromServiceCA(f ServiceCAFacts) Finding {
 	switch {
 	case published == nil && problem != "":
 		return Finding{Problem: problem}
+	case published == nil && f.Secret != nil:
+		return Finding{Problem: incomplete(f.Secret, f.Secret.Namespace, f.Secret.Name, "service-ca")}
 	case published == nil:
 		return waiting("service-ca has not issued for Service %s yet: it is part of OpenShift; elsewhere choose another provider", name)
 	case f.Bundle == nil || !hasCertificate([]byte(f.Bundle.Data[vocabulary.KeyServiceCA])):

@@ -1,0 +1,97 @@
+package certs
+
+import (
+	"crypto/x509"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What an issuer issued and pods cannot be given is reported, whether or not there is something
+// else that they serve.
+func TestRejected(t *testing.T) {
+	ca := func() signer { return newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}) }
+	leaf := func(change func(*x509.Certificate)) *x509.Certificate {
+		c := &x509.Certificate{NotBefore: start, NotAfter: after(90 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		change(c)
+		return c
+	}
+	good := ca().issue(leaf(func(*x509.Certificate) {}))
+	with := func(change func(*Generation)) Generation {
+		g := good
+		change(&g)
+		return g
+	}
+	for name, test := range map[string]struct {
+		issued Generation
+		names  []string
+		flaw   Flaw
+		says   string
+	}{
+		"of use":                       {issued: good},
+		"without a key":                {issued: with(func(g *Generation) { g.Key = nil }), flaw: FlawIncomplete, says: "the key is missing"},
+		"without a certificate":        {issued: with(func(g *Generation) { g.Certificate = nil }), flaw: FlawIncomplete, says: "the certificate is missing"},
+		"with the key of another":      {issued: with(func(g *Generation) { g.Key = minted(t, 1, start).Key }), flaw: FlawKeyMismatch, says: "no pair"},
+		"without a CA":                 {issued: with(func(g *Generation) { g.CA = []byte("none") }), flaw: FlawNoCA, says: "the CA is missing"},
+		"beside another CA":            {issued: with(func(g *Generation) { g.CA = ca().issue(leaf(func(*x509.Certificate) {})).CA }), flaw: FlawWrongCA, says: "not signed for serving by the CA beside it"},
+		"for clients":                  {issued: ca().issue(leaf(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })), flaw: FlawWrongUsage, says: "incompatible key usage"},
+		"for another name":             {issued: good, names: []string{"other-service.shop.svc"}, flaw: FlawWrongName, says: "not valid for other-service.shop.svc"},
+		"expired":                      {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotAfter = after(10 * day) })), flaw: FlawExpired, says: "ended at 2026-03-11T12:00:00Z"},
+		"not valid yet":                {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore = after(30 * day) }))},
+		"not valid yet, and misnamed":  {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore = after(30 * day) })), names: []string{"other.shop.svc"}, flaw: FlawWrongName, says: "other.shop.svc"},
+		"not valid before its CA ends": {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = after(400*day), after(500*day) })), flaw: FlawWrongCA},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.names == nil {
+				test.names = names
+			}
+			first := minted(t, 1, start)
+			for state, f := range map[string]Facts{
+				"nothing is served": {Live: true},
+				"another is served": {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}, Live: true},
+			} {
+				f.Issuer, f.Issued, f.Names, f.Blank = byCertManager, &test.issued, test.names, blank
+				got := Decide(f, DefaultPolicy(), after(20*day)).Rejected
+				if test.flaw == "" && got != nil || test.flaw != "" && (got == nil || got.Flaw != test.flaw || !strings.Contains(got.Message, test.says)) {
+					t.Errorf("%s: %+v is rejected, want %q, which says %q", state, got, test.flaw, test.says)
+				}
+			}
+		})
+	}
+}
+
+func TestRejectedStatus(t *testing.T) {
+	if (*Rejection)(nil).Status("a", "b", "c", names) != nil {
+		t.Error("what is of use is rejected")
+	}
+	got := (&Rejection{FlawExpired, "the certificate ended"}).Status("cert-manager (Issuer x)", "Secret shop/y", "Pods are not given it", []string{"z.shop.svc"})
+	const want = "Secret shop/y, issued by cert-manager (Issuer x), cannot be served: the certificate ended. Pods are not given it. " +
+		"Correct the issuer so that it issues a valid serving certificate for z.shop.svc, together with its CA"
+	if got.Issuer != "cert-manager (Issuer x)" || got.Object != "Secret shop/y" || got.Reason != "Expired" || got.Message != want {
+		t.Errorf("the status is %+v", got)
+	}
+}
+
+// A Secret that another client fills is judged by its CA, if it has one.
+func TestJudgeSecret(t *testing.T) {
+	secret := holding(t, minted(t, 1, start))
+	for name, test := range map[string]struct {
+		secret *corev1.Secret
+		at     time.Time
+		want   Flaw
+	}{
+		"of use":       {secret.Secret, start, ""},
+		"expired":      {secret.Secret, after(100 * day), FlawExpired},
+		"without a CA": {secret.edited("ca.crt", nil).edited("olmCAKey", nil).Secret, after(100 * day), ""},
+	} {
+		var got Flaw
+		if r := JudgeSecret(test.secret, names, test.at); r != nil {
+			got = r.Flaw
+		}
+		if got != test.want {
+			t.Errorf("%s: the flaw is %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package certs
+
+import (
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// An expired CA that a client put into the Secret begins a rotation, with which pods are restarted
+// as by OLM v0. Nothing else that is spoiled restarts pods that reload.
+func TestUnusableCA(t *testing.T) {
+	first, expired, valid := minted(t, 1, start), minted(t, 7, after(-200*day)), minted(t, 8, start)
+	secret := holding(t, first)
+	for name, test := range map[string]struct {
+		secret    built
+		rotates   bool
+		restarted bool
+	}{
+		"nothing":                    {secret: secret},
+		"expired, under OLM's key":   {secret: secret.edited(vocabulary.KeyOLMCA, expired.CA), rotates: true, restarted: true},
+		"no PEM, under OLM's key":    {secret: secret.edited(vocabulary.KeyOLMCA, []byte("none")), rotates: true, restarted: true},
+		"expired, and mounted":       {secret: secret.edited(vocabulary.KeyCA, expired.CA), rotates: true, restarted: true},
+		"none under OLM's key":       {secret: secret.edited(vocabulary.KeyOLMCA, nil)},
+		"another under OLM's key":    {secret: secret.edited(vocabulary.KeyOLMCA, valid.CA)},
+		"another, and mounted":       {secret: secret.edited(vocabulary.KeyCA, valid.CA), rotates: true},
+		"a pair that is spoiled":     {secret: secret.edited("tls.crt", []byte("spoiled")), rotates: true},
+		"a pair of another client's": {secret: secret.edited("tls.crt", valid.Certificate).edited("tls.key", valid.Key), rotates: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{Secret: test.secret.Secret, Registered: []Registration{trusting(first)}, Names: names, Blank: blank, Running: true, Live: true}
+			rotated, restarted := false, false
+			at := after(day)
+			for range 20 {
+				d := Decide(f, DefaultPolicy(), at)
+				restarted = restarted || d.Restart
+				switch {
+				case d.Need == NeedIssued:
+					f.Issued = new(mint(t, *d.Mint))
+					continue
+				case d.Need == NeedRotating:
+					t.Fatal("it waits for its turn")
+				case d.Need == NeedEvidence:
+					f.Evidence = &Evidence{Leaf: d.Serving.Leaf, Backends: []Backend{{Pod: "a"}}}
+					continue
+				case d.Restart:
+					f.RestartedFor = "2"
+				}
+				rotated = rotated || d.Phase == promoting
+				if d.Write != nil {
+					f.Secret, f.Evidence, f.Issued = d.Write, nil, nil
+				}
+				f.Registered = []Registration{{Name: "webhook v", CABundle: d.Trust, Generation: d.Generation}}
+				at = at.Add(DefaultPolicy().Settle)
+			}
+			if rotated != test.rotates || restarted != test.restarted {
+				t.Errorf("it is rotated: %t, pods are restarted: %t, want %t, %t", rotated, restarted, test.rotates, test.restarted)
+			}
+			if d := Decide(f, DefaultPolicy(), at); d.Phase != stable || d.Write != nil || f.Secret.Annotations[vocabulary.AnnotationUnusableCA] != "" {
+				t.Errorf("in the end it is in %s and writes %q: %v", d.Phase, describe(d.Write), f.Secret.Annotations)
+			}
+		})
+	}
+}
