@@ -1,9 +1,11 @@
 package install
 
 import (
+	"maps"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
@@ -31,6 +33,72 @@ func (a Access) lacking(account string, rule rbacv1.PolicyRule, namespaces []str
 		}
 	}
 	return lacking
+}
+
+// With adds what lifted bindings grant by lifted roles, as both are now. A role that is not among
+// them counts for nothing: its rules are those of another client.
+func (a Access) With(namespace string, lifted []metav1.Object) Access {
+	with := Access{Everywhere: maps.Clone(a.Everywhere), In: map[string]map[string][]rbacv1.PolicyRule{}}
+	for in, of := range a.In {
+		with.In[in] = maps.Clone(of)
+	}
+	for _, o := range lifted {
+		switch b := o.(type) {
+		case *rbacv1.ClusterRoleBinding:
+			with.grant(namespace, metav1.NamespaceAll, b.Subjects, RulesOf(lifted, metav1.NamespaceAll, b.RoleRef))
+		case *rbacv1.RoleBinding:
+			with.grant(namespace, b.Namespace, b.Subjects, RulesOf(lifted, b.Namespace, b.RoleRef))
+		}
+	}
+	return with
+}
+
+// grant adds rules for the ServiceAccounts of a namespace.
+func (a Access) grant(namespace, in string, subjects []rbacv1.Subject, rules []rbacv1.PolicyRule) {
+	of := a.Everywhere
+	if in != metav1.NamespaceAll {
+		if a.In[in] == nil {
+			a.In[in] = map[string][]rbacv1.PolicyRule{}
+		}
+		of = a.In[in]
+	}
+	for _, subject := range subjects {
+		if subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == namespace {
+			of[subject.Name] = slices.Concat(of[subject.Name], rules)
+		}
+	}
+}
+
+// RulesOf are the rules of the role among some objects that a binding in a namespace refers to;
+// none when it is not among them.
+func RulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
+	for _, o := range objects {
+		switch role := o.(type) {
+		case *rbacv1.ClusterRole:
+			if ref.Kind == "ClusterRole" && role.Name == ref.Name {
+				return role.Rules
+			}
+		case *rbacv1.Role:
+			if ref.Kind == "Role" && role.Namespace == namespace && role.Name == ref.Name {
+				return role.Rules
+			}
+		}
+	}
+	return nil
+}
+
+// BindsRulesOf reports whether a binding refers to a role that has the rules which it is to have:
+// the same among the objects that exist as among those that are desired.
+func BindsRulesOf(binding metav1.Object, desired, live []metav1.Object) bool {
+	var ref rbacv1.RoleRef
+	switch b := binding.(type) {
+	case *rbacv1.ClusterRoleBinding:
+		ref = b.RoleRef
+	case *rbacv1.RoleBinding:
+		ref = b.RoleRef
+	}
+	rules := RulesOf(desired, binding.GetNamespace(), ref)
+	return len(rules) > 0 && equality.Semantic.DeepEqual(rules, RulesOf(live, binding.GetNamespace(), ref))
 }
 
 func covers(granted []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {

@@ -89,7 +89,7 @@ func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv
 			result.Message = fmt.Sprintf("deploymentName %q is none of the ClusterServiceVersion's: correct it in spec.apiservicedefinitions.owned", d.DeploymentName)
 		} else if first := OwnedKinds(csv, result.Name)[0]; !servedAlike(first, d) {
 			result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
-			result.Message = fmt.Sprintf("its kinds %s and %s name two servers, and one APIService has one: give spec.apiservicedefinitions.owned[%d] the deploymentName %q and the containerPort %d",
+			result.Message = fmt.Sprintf("its kinds %s and %s name two servers, an APIService has one: give spec.apiservicedefinitions.owned[%d] the deploymentName %q and the containerPort %d",
 				first.Kind, d.Kind, i, first.DeploymentName, first.ContainerPort)
 		}
 		results = append(results, result)
@@ -124,27 +124,50 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// whatIsServed is how soon to ask again what the API server is and serves: it tells nobody. With the age
-// that its last answer may have it is half a second, and one that waits goes on within one.
-const whatIsServed = 250 * time.Millisecond
+// The pauses between two questions to the API server about what it serves. No event announces the
+// answer itself: discovery follows an APIService or a CustomResourceDefinition some time after it.
+const (
+	shortestAPIPause = 250 * time.Millisecond
+	longestAPIPause  = 30 * time.Second
+)
 
-// recheck is how soon to ask the API server again what it is and serves. It tells of
-// its version to nobody, and serves a kind some time after the APIService says so.
+// APIPause returns how long to wait before the API server is asked again whether it serves a kind.
+// It grows with the time since a change last announced the kind, from 250 ms to 30 s.
+func APIPause(announced, now time.Time) time.Duration {
+	return min(max(now.Sub(announced), shortestAPIPause), longestAPIPause)
+}
+
+// recheck returns how soon to ask the API server again what it is and serves; zero when an event
+// announces whatever is missing. Nothing announces another version of the API server.
 func recheck(f Facts) time.Duration {
+	var pause time.Duration
+	if awaitsKubernetes(f) {
+		pause = longestAPIPause
+	}
+	for _, kind := range unserved(f) {
+		wait := APIPause(f.Announced[kind.GroupVersion()], f.Now)
+		if pause == 0 || wait < pause {
+			pause = wait
+		}
+	}
+	return pause
+}
+
+// unserved returns the kinds that are announced and that the API server does not serve. Without
+// aggregation no APIService announces a native API.
+func unserved(f Facts) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
 	for _, kind := range RequiredAPIs(f.CSV) {
 		if f.APIServices[APIServiceName(kind.Group, kind.Version)] != nil && !f.APIs[kind] {
-			return whatIsServed
+			kinds = append(kinds, kind)
 		}
 	}
 	for _, api := range f.CSV.Spec.NativeAPIs {
 		if f.Unaggregated && !f.APIs[gvk(api)] {
-			return whatIsServed
+			kinds = append(kinds, gvk(api))
 		}
 	}
-	if awaitsKubernetes(f) {
-		return whatIsServed
-	}
-	return 0
+	return kinds
 }
 
 // RequiredAPIs are the kinds that a ClusterServiceVersion needs somebody to serve.

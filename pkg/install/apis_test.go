@@ -24,7 +24,7 @@ func TestRequiredAPIServices(t *testing.T) {
 		recheck time.Duration
 	}{
 		"absent":           {nil, false, "NotPresent", "APIService is not present: install the operator that serves it", 0},
-		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", whatIsServed},
+		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", 4 * time.Second},
 		"not available":    {liveAPIService(name, false), true, "NotPresent", "APIService is present, but not available: no endpoints", 0},
 		"there, available": {liveAPIService(name, true), true, "Present", "", 0},
 	} {
@@ -32,6 +32,8 @@ func TestRequiredAPIServices(t *testing.T) {
 			csv := operator(nil)
 			csv.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: kind.Group, Version: kind.Version, Kind: kind.Kind}}
 			facts := Facts{CSV: csv, APIs: map[schema.GroupVersionKind]bool{kind: test.serves}, APIServices: map[string]*apiregistrationv1.APIService{}}
+			facts.Now = time.Unix(1000, 0)
+			facts.Announced = map[schema.GroupVersion]time.Time{kind.GroupVersion(): facts.Now.Add(-4 * time.Second)}
 			want := operatorsv1alpha1.RequirementStatus{
 				Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: name, Status: test.status, Message: test.message,
 			}
@@ -89,12 +91,12 @@ func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
 		}, true, true, 0},
 		"native, not served yet": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
 			s.NativeAPIs = []metav1.GroupVersionKind{metav1.GroupVersionKind(pond)}
-		}, false, false, whatIsServed},
+		}, false, false, longestAPIPause},
 	} {
 		t.Run(title, func(t *testing.T) {
 			csv := operator(deployments(deploymentOf("manager")))
 			test.needs(&csv.Spec)
-			verdict := Check(Facts{CSV: csv, Unaggregated: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}})
+			verdict := Check(Facts{CSV: csv, Unaggregated: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}, Now: time.Unix(1000, 0)})
 			if verdict.Passes() != test.passes || verdict.Recheck != test.recheck {
 				t.Errorf("passes: %t, looks again in %s: %s", verdict.Passes(), verdict.Recheck, verdict.Unmet())
 			}
@@ -125,4 +127,23 @@ func liveAPIService(name string, available bool) *apiregistrationv1.APIService {
 		service.Status.Conditions[0].Status, service.Status.Conditions[0].Message = apiregistrationv1.ConditionFalse, "no endpoints"
 	}
 	return service
+}
+
+// Whoever waits for a kind asks often only after something announced it.
+func TestAPIPause(t *testing.T) {
+	announced := time.Unix(1000, 0)
+	for since, want := range map[time.Duration]time.Duration{
+		0: 250 * time.Millisecond, time.Second: time.Second, 20 * time.Second: 20 * time.Second, time.Hour: 30 * time.Second,
+	} {
+		if got := APIPause(announced, announced.Add(since)); got != want {
+			t.Errorf("%s after it was announced the pause is %s, want %s", since, got, want)
+		}
+	}
+	questions := 0
+	for now := announced; now.Before(announced.Add(time.Hour)); now = now.Add(APIPause(announced, now)) {
+		questions++
+	}
+	if questions > 130 {
+		t.Errorf("%d questions in an hour", questions)
+	}
 }

@@ -92,6 +92,17 @@ func ReservedGroup(group string, services []*apiregistrationv1.APIService) (mess
 	return fmt.Sprintf("group %q is not for operators to serve", group), "name another one in spec.apiservicedefinitions.owned"
 }
 
+// ReservedAPI returns why a ClusterServiceVersion must not own its APIServices, and what to do
+// instead; it is empty when it may own all of them.
+func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, services []*apiregistrationv1.APIService) string {
+	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
+		if message, wayOut := ReservedGroup(owned.Group, services); message != "" {
+			return message + "; " + wayOut
+		}
+	}
+	return ""
+}
+
 // Registers tells whether a live registration of a type is the one of an identity: an
 // APIService by its name, any other by what it says it is for.
 func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live metav1.Object) bool {

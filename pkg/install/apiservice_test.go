@@ -196,3 +196,18 @@ func TestReservedGroup(t *testing.T) {
 		}
 	}
 }
+
+// One reserved group is enough to refuse them all.
+func TestReservedAPI(t *testing.T) {
+	apps := liveAPIService("v1.apps", true)
+	apps.Spec.Group, apps.Labels = "apps", map[string]string{vocabulary.LabelAutomanaged: vocabulary.AutomanagedBuiltIn}
+	services := []*apiregistrationv1.APIService{apps}
+	csv := owning(operator(deployments(deploymentOf("manager"))), "Pond", "manager", 0)
+	if why := ReservedAPI(csv, services); why != "" {
+		t.Errorf("its own group is refused: %s", why)
+	}
+	csv.Spec.APIServiceDefinitions.Owned = append(csv.Spec.APIServiceDefinitions.Owned, operatorsv1alpha1.APIServiceDescription{Group: "apps", Version: "v99", Kind: "Deployment"})
+	if got, want := ReservedAPI(csv, services), `group "apps" is not for operators to serve; name another one in spec.apiservicedefinitions.owned`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -19,12 +20,14 @@ import (
 const (
 	// CanarySeen refuses its object without calling anybody: the API server has seen the
 	// canary.
-	CanarySeen = "seen.canary.olm-webhook-manager.io"
+	CanarySeen = "seen" + canarySuffix
+	// canarySuffix ends the name of each of them.
+	canarySuffix = ".canary.olm-webhook-manager.io"
 )
 
 // CanaryCalled makes the API server call the Service, under one of the bundles.
 func CanaryCalled(bundle int) string {
-	return fmt.Sprintf("called-%d.canary.olm-webhook-manager.io", bundle)
+	return fmt.Sprintf("called-%d%s", bundle, canarySuffix)
 }
 
 // FreshBundles are the same trust so many times, each in another text, unlike all of
@@ -35,6 +38,11 @@ func FreshBundles(bundle []byte, times int, occasion string) [][]byte {
 		all = append(all, append(fmt.Appendf(nil, "# %s, %d\n", occasion, i), bundle...))
 	}
 	return all
+}
+
+// CanaryPath makes the API server call the Service at one of the paths of AddPaths.
+func CanaryPath(path int) string {
+	return fmt.Sprintf("path-%d%s", path, canarySuffix)
 }
 
 // CanaryCondition is what the API server refuses the object of CanarySeen with, and says
@@ -81,6 +89,30 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 	}
 	canary.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "seen", Expression: CanaryCondition}}
 	return canary
+}
+
+// IsCanary reports whether a registration is a canary: it has the label, and only a canary's
+// webhooks. The label alone is no proof: another client may put it on a registration.
+func IsCanary(o metav1.Object) bool {
+	c, validating := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+	if _, labelled := o.GetLabels()[vocabulary.LabelCanary]; !labelled || !validating {
+		return false
+	}
+	return !slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+		return !strings.HasSuffix(w.Name, canarySuffix)
+	})
+}
+
+// AddPaths gives a canary a webhook for each of some paths, which calls its Service as the first
+// of its bundles lets it.
+func AddPaths(canary *admissionregistrationv1.ValidatingWebhookConfiguration, paths []string) {
+	called := canary.Webhooks[1]
+	for i := range paths {
+		w := *called.DeepCopy()
+		w.Name, w.ClientConfig.Service.Path = CanaryPath(i), &paths[i]
+		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: canaryLabels(canary.Name, w.Name)}
+		canary.Webhooks = append(canary.Webhooks, w)
+	}
 }
 
 // CanaryObject is what a webhook of a canary matches, to be created in a dry run.

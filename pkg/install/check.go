@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,12 +34,22 @@ type Facts struct {
 	Unaggregated bool
 	// APIs are the kinds that the cluster serves.
 	APIs map[schema.GroupVersionKind]bool
+	// Announced is when a change last announced what a version of a group serves.
+	Announced map[schema.GroupVersion]time.Time
+	// Now is the time of the check.
+	Now time.Time
 	// Kubernetes is the version of the API server, as it says itself.
 	Kubernetes string
 	// Neighbours are the other operators of the namespace that own something of the same
 	// name; Began tells whether this one has been installed.
 	Neighbours []scope.Claimant
 	Began      bool
+	// Contenders are other operators of the namespace that name one of the same Deployments, each with
+	// whether it has begun to install itself; Active is whether this version has.
+	Contenders []scope.Claimant
+	Active     bool
+	// Deployments are the live ones, by name.
+	Deployments map[string]*appsv1.Deployment
 	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
 	Converters map[string]bool
 }
@@ -52,6 +63,8 @@ type Verdict struct {
 	Conflict string
 	// Requirements are the results for status.requirementStatus.
 	Requirements []operatorsv1alpha1.RequirementStatus
+	// Held are the Deployments that another ClusterServiceVersion has, each with its name.
+	Held map[string]string
 	// Awaited are versions of definitions, as definition/version, that are served once the
 	// webhooks of the ClusterServiceVersion convert to them. It is not complete before.
 	Awaited []string
@@ -62,13 +75,15 @@ type Verdict struct {
 
 // Check judges a ClusterServiceVersion.
 func Check(f Facts) Verdict {
+	held := heldDeployments(f)
 	return Verdict{
+		Held:       held,
 		Violations: slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),
 			requiredAPIServices(f), registrable(f), nativeAPIs(f),
-			distinctDeployments(f.CSV), requiredBackends(f.CSV),
+			distinctDeployments(f.CSV), freeDeployments(f.CSV, held), requiredBackends(f.CSV),
 			requiredAccounts(f)),
 		Conflict: ownerConflict(f),
 		Awaited:  awaitedVersions(f),

@@ -33,7 +33,7 @@ func TestMinKubeVersion(t *testing.T) {
 				Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion", Name: "shop.v1",
 				Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, Message: test.message,
 			}
-			recheck := whatIsServed
+			recheck := longestAPIPause
 			if test.met {
 				want.Status = operatorsv1alpha1.RequirementStatusReasonPresent
 			}

@@ -32,13 +32,17 @@ type Lifeline struct {
 // own ones, those of the nodes that its pods run on, and the manager's. There are none
 // for a webhook that fails open, and none beyond the namespaces of the scope.
 func SelfDeadlocks(in Input, d operatorsv1alpha1.WebhookDescription) []Lifeline {
+	return selfDeadlocks(in.allLifelines(), in.Scope, d)
+}
+
+func selfDeadlocks(all []Lifeline, s scope.Scope, d operatorsv1alpha1.WebhookDescription) []Lifeline {
 	failsOpen := d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore
 	if failsOpen || d.Type == operatorsv1alpha1.ConversionWebhook {
 		return nil
 	}
 	var cut []Lifeline
-	for _, l := range in.allLifelines() {
-		if l.who != "" && l.cutBy(d, in.Scope) {
+	for _, l := range all {
+		if l.who != "" && l.cutBy(d, s) {
 			cut = append(cut, l)
 		}
 	}
@@ -46,15 +50,17 @@ func SelfDeadlocks(in Input, d operatorsv1alpha1.WebhookDescription) []Lifeline 
 }
 
 // SelfDeadlocksAnywhere is SelfDeadlocks of an operator that is not installed yet: in the
-// widest scope that its install modes allow.
-func SelfDeadlocksAnywhere(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) []Lifeline {
+// widest scope that its install modes allow. It is computed once for all webhooks.
+func SelfDeadlocksAnywhere(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Lifeline {
 	widest := []string{csv.Namespace}
 	for _, mode := range csv.Spec.InstallModes {
 		if mode.Supported && mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces {
 			widest = []string{metav1.NamespaceAll}
 		}
 	}
-	return SelfDeadlocks(Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}}, d)
+	in := Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}}
+	all := in.allLifelines()
+	return func(d operatorsv1alpha1.WebhookDescription) []Lifeline { return selfDeadlocks(all, in.Scope, d) }
 }
 
 // cutBy tells whether the webhook intercepts any of the requests.

@@ -214,7 +214,7 @@ func TestSelfDeadlocksAnywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := operator(deployments(deploymentOf("manager")), servedBy("manager", aboutRequests(admissionregistrationv1.Create, "", "pods")))
 			csv.Spec.InstallModes = test.modes
-			if got := SelfDeadlocksAnywhere(csv, csv.Spec.WebhookDefinitions[0]); len(got) != test.want {
+			if got := SelfDeadlocksAnywhere(csv)(csv.Spec.WebhookDefinitions[0]); len(got) != test.want {
 				t.Errorf("%d lifelines, want %d: %+v", len(got), test.want, got)
 			}
 		})

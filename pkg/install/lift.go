@@ -23,7 +23,8 @@ type Grants struct {
 	Bindings []*rbacv1.RoleBinding
 	// Access is what the ServiceAccounts may do without what was lifted.
 	Access Access
-	// Foreign are the names of ClusterRoles and ClusterRoleBindings that somebody else made.
+	// Foreign are roles and bindings that others created: ClusterRoles and ClusterRoleBindings by
+	// name, Roles and RoleBindings as namespace/name.
 	Foreign map[string]bool
 }
 
@@ -105,18 +106,18 @@ func (l *Lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 	for _, account := range accounts {
 		subjects = append(subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: g.CSV.Namespace, Name: account})
 	}
+	name, binding := g.free(namespace, role.Name, binding)
 	if namespace != metav1.NamespaceAll {
-		l.Roles = once(l.Roles, &rbacv1.Role{TypeMeta: rbacType("Role"), ObjectMeta: liftedMeta(g.CSV, namespace, role.Name), Rules: role.Rules})
+		l.Roles = once(l.Roles, &rbacv1.Role{TypeMeta: rbacType("Role"), ObjectMeta: liftedMeta(g.CSV, namespace, name), Rules: role.Rules})
 		l.RoleBindings = append(l.RoleBindings, &rbacv1.RoleBinding{
 			TypeMeta: rbacType("RoleBinding"), ObjectMeta: liftedMeta(g.CSV, namespace, binding), Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		})
 		return
 	}
-	name := g.free(role.Name)
 	l.ClusterRoles = once(l.ClusterRoles, &rbacv1.ClusterRole{TypeMeta: rbacType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, "", name), Rules: append(slices.Clone(role.Rules), seeNamespaces)})
 	l.ClusterRoleBindings = append(l.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
-		TypeMeta: rbacType("ClusterRoleBinding"), ObjectMeta: liftedMeta(g.CSV, "", g.free(binding)), Subjects: subjects,
+		TypeMeta: rbacType("ClusterRoleBinding"), ObjectMeta: liftedMeta(g.CSV, "", binding), Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 	})
 }
@@ -133,13 +134,37 @@ func once[T metav1.Object](all []T, role T) []T {
 // ones there are.
 var seeNamespaces = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
 
-// free is the name that OLM v0 gives, unless somebody else has it: to bind accounts to a
-// ClusterRole that happens to be called like a Role would give them whatever it holds.
-func (g Grants) free(name string) string {
-	if g.Foreign[name] {
-		return names.Lifted(g.CSV.Namespace, name)
+// free are the names that OLM v0 gives a lifted role and its binding, unless another client has
+// created one of that name: to bind accounts to a role that happens to be called like the
+// operator's would give them whatever it holds. The binding of such a role gets another name, too: the role
+// of a binding cannot be changed.
+func (g Grants) free(namespace, role, binding string) (freeRole, freeBinding string) {
+	freeRole, freeBinding = role, binding
+	foreign := g.Foreign[inNamespace(namespace, role)]
+	if foreign {
+		freeRole = names.Lifted(g.CSV.Namespace, role)
 	}
-	return name
+	if foreign || g.Foreign[inNamespace(namespace, binding)] {
+		freeBinding = names.Lifted(g.CSV.Namespace, binding)
+	}
+	return freeRole, freeBinding
+}
+
+// inNamespace names an object as Grants.Foreign does.
+func inNamespace(namespace, name string) string {
+	if namespace == metav1.NamespaceAll {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// Elsewhere are the namespaces besides its own in which the permissions of a
+// ClusterServiceVersion are lifted; [""] is all.
+func (g Grants) Elsewhere() []string { return wherever(g.CSV.Namespace, g.Targets) }
+
+// MarkForeign notes a role or a binding that another client created.
+func (g Grants) MarkForeign(o metav1.Object) {
+	g.Foreign[inNamespace(o.GetNamespace(), o.GetName())] = true
 }
 
 func rbacType(kind string) metav1.TypeMeta {

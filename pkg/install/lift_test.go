@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -76,6 +77,13 @@ func TestLift(t *testing.T) {
 			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all, foreign: "reader",
 			want: []string{"ClusterRole ALTERNATE: get,list pods" + see, "ClusterRoleBinding ALTERNATE: manager may ALTERNATE"},
 		},
+		"under somebody else's name in one of the targets": {
+			role: policies(readPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"blue", "red"}, foreign: "blue/reader",
+			want: []string{
+				"Role blue/ALTERNATE: get,list pods", "Role red/reader: get,list pods",
+				"RoleBinding blue/ALTERNATE: manager may ALTERNATE", "RoleBinding red/reader: manager may reader",
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			csv := operator(nil)
@@ -135,4 +143,65 @@ func linesOf(t *testing.T, l Lifted) []string {
 		say(o, "RoleBinding", may(o.Subjects, o.RoleRef))
 	}
 	return lines
+}
+
+// What lifted bindings grant counts where the role that they refer to is lifted as well.
+func TestAccessWithLifted(t *testing.T) {
+	meta := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name}
+	}
+	ref := func(kind, name string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: name} }
+	subjects := []rbacv1.Subject{
+		{Kind: rbacv1.ServiceAccountKind, Namespace: "shop", Name: "manager"},
+		{Kind: rbacv1.ServiceAccountKind, Namespace: "elsewhere", Name: "other"},
+		{Kind: rbacv1.UserKind, Name: "user"},
+	}
+	before := Access{
+		Everywhere: map[string][]rbacv1.PolicyRule{"manager": policies(readLeases)},
+		In:         map[string]map[string][]rbacv1.PolicyRule{"blue": {"manager": policies(readLeases)}},
+	}
+	lifted := []metav1.Object{
+		&rbacv1.ClusterRole{ObjectMeta: meta("", "reader"), Rules: policies(readPods)},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: meta("", "reader"), Subjects: subjects, RoleRef: ref("ClusterRole", "reader")},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: meta("", "foreign"), Subjects: subjects, RoleRef: ref("ClusterRole", "cluster-admin")},
+		&rbacv1.Role{ObjectMeta: meta("blue", "reader"), Rules: policies(readPods)},
+		&rbacv1.RoleBinding{ObjectMeta: meta("blue", "reader"), Subjects: subjects, RoleRef: ref("Role", "reader")},
+		&rbacv1.RoleBinding{ObjectMeta: meta("red", "reader"), Subjects: subjects, RoleRef: ref("Role", "reader")},
+	}
+	want := Access{
+		Everywhere: map[string][]rbacv1.PolicyRule{"manager": policies(readLeases, readPods)},
+		In: map[string]map[string][]rbacv1.PolicyRule{
+			"blue": {"manager": policies(readLeases, readPods)},
+			"red":  {"manager": nil},
+		},
+	}
+	if diff := cmp.Diff(want, before.With("shop", lifted), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("access (-want +got):\n%s", diff)
+	}
+	if len(before.Everywhere["manager"]) != 1 || len(before.In["blue"]["manager"]) != 1 || len(before.In) != 1 {
+		t.Error("the access that it was made of has changed")
+	}
+}
+
+// A binding is for the rules that are lifted, whoever holds the role of that name.
+func TestBindsRulesOf(t *testing.T) {
+	role := func(rules ...rbacv1.PolicyRule) metav1.Object {
+		return &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "reader"}, Rules: rules}
+	}
+	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "binding"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "reader"}}
+	desired := []metav1.Object{role(readPods), binding}
+	for name, test := range map[string]struct {
+		live []metav1.Object
+		want bool
+	}{
+		"the role is as desired":    {[]metav1.Object{role(readPods)}, true},
+		"the role has other rules":  {[]metav1.Object{role(everything)}, false},
+		"the role has more rules":   {[]metav1.Object{role(readPods, readLeases)}, false},
+		"the role is not lifted":    {nil, false},
+		"only a ClusterRole has it": {[]metav1.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: policies(readPods)}}, false},
+	} {
+		if got := BindsRulesOf(binding, desired, test.live); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
 }

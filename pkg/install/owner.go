@@ -1,8 +1,6 @@
 package install
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -78,7 +76,7 @@ func Own(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) boo
 // and its labels: while a version replaces another, the labels tell which of the two
 // has the object in hand.
 func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return Labelled(object, csv) && slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == csv.UID })
+	return Labelled(object, csv) && Owns(csv, object)
 }
 
 // Labelled tells whether an object bears the labels of the ClusterServiceVersion.

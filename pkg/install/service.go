@@ -49,6 +49,18 @@ func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports port
 	}
 }
 
+// CalledService is the part of a Deployment's Service that says whom it leads to, as the
+// ClusterServiceVersion wants it; nil where that does not list the Deployment.
+func CalledService(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, name string) *corev1.Service {
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if spec.Name == deployment {
+			in := Input{CSV: csv, Services: map[string]string{deployment: name}}
+			return service(in, spec, allocatePorts(DescriptionsOf(csv, deployment)))
+		}
+	}
+	return nil
+}
+
 // podLabels select the pods of a Deployment. A Service knows equality alone: where
 // the Deployment selects by expressions only, the labels of its pods stand in.
 func podLabels(spec operatorsv1alpha1.StrategyDeploymentSpec) map[string]string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -52,16 +51,13 @@ func (p *planner) unavailable(w install.Webhook) (reason, message string) {
 
 const reasonUnavailable = "NotAvailable"
 
-// kindPause is how soon to ask again which kinds an APIService serves.
-const kindPause = 2 * time.Second
-
 // unserved is which kind an available APIService is to serve and does not. Nobody tells
 // when that changes.
 func (p *planner) unserved(w install.Webhook) (reason, message string) {
 	for _, owned := range install.OwnedKinds(p.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		if served, asked := p.Observed.Served[kind]; asked && !served {
-			p.lookAgain(p.now.Add(kindPause))
+			p.lookAgain(p.now.Add(install.APIPause(p.Observed.Announced[kind.GroupVersion()], p.now)))
 			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
 		}
 	}
@@ -77,6 +73,22 @@ func (v deploymentView) unavailable() string {
 		}
 	}
 	return ""
+}
+
+// reserves reports whether an object is an APIService of a group that no operator may serve.
+func (o Observed) reserves(object Object) bool {
+	service, ok := object.(*apiregistrationv1.APIService)
+	return ok && o.Reserved[service.Spec.Group]
+}
+
+// unregisterReserved removes APIServices of groups that no operator may serve: an API server asks
+// them in place of the one that serves the group.
+func (p *planner) unregisterReserved() {
+	for _, live := range p.Observed.APIServices {
+		if p.Observed.reserves(live) && p.theirs(live) == nil {
+			p.take(Step{Verb: Delete, Object: live, Live: live})
+		}
+	}
 }
 
 // wantDelegation lets the server of APIServices ask who calls it.

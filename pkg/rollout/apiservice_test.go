@@ -16,6 +16,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 const pondAPI = "v1.ponds.example.com"
@@ -95,8 +96,11 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	c.Observed.Served = map[schema.GroupVersionKind]bool{kind: false}
 	const unserved = "deployment manager serves the version and not the kind Pond: let it, or correct spec.apiservicedefinitions.owned"
 	expect("without the kind", "Installing: apiServices not installed: APIService "+pondAPI+": "+unserved, pondAPI+" Waiting KindNotServed: "+unserved)
-	if plan := c.next(); plan.NextLook.IsZero() {
-		t.Error("nobody looks whether it serves the kind later")
+	for since, pause := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, time.Hour: 30 * time.Second} {
+		c.Observed.Announced = map[schema.GroupVersion]time.Time{kind.GroupVersion(): c.now.Add(-since)}
+		if got := c.next().NextLook.Sub(c.now); got != pause {
+			t.Errorf("%s after it was announced the API server is asked again in %s, want %s", since, got, pause)
+		}
 	}
 	c.Observed.Served[kind] = true
 	expect("answering", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
@@ -285,5 +289,47 @@ func TestAPIServiceIsWithdrawn(t *testing.T) {
 	c.pass()
 	if len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders) > 0 {
 		t.Errorf("left: %v, %v, %v", c.Observed.Deployments, c.Observed.AuthDelegators, c.Observed.AuthReaders)
+	}
+}
+
+// An APIService of a group that no operator may serve is never written, and is deleted where it is
+// registered, whatever else keeps the ClusterServiceVersion from being installed.
+func TestReservedGroupIsNeverWritten(t *testing.T) {
+	reserved := map[string]bool{"ponds.example.com": true}
+	for name, failure := range map[string]*scope.Failure{
+		"a mistake":              {Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: "reserved"},
+		"no OperatorGroup":       {Reason: operatorsv1alpha1.CSVReasonNoOperatorGroup, Message: "none"},
+		"nobody else sees to it": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := owning(t, "manager")
+			c.Failure, c.Observed.Reserved = failure, reserved
+			for range 5 {
+				c.pass()
+				if c.Observed.Deployments["manager"] != nil {
+					c.becomeAvailable("manager")
+				}
+				c.wait(5 * time.Second)
+			}
+			if len(c.Observed.APIServices) > 0 {
+				t.Error("it is registered")
+			}
+
+			c = owning(t, "manager")
+			for range 3 {
+				c.pass()
+				c.becomeAvailable("manager")
+				c.wait(5 * time.Second)
+			}
+			if len(c.Observed.APIServices) != 1 {
+				t.Fatal("it is not registered before its group is reserved")
+			}
+			c.Failure, c.Observed.Reserved = failure, reserved
+			c.pass()
+			c.pass()
+			if len(c.Observed.APIServices) > 0 {
+				t.Error("it stays registered")
+			}
+		})
 	}
 }

@@ -14,21 +14,37 @@ import (
 )
 
 // ToRender is the ClusterServiceVersion whose objects the plan needs. One that is held is
-// looked after as it is called: an edit that waits, or is a mistake, may leave a webhook out,
-// or name another Deployment than the one that serves it, and the certificate there ends
-// all the same.
+// rendered as it is called: an edit that waits, or is a mistake, may leave a webhook out,
+// or name another Deployment than the one that serves it, and the certificate there expires
+// all the same. One that is installed keeps the conversions that an edit left out while objects
+// need them.
 func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
-	if !in.Keeps() && !in.KeepsTrust() {
-		return in.CSV
+	if in.Holds() {
+		return in.asServed(in.CSV)
 	}
-	s := asServed{csv: in.CSV.DeepCopy(), observed: in.Observed}
+	return in.withLeftOut(in.CSV)
+}
+
+// Holds reports whether the ClusterServiceVersion is rendered as it is called, because it may
+// not be installed as it is.
+func (in Input) Holds() bool { return in.Keeps() || in.KeepsTrust() }
+
+// asServed is a version of the operator as its registrations say that it is served.
+func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
-		if called := serviceOf(live.object); called != nil && called.Namespace == in.CSV.Namespace && install.Labelled(live.object, in.CSV) {
+		if called := serviceOf(live.object); called != nil && called.Namespace == csv.Namespace && install.Labelled(live.object, csv) {
 			s.register(live, s.behind(called.Name))
 		}
 	}
-	for i := range in.CSV.Spec.WebhookDefinitions {
+	for i := range csv.Spec.WebhookDefinitions {
 		s.convert(&s.csv.Spec.WebhookDefinitions[i])
+	}
+	for _, crd := range s.leftOut() {
+		if deployment := s.converter(crd); install.Labelled(in.Observed.Deployments[deployment], csv) {
+			s.list(deployment)
+			s.declare(crd, deployment)
+		}
 	}
 	return s.csv
 }
@@ -91,16 +107,16 @@ func (s asServed) registerAPI(live *apiregistrationv1.APIService, deployment str
 	}
 }
 
-// convert has a conversion webhook served by whoever converts.
+// convert has a conversion webhook served by the Deployment that converts.
 func (s asServed) convert(d *operatorsv1alpha1.WebhookDescription) {
 	for _, name := range d.ConversionCRDs {
 		crd := s.observed.CRDs[name]
 		if d.Type != operatorsv1alpha1.ConversionWebhook || crd == nil {
 			continue
 		}
-		if namespace, service := install.ConvertedBy(crd); namespace == s.csv.Namespace && s.behind(service) != "" {
-			d.DeploymentName = s.behind(service)
-			s.list(d.DeploymentName)
+		if deployment := s.converter(crd); deployment != "" {
+			d.DeploymentName = deployment
+			s.list(deployment)
 		}
 	}
 }

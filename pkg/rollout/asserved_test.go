@@ -27,27 +27,30 @@ func TestRenderedAsServed(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*cluster)
 		want map[string][]string
+		kept []operatorsv1alpha1.WebhookDescription // of what is not declared, also when nothing holds it
 	}{
-		"nothing edited":               {func(*cluster) {}, asInstalled},
-		"served by one that is absent": {declare("absent", "absent", "absent"), asInstalled},
-		"served by another":            {declare("worker", "worker", "worker"), asInstalled},
+		"nothing edited":               {func(*cluster) {}, asInstalled, nil},
+		"served by one that is absent": {declare("absent", "absent", "absent"), asInstalled, nil},
+		"served by another":            {declare("worker", "worker", "worker"), asInstalled, nil},
 		"left out": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.APIServiceDefinitions.Owned = nil, nil
-		}, map[string][]string{"manager": {api, webhook}, "worker": nil}},
+		}, map[string][]string{"manager": {api, webhook, things}, "worker": nil}, []operatorsv1alpha1.WebhookDescription{
+			{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: things, DeploymentName: "manager", ConversionCRDs: []string{things}},
+		}},
 		"in a Deployment of another name": {func(c *cluster) { rename(c); declare("renamed", "renamed", "renamed")(c) },
-			map[string][]string{"renamed": nil, "manager": {api, webhook, "c.example.com"}, "worker": nil}},
+			map[string][]string{"renamed": nil, "manager": {api, webhook, "c.example.com"}, "worker": nil}, nil},
 		"not registered yet": {func(c *cluster) {
 			c.Observed.Validating, c.Observed.APIServices, c.Observed.CRDs = nil, nil, nil
 			declare("absent", "worker", "worker")(c)
-		}, map[string][]string{"manager": nil, "worker": {api, "c.example.com"}}},
+		}, map[string][]string{"manager": nil, "worker": {api, "c.example.com"}}, nil},
 		"calling somebody else": {func(c *cluster) {
 			declare("worker", "manager", "manager")(c)
 			c.validating("manager").Webhooks[0].ClientConfig.Service.Name = "other"
-		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}},
+		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}, nil},
 		"somebody else's": {func(c *cluster) {
 			declare("worker", "manager", "manager")(c)
 			c.validating("manager").Labels["olm.owner"] = "other.v1"
-		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}},
+		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
@@ -78,6 +81,7 @@ func TestRenderedAsServed(t *testing.T) {
 				t.Errorf("the ClusterServiceVersion of the cache was changed:\n%s", diff)
 			}
 			c.Verdict = install.Verdict{}
+			declared.Spec.WebhookDefinitions = append(declared.Spec.WebhookDefinitions, test.kept...)
 			if diff := cmp.Diff(declared, c.ToRender()); diff != "" {
 				t.Errorf("when nothing holds it, it is not rendered as declared:\n%s", diff)
 			}

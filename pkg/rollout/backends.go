@@ -1,13 +1,20 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // Backend is somebody whom API servers may reach through a Service, now or soon.
@@ -20,15 +27,63 @@ type Backend struct {
 	Message   string
 }
 
+// Asked is the Service whose backends are asked what they serve: the desired one, with the
+// addresses that the live one has. Another client may have edited the live one, so that it leads
+// to other pods than those that are called once it is repaired. Nil for none.
+func Asked(desired, live *corev1.Service) *corev1.Service {
+	if desired == nil || live == nil {
+		return cmp.Or(desired, live)
+	}
+	asked := desired.DeepCopy()
+	asked.Spec.IPFamilies = live.Spec.IPFamilies
+	return asked
+}
+
+// PodSelectors select the pods that a Service, as it is asked and as it is live, and a Deployment
+// select, each once. A Service without a selector selects none.
+func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []string {
+	var all []string
+	for _, service := range []*corev1.Service{asked, live} {
+		if service != nil && len(service.Spec.Selector) > 0 {
+			all = append(all, labels.SelectorFromSet(service.Spec.Selector).String())
+		}
+	}
+	if deployment != nil {
+		if selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector); err == nil && !selector.Empty() {
+			all = append(all, selector.String())
+		}
+	}
+	return eachOnce(all)
+}
+
+// leadsAlike reports whether two Services lead to the same pods, and to the same ports of them.
+func leadsAlike(a, b *corev1.Service) bool {
+	return maps.Equal(a.Spec.Selector, b.Spec.Selector) && slices.EqualFunc(a.Spec.Ports, b.Spec.Ports, func(p, q corev1.ServicePort) bool {
+		return p.Port == q.Port && target(p) == target(q)
+	})
+}
+
+// target is where a port of a Service leads, with its default.
+func target(p corev1.ServicePort) intstr.IntOrString {
+	if p.TargetPort == (intstr.IntOrString{}) {
+		return intstr.FromInt32(p.Port)
+	}
+	return p.TargetPort
+}
+
 // Backends are every non-terminal pod behind a Service, and every other endpoint of it
 // that serves or terminates: API servers may hold on to one for a while. A pod counts
-// whatever its state: it may have read its files already.
+// whatever its state: it may have read its files already. A pod of the Deployment counts, too,
+// where it has no port that the Service leads to: it cannot be asked, which proves nothing.
 func Backends(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.EndpointSlice, deployment string) []Backend {
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
 	var all []Backend
 	known := map[string]bool{}
 	for _, pod := range pods {
 		b := backendOfPod(service, pod)
+		if len(b.Endpoints) == 0 && b.Message == "" && isOf(pod, deployment) {
+			b.Message = fmt.Sprintf("%s has no port that Service %s/%s leads to", b.What, service.Namespace, service.Name)
+		}
 		for i := range b.Endpoints {
 			b.Endpoints[i].ServerName, b.Endpoints[i].Deployment = server, deployment
 			known[b.Endpoints[i].Address] = true
@@ -45,13 +100,19 @@ func Backends(service *corev1.Service, pods []*corev1.Pod, endpoints []*discover
 			for _, address := range addressesIn(slice, e) {
 				if !known[address] {
 					known[address] = true
-					what := whatIs(e, address)
+					what := route.Endpoint{IP: address, Ref: e.TargetRef}.String()
 					all = append(all, Backend{What: what, Endpoints: []Endpoint{{Address: address, ServerName: server, What: what, Deployment: deployment}}})
 				}
 			}
 		}
 	}
 	return all
+}
+
+// isOf reports whether a ReplicaSet of the Deployment made the pod.
+func isOf(pod *corev1.Pod, deployment string) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "ReplicaSet" && owner.Name == deployment+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 }
 
 func ended(pod *corev1.Pod) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,9 @@ func TestBackends(t *testing.T) {
 	}
 	leaving := pod("leaving", corev1.PodRunning, "10.0.0.1")
 	leaving.DeletionTimestamp = new(metav1.Now())
+	own := pod("own", corev1.PodRunning, "10.0.0.1")
+	own.Labels = map[string]string{"pod-template-hash": "5d9"}
+	own.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "manager-5d9", Controller: new(true)}}
 	endpoint := func(c discoveryv1.EndpointConditions, address string) discoveryv1.Endpoint {
 		return discoveryv1.Endpoint{Addresses: []string{address}, Conditions: c, TargetRef: &corev1.ObjectReference{Namespace: "shop", Name: "gone"}}
 	}
@@ -37,17 +41,18 @@ func TestBackends(t *testing.T) {
 		endpoints []discoveryv1.Endpoint
 		want      []string
 	}{
-		"pods, by number":              {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1"), leaving}, want: []string{"pod shop/a: 10.0.0.1:9443", "pod shop/leaving: 10.0.0.1:9443"}},
-		"by the Service's own port":    {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:443"}},
-		"by name":                      {target: intstr.FromString("webhook"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
-		"by a name that it has not":    {target: intstr.FromString("other"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}},
-		"without an address":           {pods: []*corev1.Pod{pod("a", corev1.PodPending)}, want: []string{"pod shop/a: pod shop/a has no address yet"}},
-		"ended":                        {pods: []*corev1.Pod{pod("a", corev1.PodSucceeded, "10.0.0.1"), pod("b", corev1.PodFailed, "10.0.0.2")}},
-		"of both families":             {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: 10.0.0.1:443 [fd00::1]:443"}},
-		"of the Service's family":      {families: []corev1.IPFamily{corev1.IPv6Protocol}, pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: [fd00::1]:443"}},
-		"an endpoint of a pod":         {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
-		"endpoints of no pod":          {endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.7"), endpoint(terminating, "10.0.0.8"), endpoint(discoveryv1.EndpointConditions{}, "10.0.0.9")}, want: []string{"pod shop/gone: 10.0.0.7:9443", "pod shop/gone: 10.0.0.8:9443", "pod shop/gone: 10.0.0.9:9443"}},
-		"an endpoint that nobody uses": {endpoints: []discoveryv1.Endpoint{endpoint(neither, "10.0.0.7")}},
+		"pods, by number":           {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1"), leaving}, want: []string{"pod shop/a: 10.0.0.1:9443", "pod shop/leaving: 10.0.0.1:9443"}},
+		"by the Service's own port": {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:443"}},
+		"by name":                   {target: intstr.FromString("webhook"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
+		"by a name that it has not": {target: intstr.FromString("other"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}},
+		"of the Deployment, by a name that it has not": {target: intstr.FromString("other"), pods: []*corev1.Pod{own}, want: []string{"pod shop/own: pod shop/own has no port that Service shop/manager-service leads to"}},
+		"without an address":                           {pods: []*corev1.Pod{pod("a", corev1.PodPending)}, want: []string{"pod shop/a: pod shop/a has no address yet"}},
+		"ended":                                        {pods: []*corev1.Pod{pod("a", corev1.PodSucceeded, "10.0.0.1"), pod("b", corev1.PodFailed, "10.0.0.2")}},
+		"of both families":                             {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: 10.0.0.1:443 [fd00::1]:443"}},
+		"of the Service's family":                      {families: []corev1.IPFamily{corev1.IPv6Protocol}, pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: [fd00::1]:443"}},
+		"an endpoint of a pod":                         {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
+		"endpoints of no pod":                          {endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.7"), endpoint(terminating, "10.0.0.8"), endpoint(discoveryv1.EndpointConditions{}, "10.0.0.9")}, want: []string{"pod shop/gone: 10.0.0.7:9443", "pod shop/gone: 10.0.0.8:9443", "pod shop/gone: 10.0.0.9:9443"}},
+		"an endpoint that nobody uses":                 {endpoints: []discoveryv1.Endpoint{endpoint(neither, "10.0.0.7")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service.DeepCopy()
@@ -72,5 +77,27 @@ func TestBackends(t *testing.T) {
 				t.Errorf("backends (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Whom a Service leads to is asked of the desired one, and of all selectors that find pods which
+// are called before or after somebody edited it.
+func TestAsked(t *testing.T) {
+	desired := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "manager"}}}
+	live := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "other"}, IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}}}
+	deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}}}
+	asked := Asked(desired, live)
+	if asked.Spec.Selector["app"] != "manager" || len(asked.Spec.IPFamilies) != 1 || len(desired.Spec.IPFamilies) > 0 {
+		t.Errorf("asked are the pods of %+v", asked.Spec)
+	}
+	if Asked(nil, live) != live || Asked(desired, nil) != desired || Asked(nil, nil) != nil {
+		t.Error("where there is one of them, it is not the one that is asked")
+	}
+	if diff := cmp.Diff([]string{"app=manager", "app=other", "app"}, PodSelectors(asked, live, deployment)); diff != "" {
+		t.Errorf("selectors (-want +got):\n%s", diff)
+	}
+	live.Spec.Selector, deployment.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "manager"}}
+	if diff := cmp.Diff([]string{"app=manager"}, PodSelectors(asked, live, deployment)); diff != "" {
+		t.Errorf("selectors without doubles, and none for a Service that has none (-want +got):\n%s", diff)
 	}
 }

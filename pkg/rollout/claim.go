@@ -21,6 +21,9 @@ type Claim struct {
 	Exists func(owner string) bool
 	// Calls tells whether a Service of its namespace is its own.
 	Calls func(service string) bool
+	// Proves tells whether more than labels says that an object belongs to the versions; nil where that is
+	// known already.
+	Proves func(o Object) bool
 }
 
 // Refusal says why an object cannot be made the ClusterServiceVersion's; empty when it can.
@@ -36,19 +39,37 @@ func (c Claim) Refusal(o Object) string {
 			continue
 		}
 		if slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == owner.Name }) {
-			return ""
+			return c.takenOver(o)
 		}
 		first(&other, owner.Name)
 	}
 	_, service := o.(*corev1.Service)
 	switch {
 	case other != "":
-		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", KeyOf(o), other)
+		return belongsTo(o, other)
 	case service && !install.Managed(o):
 		return fmt.Sprintf("%s is not the manager's", KeyOf(o))
 	default:
 		return ""
 	}
+}
+
+// takenOver says which version of another operator has taken over an object that one of the versions
+// owns still; empty when none has. It goes by the name in the labels: one of the versions may have been
+// created again with another uid, and another client may have removed some of the labels.
+func (c Claim) takenOver(o Object) string {
+	holder := c.owner(o)
+	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return ownerIn(install.OwnerLabels(csv)) == holder
+	}
+	if holder == "" || slices.ContainsFunc(c.Versions, own) {
+		return ""
+	}
+	return belongsTo(o, holder)
+}
+
+func belongsTo(o Object, csv string) string {
+	return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", KeyOf(o), csv)
 }
 
 // apiServiceRefusal goes by labels, since what is cluster-scoped has no owner. One whose owner is gone
@@ -60,13 +81,21 @@ func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 		return ""
 	case called == nil:
 		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", KeyOf(live))
+	case c.bearsLabels(live):
+		return fmt.Sprintf("%s bears the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", KeyOf(live), called.Namespace, called.Name)
 	case owner != "":
 		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", KeyOf(live), owner)
-	case live.Labels[vocabulary.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind, called.Namespace == c.Versions[0].Namespace && c.Calls(called.Name):
+	case orphaned(live), called.Namespace == c.Versions[0].Namespace && c.Calls(called.Name):
 		return ""
 	default:
 		return fmt.Sprintf("%s exists, and no ClusterServiceVersion owns it: API servers send its requests to Service %s/%s; delete it first", KeyOf(live), called.Namespace, called.Name)
 	}
+}
+
+// orphaned tells whether an APIService calls a Service of the namespace of the ClusterServiceVersion
+// that its labels name, which is gone: labels alone do not make an APIService free.
+func orphaned(live *apiregistrationv1.APIService) bool {
+	return live.Labels[vocabulary.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind && live.Labels[vocabulary.LabelOwnerNamespace] == live.Spec.Service.Namespace
 }
 
 // OfDelegation tells whether a binding by which servers of APIServices ask who calls them is the
@@ -75,8 +104,13 @@ func (c Claim) OfDelegation(binding Object) bool {
 	return c.hasInHand(binding) || install.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
 }
 
-// hasInHand tells whether an object bears the labels of one of the versions.
+// hasInHand tells whether an object belongs to one of the versions.
 func (c Claim) hasInHand(o Object) bool {
+	return c.bearsLabels(o) && (c.Proves == nil || c.Proves(o))
+}
+
+// bearsLabels tells whether an object bears the labels of one of the versions, which proves nothing.
+func (c Claim) bearsLabels(o Object) bool {
 	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.Labelled(o, csv) })
 }
 
@@ -84,9 +118,14 @@ func (c Claim) hasInHand(o Object) bool {
 // it is gone.
 func (c Claim) owner(o Object) string {
 	labels := o.GetLabels()
-	id := labels[vocabulary.LabelOwnerNamespace] + "/" + labels[vocabulary.LabelOwner]
+	id := ownerIn(labels)
 	if labels[vocabulary.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !c.Exists(id) {
 		return ""
 	}
 	return id
+}
+
+// ownerIn is the owner that labels name, as namespace/name. A long name is shortened in labels.
+func ownerIn(labels map[string]string) string {
+	return labels[vocabulary.LabelOwnerNamespace] + "/" + labels[vocabulary.LabelOwner]
 }

@@ -22,7 +22,7 @@ func TestClaimRefusal(t *testing.T) {
 	v2, v1 := version("shop", "shop.v2"), version("shop", "shop.v1")
 	claim := Claim{
 		Versions: []*operatorsv1alpha1.ClusterServiceVersion{v2, v1},
-		Exists:   func(owner string) bool { return owner == "bar/bar.v1" },
+		Exists:   func(owner string) bool { return owner == "bar/bar.v1" || owner == "shop/shop.v2" },
 		Calls:    func(service string) bool { return service == "shop-service" },
 	}
 	deployment := func(owners ...string) Object {
@@ -46,13 +46,22 @@ func TestClaimRefusal(t *testing.T) {
 		}
 		return a
 	}
+	labelled := func(o Object, owner *operatorsv1alpha1.ClusterServiceVersion) Object {
+		o.SetLabels(install.OwnerLabels(owner))
+		return o
+	}
+	withoutLabel := labelled(deployment("ClusterServiceVersion shop.v2"), v2)
+	delete(withoutLabel.GetLabels(), vocabulary.LabelManaged)
 	tests := map[string]struct {
 		object  Object
 		refusal string
 	}{
+		"its own, and a label is removed":        {withoutLabel, ""},
 		"its own":                                {deployment("ClusterServiceVersion shop.v2"), ""},
 		"of a version that it replaces":          {deployment("ClusterServiceVersion shop.v1"), ""},
 		"shared":                                 {deployment("ClusterServiceVersion other.v1", "ClusterServiceVersion shop.v1"), ""},
+		"shared, and taken over by another":      {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), version("bar", "bar.v1")), "Deployment shop/d belongs to ClusterServiceVersion bar/bar.v1"},
+		"shared, and its own":                    {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), v2), ""},
 		"somebody else's":                        {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
 		"nobody's":                               {deployment(), ""},
 		"kept by a definition alone":             {deployment("CustomResourceDefinition shops"), ""},
@@ -63,6 +72,7 @@ func TestClaimRefusal(t *testing.T) {
 		"one that the API server serves":         {api(nil, "", ""), "is what the API server serves itself"},
 		"one of another ClusterServiceVersion":   {api(version("bar", "bar.v1"), "bar", "s"), "belongs to ClusterServiceVersion bar/bar.v1"},
 		"one whose owner is gone":                {api(version("bar", "bar.v0"), "bar", "s"), ""},
+		"one that only says so":                  {api(version("bar", "bar.v0"), "elsewhere", "s"), "requests to Service elsewhere/s"},
 		"one that calls its Service":             {api(nil, "shop", "shop-service"), ""},
 		"one that calls a Service of that name":  {api(nil, "bar", "shop-service"), "requests to Service bar/shop-service"},
 		"one that calls somebody else's Service": {api(nil, "shop", "another"), "requests to Service shop/another"},
@@ -73,5 +83,24 @@ func TestClaimRefusal(t *testing.T) {
 				t.Errorf("refusal %q, want %q", got, test.refusal)
 			}
 		})
+	}
+}
+
+// The labels of a ClusterServiceVersion do not make an APIService its own.
+func TestClaimTakesMoreThanLabels(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
+	live := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com", Labels: install.OwnerLabels(csv)}}
+	live.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "s"}
+	for proved, want := range map[bool]string{
+		true:  "",
+		false: "APIService v1.shop.example.com bears the labels of this ClusterServiceVersion and sends requests to Service elsewhere/s, which is not its own: delete the APIService first",
+	} {
+		claim := Claim{
+			Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Proves: func(Object) bool { return proved },
+			Exists: func(string) bool { return true }, Calls: func(string) bool { return false },
+		}
+		if got := claim.Refusal(live); got != want {
+			t.Errorf("proved %t: %q, want %q", proved, got, want)
+		}
 	}
 }

@@ -34,6 +34,9 @@ func (c *cluster) carryOut(step Step) {
 		return
 	}
 	stored := step.Object.DeepCopyObject().(Object)
+	if c.admit != nil {
+		c.admit(stored)
+	}
 	stored.GetObjectKind().SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("")) // as listers give it
 	c.uids++
 	stored.SetResourceVersion(fmt.Sprint(c.uids))
@@ -53,6 +56,9 @@ func (c *cluster) carryOut(step Step) {
 		stored.(*apiregistrationv1.APIService).Status = s.Status
 	}
 	c.store(stored)
+	if step.Desired != nil {
+		c.Observed.Writes[step.Key()] = WriteOf(step.Desired, stored)
+	}
 }
 
 // setDefaults sets some of what the API server sets in what is written.
@@ -206,7 +212,7 @@ func (c *cluster) refuse(key, message string) {
 	c.next()
 	for _, d := range c.Desired.Deployments {
 		for _, w := range d.Webhooks {
-			if strings.HasPrefix(KeyOf(registrationOf(w)), key+" ") {
+			if registrationOf(w) != nil && strings.HasPrefix(KeyOf(registrationOf(w)), key+" ") {
 				key = KeyOf(registrationOf(w))
 			}
 		}

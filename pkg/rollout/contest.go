@@ -2,79 +2,157 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 const (
-	contestAfter  = 3
-	contestWindow = time.Minute
-	contestLimit  = 10 * time.Minute
+	contestAfter    = 3
+	contestAfterAll = 30 // by whichever client
+	contestWindow   = time.Minute
+	contestLimit    = 10 * time.Minute
 )
 
-// Contest is the record of repairs to one object that the same other client undid.
+// What undoes repairs without leaving a field manager of its own.
+const (
+	admission = "(admission)" // a mutating webhook or a MutatingAdmissionPolicy
+	anybody   = "(anybody)"   // clients that give another name each time, or show in nothing
+)
+
+// Contest is the record of repairs to one object that others undid, each by itself: clients
+// that take turns contest the object as one alone does.
 type Contest struct {
-	By    string    // field manager of the other client; empty when it deleted the object
-	Field string    // the first field that it changed
-	Count int       // repairs so far
-	First time.Time // the first of them
-	Last  time.Time // the latest of them
+	rivals []rival // in the order in which they appeared
 }
 
-// Repaired is the record after one more repair. A quiet time, or another client,
-// begins a new record, and so do repairs too few for a contest in their time.
+// rival is the record of repairs that one other client undid.
+type rival struct {
+	by    string    // field manager of the other client; empty when ownership does not show it
+	field string    // the first field that it changed
+	count int       // repairs so far
+	first time.Time // the first of them
+	last  time.Time // the latest of them
+}
+
+// Repaired is the record after one more repair.
 func (c Contest) Repaired(drift Drift, now time.Time) Contest {
-	if c.By != drift.By || c.Over(now) || !c.Contested() && now.Sub(c.First) > contestWindow {
-		c = Contest{By: drift.By, First: now}
-	}
-	c.Count++
-	c.Last = now
-	c.Field = "the object itself"
+	field := "the object itself"
 	if len(drift.Fields) > 0 {
-		c.Field = drift.Fields[0]
+		field = drift.Fields[0]
 	}
-	return c
-}
-
-// Over tells whether the other client has been quiet for so long that the record
-// may be forgotten.
-func (c Contest) Over(now time.Time) bool {
-	return c.Count == 0 || !now.Before(c.OverAt())
-}
-
-// OverAt is when the record may be forgotten, if nothing more happens.
-func (c Contest) OverAt() time.Time { return c.Last.Add(2 * max(c.pause(), contestWindow)) }
-
-// Contested tells whether the other client undid repairs so often, in so short a
-// time, that the manager leaves the object alone for a while.
-func (c Contest) Contested() bool { return c.Count >= contestAfter }
-
-// HeldUntil is when the manager may repair the object again.
-func (c Contest) HeldUntil() time.Time {
-	if !c.Contested() {
-		return c.Last
+	rivals := slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return r.over(now) })
+	for _, by := range slices.Compact([]string{drift.By, anybody}) {
+		i := slices.IndexFunc(rivals, func(r rival) bool { return r.by == by })
+		if i < 0 {
+			rivals, i = append(rivals, rival{by: by}), len(rivals)
+		}
+		rivals[i] = rivals[i].repaired(field, now)
 	}
-	return c.Last.Add(c.pause())
+	return Contest{rivals: rivals}
 }
 
-// holds tells whether to leave alone, for now, what the given field manager changed.
-func (c Contest) holds(by string, now time.Time) bool {
-	return c.By == by && c.Contested() && now.Before(c.HeldUntil())
+// repaired is the record after one more repair. Repairs that are too few for a contest in their
+// time begin a new one.
+func (r rival) repaired(field string, now time.Time) rival {
+	if !r.contests() && now.Sub(r.first) > contestWindow {
+		r = rival{by: r.by, first: now}
+	}
+	r.count++
+	r.last, r.field = now, field
+	return r
 }
+
+// limit is how many repairs make a contest.
+func (r rival) limit() int {
+	if r.by == anybody {
+		return contestAfterAll
+	}
+	return contestAfter
+}
+
+// contests reports whether the client undid repairs so often, in so short a time, that the
+// manager leaves what it changed for a while.
+func (r rival) contests() bool { return r.count >= r.limit() }
+
+// over reports whether the client has been quiet for so long that the record may be forgotten.
+func (r rival) over(now time.Time) bool { return !now.Before(r.overAt()) }
+
+func (r rival) overAt() time.Time { return r.last.Add(2 * max(r.pause(), contestWindow)) }
+
+// heldUntil is when the manager may repair again what the client changed.
+func (r rival) heldUntil() time.Time { return r.last.Add(r.pause()) }
 
 // pause doubles with every repair that was undone.
-func (c Contest) pause() time.Duration {
-	if c.Count < contestAfter {
+func (r rival) pause() time.Duration {
+	if !r.contests() {
 		return 0
 	}
-	return min(contestWindow<<min(c.Count-contestAfter, 8), contestLimit)
+	return min(contestWindow<<min(r.count-r.limit(), 8), contestLimit)
 }
 
-// Message tells people who fights the manager, over what, and how to end it.
-func (c Contest) Message(key string) string {
-	by := "a client that field ownership does not show"
-	if c.By != "" {
-		by = fmt.Sprintf("field manager %q", c.By)
+// Over reports whether all clients have been quiet for so long that the record may be forgotten.
+func (c Contest) Over(now time.Time) bool {
+	return !slices.ContainsFunc(c.rivals, func(r rival) bool { return !r.over(now) })
+}
+
+// Contested reports whether another client undid repairs so often that the manager leaves what
+// it changed for a while.
+func (c Contest) Contested() bool { return slices.ContainsFunc(c.rivals, rival.contests) }
+
+// contesting are the clients that a contest is with now.
+func (c Contest) contesting(now time.Time) []rival {
+	return slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return !r.contests() || r.over(now) })
+}
+
+// holds reports whether to leave an object, for now, as it is. What the manager wants for the
+// first time is written all the same, except in a Secret: each certificate is another one.
+func (c Contest) holds(step Step, now time.Time) bool {
+	return slices.ContainsFunc(c.rivals, func(r rival) bool {
+		return r.contests() && now.Before(r.heldUntil()) && r.concerns(step)
+	})
+}
+
+func (r rival) concerns(step Step) bool {
+	_, secret := step.Object.(*corev1.Secret)
+	switch {
+	case secret && (r.by == admission || r.by == anybody):
+		return true
+	case r.by == anybody:
+		return step.Drift.By != ""
+	default:
+		return r.by == step.Drift.By && (r.by != "" || step.Live == nil || step.Verb == Convert)
 	}
-	return fmt.Sprintf("%s: %s keeps changing %s back; the manager repairs it again at %s. Stop that client, or delete the ClusterServiceVersion",
-		key, by, c.Field, c.HeldUntil().UTC().Format(time.RFC3339))
+}
+
+// Message says who changes an object back, which field, and how to end it.
+func (c Contest) Message(key string, now time.Time) string {
+	var all []string
+	for _, r := range c.contesting(now) {
+		all = append(all, fmt.Sprintf("%s: %s keeps changing %s back; the manager repairs it again at %s. %s",
+			key, r.who(), r.field, r.heldUntil().UTC().Format(time.RFC3339), r.remedy()))
+	}
+	return strings.Join(all, "; ")
+}
+
+func (r rival) who() string {
+	switch r.by {
+	case "":
+		return "a client that field ownership does not show"
+	case admission:
+		return "admission"
+	case anybody:
+		return "a client under several names, or none,"
+	default:
+		return fmt.Sprintf("field manager %q", r.by)
+	}
+}
+
+func (r rival) remedy() string {
+	if r.by == admission {
+		return "Exclude the object from the mutating webhook or MutatingAdmissionPolicy, or delete the ClusterServiceVersion"
+	}
+	return "Stop that client, or delete the ClusterServiceVersion"
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,6 +28,22 @@ func (c *cluster) contend() Plan {
 		}
 	}
 	return plan
+}
+
+// A client that gives another name each time is not fought without limit either.
+func TestContestUnderManyNames(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	repairs := 0
+	for i := range 100 {
+		live := c.validating("manager")
+		live.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+		live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(fmt.Sprint("client-", i), `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:failurePolicy":{}}}}`)}
+		repairs += len(c.contend().Steps)
+		c.wait(time.Second)
+	}
+	if repairs != contestAfterAll+1 {
+		t.Errorf("%d repairs, want %d", repairs, contestAfterAll+1)
+	}
 }
 
 // Another client that reverts each repair at once: three repairs in a minute, then one
@@ -161,6 +178,12 @@ func TestContestRecord(t *testing.T) {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("adversary", "x")},
 			at:      3 * time.Second,
 		},
+		"two clients that take turns": {
+			repairs: map[time.Duration]Drift{
+				0: by("adversary", "x"), time.Second: by("other", "x"), 2 * time.Second: by("adversary", "x"), 3 * time.Second: by("other", "x"), 4 * time.Second: by("adversary", "x"),
+			},
+			at: 5 * time.Second, wantContested: true, wantHeld: true,
+		},
 		"three by another client": {
 			repairs: map[time.Duration]Drift{0: by("kubectl-edit", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("kubectl-edit", "x")},
 			at:      3 * time.Second, wantContested: true,
@@ -181,7 +204,7 @@ func TestContestRecord(t *testing.T) {
 			if got := contest.Contested(); got != test.wantContested {
 				t.Errorf("contested: %t, want %t: %+v", got, test.wantContested, contest)
 			}
-			if got := contest.holds("adversary", now); got != test.wantHeld {
+			if got := contest.holds(Step{Object: &admissionregistrationv1.ValidatingWebhookConfiguration{}, Live: &admissionregistrationv1.ValidatingWebhookConfiguration{}, Drift: by("adversary", "x")}, now); got != test.wantHeld {
 				t.Errorf("held: %t, want %t: %+v", got, test.wantHeld, contest)
 			}
 		})

@@ -1,6 +1,9 @@
 package rollout
 
 import (
+	"cmp"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,8 +12,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -43,6 +48,9 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 			return waiting(w, reasonUndialled, "spec.conversion of its CustomResourceDefinitions is being written: "+undialled)
 		}
 		return waiting(w, "Registering", "spec.conversion of its CustomResourceDefinitions is being written")
+	}
+	if view, decided := p.rerouteConversions(d, w, backend); decided {
+		return view
 	}
 	p.wantConversions(w.Conversions)
 	since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
@@ -94,30 +102,64 @@ func (p *planner) wantConversions(conversions []install.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
 		c = delegated(c, live)
-		if live == nil || upToDate(live, c) || !c.Delegated && trustedGeneration(live, c) > c.Generation {
+		if live == nil || p.plans(crdKey(c.CRD)) || p.upToDate(live, c) || !c.Delegated && trustedGeneration(live, c) > c.Generation {
 			continue
 		}
-		if !p.Observed.Contests[crdKey(c.CRD)].holds("", p.now) {
-			p.take(conversionStep(live, c))
-		}
+		p.take(conversionStep(live, c))
 	}
 }
 
 // upToDate tells whether a definition is as a conversion wants it, and says so of its
-// generation: until then a late write for an earlier one could come through.
-func upToDate(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
-	return equality.Semantic.DeepEqual(live.Spec.Conversion, &c.Spec) && annotated(live, c) &&
-		(c.Delegated || trustedGeneration(live, c) == c.Generation)
+// generation: until then a late write for an earlier one could come through. Who wrote the
+// annotation is not asked: another client may apply the definition with the same value.
+func (p *planner) upToDate(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+	is := live.Spec.Conversion.DeepCopy()
+	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && p.verifies(live, c) {
+		is.Webhook.ClientConfig.CABundle = c.Spec.Webhook.ClientConfig.CABundle
+	}
+	return equality.Semantic.DeepEqual(is, &c.Spec) && annotated(live, c) &&
+		(c.Delegated || notedGeneration(live) == c.Generation)
+}
+
+// verifies reports whether the caBundle that another client wrote verifies what the pods may
+// serve, and trusts no CA beyond that whose trust the manager may have withdrawn.
+func (p *planner) verifies(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+	has, wanted := authorities(live.Spec.Conversion.Webhook.ClientConfig.CABundle), authorities(c.Spec.Webhook.ClientConfig.CABundle)
+	if len(wanted) == 0 || lastWriter(live, conversionBundle) == "" {
+		return false
+	}
+	for _, ca := range wanted {
+		if !slices.ContainsFunc(has, ca.Equal) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(has, func(ca *x509.Certificate) bool {
+		ofTheProvider := cmp.Or(p.Provider, managerv1alpha1.ProviderManager) != managerv1alpha1.ProviderManager || slices.Contains(ca.Subject.Organization, vocabulary.FieldManager)
+		return ofTheProvider && !slices.ContainsFunc(wanted, ca.Equal)
+	})
+}
+
+var conversionBundle = fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "caBundle"))
+
+// authorities are the certificates of a caBundle that can be read.
+func authorities(bundle []byte) []*x509.Certificate {
+	var all []*x509.Certificate
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		if ca, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, ca)
+		}
+	}
+	return all
 }
 
 // trustedGeneration is the number of the newest certificate generation that a
-// definition's conversion trusts; 0 when another Service converts it.
+// definition's conversion trusts, as the manager wrote it; 0 when another client did, and
+// when another Service converts it.
 func trustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) int64 {
-	n, err := strconv.ParseInt(live.Annotations[vocabulary.AnnotationGeneration], 10, 64)
-	if err != nil || !converted(live, c) {
+	if !converted(live, c) {
 		return 0
 	}
-	return n
+	return generationOf(live)
 }
 
 // conversionStep writes a conversion, and which generation it trusts; none, when it ends.
@@ -126,14 +168,19 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},
 		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &c.Spec},
 	}
+	step := Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
 	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
 		desired.Annotations = map[string]string{}
 		if !c.Delegated {
 			desired.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(c.Generation, 10)
 		}
 		propagate(desired, live, c)
+		step.Desired = desired
+		if drift := DriftOf(desired, live); !drift.None() {
+			step.Drift = drift
+		}
 	}
-	return Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
+	return step
 }
 
 func crdKey(name string) string {
@@ -145,7 +192,9 @@ func crdKey(name string) string {
 func (p *planner) unconvertStale() {
 	ended := p.endedConversions()
 	for _, step := range ended.Steps {
-		p.take(step)
+		if !p.plans(step.Key()) { // else it ends after that write
+			p.take(step)
+		}
 	}
 	p.plan.Count = append(p.plan.Count, ended.Count...)
 	p.inUse = ended.InUse
@@ -183,11 +232,10 @@ func EndConversions(namespace string, services map[string]bool, crds []*apiexten
 		if by != namespace || !services[service] {
 			continue
 		}
-		has, counted := populated[crd.Name]
-		switch {
-		case force || oneVersion(crd) || counted && !has:
+		switch endOf(crd, populated, force) {
+		case ends:
 			end.Steps = append(end.Steps, conversionStep(crd, install.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
-		case !counted:
+		case endUnknown:
 			end.Count = append(end.Count, crd.Name)
 		default:
 			held = append(held, inUse(crd))
@@ -201,14 +249,39 @@ func EndConversions(namespace string, services map[string]bool, crds []*apiexten
 	return end
 }
 
+// ending says whether a definition may go without its conversion.
+type ending int
+
+const (
+	endUnknown ending = iota // it is not counted whether it has objects
+	ends
+	needed // by objects
+)
+
+func endOf(crd *apiextensionsv1.CustomResourceDefinition, populated map[string]bool, force bool) ending {
+	has, counted := populated[crd.Name]
+	switch {
+	case force || oneVersion(crd) || counted && !has:
+		return ends
+	case !counted:
+		return endUnknown
+	default:
+		return needed
+	}
+}
+
+func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) ending {
+	return endOf(crd, in.Observed.Populated, in.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+}
+
 // inUse says why a definition cannot do without its conversion, and the commands after
 // which it can.
 func inUse(crd *apiextensionsv1.CustomResourceDefinition) string {
 	version, others := keptVersion(crd), served(crd)
 	others = slices.DeleteFunc(others, func(v string) bool { return v == version })
-	why := fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name, strings.Join(served(crd), ", "), strings.Join(crd.Status.StoredVersions, ", "))
+	why := fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name, strings.Join(served(crd), ", "), strings.Join(storedversions.Possible(crd), ", "))
 	var do []string
-	if !slices.Equal(crd.Status.StoredVersions, []string{version}) {
+	if !storedversions.Only(crd, version) {
 		do = append(do, vocabulary.StorageMigration(crd.Name, version))
 	}
 	if len(others) > 0 {
@@ -231,7 +304,8 @@ func keptVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 
 // oneVersion tells whether all objects are of the only version that is served.
 func oneVersion(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.Equal(served(crd), crd.Status.StoredVersions) && len(crd.Status.StoredVersions) == 1
+	serves := served(crd)
+	return len(serves) == 1 && storedversions.Only(crd, serves[0])
 }
 
 func served(crd *apiextensionsv1.CustomResourceDefinition) []string {

@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -32,20 +33,25 @@ func convertedCRD(service string, stored []string, versions ...string) *apiexten
 
 func TestEndConversions(t *testing.T) {
 	const ends, asks, holds, leaves = "ends", "asks for its objects", "is held", "is left alone"
+	recorded, migrated := convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), convertedCRD("server-service", []string{"v2"}, "-v1", "v2")
+	recorded.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: "v1,v2"}
+	migrated.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
 	tests := map[string]struct {
 		crd     *apiextensionsv1.CustomResourceDefinition
 		objects string // "", "none", "some"
 		force   bool
 		want    string
 	}{
-		"two versions, not counted yet":                 {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "", false, asks},
-		"two versions, no objects":                      {convertedCRD("server-service", []string{"v1", "v2"}, "v1", "v2"), "none", false, ends},
-		"two versions, objects":                         {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", false, holds},
-		"one version served and the only one stored":    {convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), "", false, ends},
-		"one version served, another was stored before": {convertedCRD("server-service", []string{"v1", "v2"}, "-v1", "v2"), "some", false, holds},
-		"one version served, another one stored":        {convertedCRD("server-service", []string{"v1"}, "-v1", "v2"), "some", false, holds},
-		"objects, forced":                               {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", true, ends},
-		"somebody else's":                               {convertedCRD("other", []string{"v2"}, "v1", "v2"), "none", false, leaves},
+		"the only one stored, and a migration is incomplete": {recorded, "some", false, holds},
+		"the only one stored, after a migration of others":   {migrated, "some", false, holds},
+		"two versions, not counted yet":                      {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "", false, asks},
+		"two versions, no objects":                           {convertedCRD("server-service", []string{"v1", "v2"}, "v1", "v2"), "none", false, ends},
+		"two versions, objects":                              {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", false, holds},
+		"one version served and the only one stored":         {convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), "", false, ends},
+		"one version served, another was stored before":      {convertedCRD("server-service", []string{"v1", "v2"}, "-v1", "v2"), "some", false, holds},
+		"one version served, another one stored":             {convertedCRD("server-service", []string{"v1"}, "-v1", "v2"), "some", false, holds},
+		"objects, forced":                                    {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", true, ends},
+		"somebody else's":                                    {convertedCRD("other", []string{"v2"}, "v1", "v2"), "none", false, leaves},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,19 +84,24 @@ func TestEndConversions(t *testing.T) {
 func TestConversionInUse(t *testing.T) {
 	for name, test := range map[string]struct {
 		stored, versions []string
+		recorded         string
 		want             string
 	}{
-		"two versions stored": {[]string{"v1", "v2"}, []string{"v1", "v2"},
-			"things.example.com has objects, serves v1, v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`, then set served: false in it for v1"},
-		"two versions served": {[]string{"v2"}, []string{"v1", "v2"},
-			"things.example.com has objects, serves v1, v2 and has stored v2: set served: false in it for v1"},
-		"one version served, two stored": {[]string{"v1", "v2"}, []string{"-v1", "v2"},
+		"one version stored, and a migration is incomplete": {[]string{"v2"}, []string{"-v1", "v2"}, "v1,v2",
 			"things.example.com has objects, serves v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
-		"what is stored is not served": {[]string{"v2"}, []string{"v1", "-v2"},
+		"two versions stored": {[]string{"v1", "v2"}, []string{"v1", "v2"}, "",
+			"things.example.com has objects, serves v1, v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`, then set served: false in it for v1"},
+		"two versions served": {[]string{"v2"}, []string{"v1", "v2"}, "",
+			"things.example.com has objects, serves v1, v2 and has stored v2: set served: false in it for v1"},
+		"one version served, two stored": {[]string{"v1", "v2"}, []string{"-v1", "v2"}, "",
+			"things.example.com has objects, serves v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
+		"what is stored is not served": {[]string{"v2"}, []string{"v1", "-v2"}, "",
 			"things.example.com has objects, serves v1 and has stored v2: run `olm-webhook-manager storage migrate things.example.com --to v1`"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := inUse(convertedCRD("server-service", test.stored, test.versions...)); got != test.want {
+			crd := convertedCRD("server-service", test.stored, test.versions...)
+			crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: test.recorded}
+			if got := inUse(crd); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -115,6 +126,52 @@ func TestConversionKeepsANewerTrust(t *testing.T) {
 				t.Errorf("it is said to trust generation %q, want 2", got)
 			}
 		}
+	}
+}
+
+// The number of a generation counts where the manager wrote it, and where there is such a
+// generation. It is no reason to leave a caBundle that another client wrote.
+func TestConversionComparesWhatItTrusts(t *testing.T) {
+	const annotated = `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`
+	for name, test := range map[string]struct {
+		generation string
+		writer     string
+		written    int
+	}{
+		"a later one, of the manager's":                          {"3", "olm-webhook-manager", 0},
+		"a later one, of another client's":                       {"3", "velero", 1},
+		"one that there cannot be, of the manager's":             {"4294967296", "olm-webhook-manager", 1},
+		"one that there cannot be, of another client's":          {"4294967296", "velero", 1},
+		"this one, of another client's, and the caBundle is not": {"2", "velero", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conversion := install.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
+			conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
+			live := convertedCRD("server-service", nil, "v1")
+			live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": test.generation}
+			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, annotated)}
+			LeanDefinition(live) // as caches do
+			p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
+			p.wantConversions([]install.Conversion{conversion})
+			if len(p.plan.Steps) != test.written {
+				t.Errorf("it is written %d times, want %d", len(p.plan.Steps), test.written)
+			}
+		})
+	}
+}
+
+// A definition that another client applies with what the manager wrote is not written again.
+func TestConversionThatAnotherClientAppliesAsItIs(t *testing.T) {
+	live := convertedCRD("server-service", nil, "v1")
+	live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": "2"}
+	live.ManagedFields = []metav1.ManagedFieldsEntry{
+		wrote("olm-webhook-manager", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
+		wrote("argocd", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
+	}
+	p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
+	p.wantConversions([]install.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+	if len(p.plan.Steps) != 0 {
+		t.Errorf("it is written all the same: %v", p.plan.Steps)
 	}
 }
 

@@ -1,15 +1,27 @@
 package rollout
 
 import (
+	"strings"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // uncovered tells whether Namespaces of the scope lack the label by which a webhook would
 // select them. An APIService selects none.
 func (p *planner) uncovered(w install.Webhook) bool {
 	return len(p.Observed.Uncovered) > 0 && !isAPIService(w)
+}
+
+// unlabelled says which Namespaces of the scope lack its label, and what keeps them from it.
+func (p *planner) unlabelled() (reason, message string) {
+	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
+	if why := scope.RefusedLabels(p.Observed.Uncovered, p.Observed.Unlabelled); why != "" {
+		message += "; " + why
+	}
+	return "NamespacesNotLabelled", message
 }
 
 // covering is the desired registration as it may be written now. While Namespaces of

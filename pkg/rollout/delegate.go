@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -33,6 +32,9 @@ func (p *planner) delegate(d install.Deployment, w install.Webhook, backend prog
 		if view, decided := p.relocate(d, w, live, backend); decided {
 			return view
 		}
+		if view, decided := p.reroute(d, w, live, backend); decided {
+			return view
+		}
 		p.want(p.covering(desired, live), live)
 		return p.reachability(d, w, live.GetName(), p.handedOver(w, p.bornAt(live)), backend)
 	}
@@ -56,7 +58,7 @@ func (p *planner) unready(w install.Webhook, backend progress) (reason, message 
 	case !backend.complete() && !(p.wasRegistered(w) && backend.available):
 		return "DeploymentNotAvailable", backend.message
 	case p.uncovered(w):
-		return "NamespacesNotLabelled", "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
+		return p.unlabelled()
 	default:
 		return "", ""
 	}

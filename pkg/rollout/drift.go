@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -49,14 +49,18 @@ func (d Drift) None() bool { return len(d.Fields) == 0 }
 // built-in kind: the same knowledge with which the API server merges.
 var typeConverter = applyconfigurations.NewTypeConverter(scheme.Scheme)
 
-// deducedConverter does without: an APIService has no list in what is compared.
+// deducedConverter does without: what is compared has no list that is a map.
 var deducedConverter = managedfields.NewDeducedTypeConverter()
 
-func converterFor(kind schema.GroupVersionKind) managedfields.TypeConverter {
-	if kind.Group == apiregistrationv1.GroupName {
+// converterFor chooses by kind. Of a CustomResourceDefinition only metadata and the conversion
+// are compared, where every list is one value.
+func converterFor(kind Object) managedfields.TypeConverter {
+	switch kind.(type) {
+	case *apiregistrationv1.APIService, *apiextensionsv1.CustomResourceDefinition:
 		return deducedConverter
+	default:
+		return typeConverter
 	}
-	return typeConverter
 }
 
 // DriftOf compares two objects of one kind, field by field. What only the live
@@ -64,42 +68,78 @@ func converterFor(kind schema.GroupVersionKind) managedfields.TypeConverter {
 // exceptions: a field that the manager applied before and wants no more, and
 // anything below the paths given as exclusive.
 func DriftOf(desired, live Object, exclusive ...string) Drift {
+	return compare(desired, live, exclusive...).drift()
+}
+
+// comparison is where a live object is not as desired.
+type comparison struct {
+	live    Object
+	have    *typed.TypedValue // the live object
+	wanted  *fieldpath.Set    // fields with another value, or none
+	strays  *fieldpath.Set    // see Drift
+	updated *fieldpath.Set    // fields that the manager wrote otherwise than by an apply
+}
+
+func compare(desired, live Object, exclusive ...string) comparison {
 	want, have := typedForm(desired, desired), typedForm(live, desired)
-	comparison, err := have.Compare(want)
+	compared, err := have.Compare(want)
 	if err != nil {
 		panic(err) // both are of the same kind
 	}
-	wanted := comparison.Modified.Union(comparison.Added)
-	ours, stuck := written(live)
-	strays := comparison.Removed.Intersection(ours)
-	comparison.Removed.Iterate(func(p fieldpath.Path) {
+	ours, updated := written(live)
+	strays := compared.Removed.Intersection(ours)
+	compared.Removed.Iterate(func(p fieldpath.Path) {
 		if slices.ContainsFunc(exclusive, func(prefix string) bool { return strings.HasPrefix(p.String(), prefix) }) {
 			strays.Insert(p.Copy())
 		}
 	})
-	fields := wanted.Union(strays)
-	return Drift{Fields: paths(fields), Strays: paths(strays), Stuck: !strays.Intersection(stuck).Empty(), By: lastWriter(live, fields)}
+	return comparison{live: live, have: have, wanted: compared.Modified.Union(compared.Added), strays: strays, updated: updated}
 }
 
-// typedForm is an object as the merge machinery sees it, without what the API
-// server alone writes.
+// fields are all that differ.
+func (c comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
+
+func (c comparison) drift() Drift {
+	fields := c.fields()
+	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: lastWriter(c.live, fields)}
+}
+
+// typedForm is an object as the merge machinery sees it.
 func typedForm(object, kind Object) *typed.TypedValue {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		panic(err) // API types always convert
-	}
-	delete(content, "status")
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		maps.DeleteFunc(metadata, func(key string, _ any) bool { return !slices.Contains(ownedMetadata, key) })
-	}
-	withoutEmpty(content)
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(kind.GetObjectKind().GroupVersionKind())
-	form, err := converterFor(u.GroupVersionKind()).ObjectToTyped(u, typed.AllowDuplicates)
+	u := &unstructured.Unstructured{Object: writable(object)}
+	u.SetGroupVersionKind(typeOf(kind))
+	form, err := converterFor(kind).ObjectToTyped(u, typed.AllowDuplicates)
 	if err != nil {
 		panic(fmt.Sprintf("%s %s: %v", u.GetKind(), object.GetName(), err))
 	}
 	return form
+}
+
+// writable is the content of an object without what the API server alone writes.
+func writable(object Object) map[string]any {
+	if crd, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok {
+		object = conversionOf(crd)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		panic(err) // API types always convert
+	}
+	for _, part := range []string{"apiVersion", "kind", "status"} {
+		delete(content, part)
+	}
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		maps.DeleteFunc(metadata, func(key string, _ any) bool { return !slices.Contains(ownedMetadata, key) })
+	}
+	withoutEmpty(content)
+	return content
+}
+
+// conversionOf is what the manager writes of a definition.
+func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) Object {
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: crd.Name, Annotations: crd.Annotations},
+		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: crd.Spec.Conversion},
+	}
 }
 
 var ownedMetadata = []string{"name", "namespace", "labels", "annotations", "ownerReferences"}

@@ -1,19 +1,21 @@
 package rollout
 
 import (
-	"cmp"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-const reasonNoEndpoints = "NoReadyEndpoints"
+const (
+	reasonNoEndpoints = "NoReadyEndpoints"
+	// reasonNotCallable is that of a Service without a cluster IP.
+	reasonNotCallable = "ServiceNotCallable"
+)
 
 // endpoints are all addresses on which API servers may call a webhook: the Service's
 // own, and each ready endpoint behind it. A reason says why there is none.
@@ -29,30 +31,19 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	if w.Delegated {
 		trust = p.injectedInto(w)
 	}
-	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
-	portName := strconv.Itoa(int(w.Port))
-	namedPort := false
-	for _, slice := range p.Observed.Slices[service.Name] {
-		port := portNamed(slice, portName)
-		if port == 0 || !called(service, slice) {
-			continue
-		}
-		namedPort = true
-		for _, e := range slice.Endpoints {
-			if e.Conditions.Ready != nil && !*e.Conditions.Ready {
-				continue
-			}
-			for _, address := range e.Addresses {
-				all = append(all, Endpoint{Address: hostPort(address, port), ServerName: server, What: whatIs(e, address), Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust})
-			}
-		}
+	if by := route.Of(service); by != route.ByClusterIP {
+		return nil, reasonNotCallable, notCallable(service, by)
 	}
-	if len(all) == 0 {
-		reason, message = p.noEndpoints(d.Object.Name, service, portName, namedPort)
+	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
+	behind := route.Behind(service, w.Port, p.Observed.Slices[service.Name])
+	if len(behind.Ready) == 0 {
+		reason, message = p.noEndpoints(d.Object.Name, service, w.Port, behind)
 		return nil, reason, message
 	}
-	slices.SortFunc(all, func(a, b Endpoint) int { return cmp.Compare(a.Address, b.Address) })
-	if ip := service.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
+	for _, e := range behind.Ready {
+		all = append(all, Endpoint{Address: e.Address(), ServerName: server, What: e.String(), Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust})
+	}
+	if ip := service.Spec.ClusterIP; ip != "" {
 		all = append(all, Endpoint{
 			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust, Virtual: true,
 			What: fmt.Sprintf("service %s/%s", service.Namespace, service.Name),
@@ -61,10 +52,22 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 	return all, "", ""
 }
 
-// noEndpoints says why there is none.
-func (p *planner) noEndpoints(deployment string, service *corev1.Service, portName string, namedPort bool) (reason, message string) {
+// notCallable explains why API servers do not call the pods of a Service without a cluster IP.
+func notCallable(service *corev1.Service, by route.By) string {
+	cause := "is headless: API servers call the cluster IP of a Service, unless they run with --enable-aggregator-routing"
+	if by == route.ByExternalName {
+		cause = fmt.Sprintf("is of type ExternalName: API servers call %s, not the pods", service.Spec.ExternalName)
+	}
+	return fmt.Sprintf("service %s %s. Delete it, and the manager creates it with a cluster IP: kubectl -n %s delete service %[1]s", service.Name, cause, service.Namespace)
+}
+
+// noEndpoints explains why no endpoint of a port is ready.
+func (p *planner) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
+	if !behind.Port {
+		return "PortMissing", fmt.Sprintf("service %s has no port %d", service.Name, number)
+	}
 	for _, port := range service.Spec.Ports {
-		if port.Name == portName && port.TargetPort.StrVal != "" && !namedPort && len(p.Observed.Pods[deployment]) > 0 {
+		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(p.Observed.Pods[deployment]) > 0 {
 			return "NoSuchPort", fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
 				port.TargetPort.StrVal, service.Name)
 		}
@@ -76,29 +79,6 @@ func (p *planner) noEndpoints(deployment string, service *corev1.Service, portNa
 	return reasonNoEndpoints, message
 }
 
-// called tells whether API servers call what is in the slice. They call a Service at its
-// first address, so of a dual-stack one the endpoints of that address's family.
-func called(service *corev1.Service, slice *discoveryv1.EndpointSlice) bool {
-	families := service.Spec.IPFamilies
-	return len(families) == 0 || string(families[0]) == string(slice.AddressType)
-}
-
-func portNamed(slice *discoveryv1.EndpointSlice, name string) int32 {
-	for _, port := range slice.Ports {
-		if port.Name != nil && *port.Name == name && port.Port != nil {
-			return *port.Port
-		}
-	}
-	return 0
-}
-
 func hostPort(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
-}
-
-func whatIs(e discoveryv1.Endpoint, address string) string {
-	if e.TargetRef == nil {
-		return "endpoint " + address
-	}
-	return fmt.Sprintf("pod %s/%s", e.TargetRef.Namespace, e.TargetRef.Name)
 }

@@ -33,12 +33,13 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 				events = append(events, webhookEvent(old, w))
 			}
 		}
-		events = append(events, certificateEvent(certificateOf(before, d.Name), d))
+		old := certificateOf(before, d.Name)
+		events = append(events, certificateEvent(old, d), lostEvent(old, d.Certificate), rejectionEvent(old, d.Certificate))
 	}
-	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionConfigRefused} {
+	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionChangedByAdmission, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionConfigRefused, managerv1alpha1.ConditionRulesMatchNothing} {
 		now := meta.FindStatusCondition(after.Conditions, kind)
 		if now != nil && !meta.IsStatusConditionTrue(before.Conditions, kind) {
-			events = append(events, Event{Warning: true, Reason: now.Reason, Message: now.Message})
+			events = append(events, Event{Warning: kind != managerv1alpha1.ConditionChangedByAdmission, Reason: now.Reason, Message: shortened(now.Message)})
 		}
 	}
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
@@ -88,6 +89,26 @@ func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alph
 		e.Warning, e.Message = true, fmt.Sprintf("deployment %s has lost its certificate: %s", d.Name, now.Message)
 	}
 	return e
+}
+
+// lostEvent names registrations that cannot be made to trust what pods are given.
+func lostEvent(before, now *managerv1alpha1.CertificateStatus) Event {
+	if now == nil || len(now.LostRegistrations) == 0 || before != nil && slices.Equal(before.LostRegistrations, now.LostRegistrations) {
+		return Event{}
+	}
+	return Event{Warning: true, Reason: "RegistrationLost", Message: now.Message}
+}
+
+// rejectionEvent reports that an issuer issued something that cannot be served, once for each
+// reason of each object.
+func rejectionEvent(before, now *managerv1alpha1.CertificateStatus) Event {
+	if now == nil || now.Rejected == nil {
+		return Event{}
+	}
+	if before != nil && before.Rejected != nil && *before.Rejected == *now.Rejected {
+		return Event{}
+	}
+	return Event{Warning: true, Reason: managerv1alpha1.ConditionCertificateRejected, Message: now.Rejected.Message}
 }
 
 // whoIsTrusted says what comes of pods that do not serve yet what they are given. Nothing else is

@@ -39,6 +39,7 @@ type cluster struct {
 	answer func(Endpoint) Answer // what an endpoint says when it is dialled
 	writes int                   // how many the manager has until it dies, once; -1 for enough
 	uids   int
+	admit  func(Object) // what admission makes of a write; nil for nothing
 }
 
 // clusterWith has nothing but a ClusterServiceVersion with these webhooks, whose
@@ -65,7 +66,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},
 		Roles: map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
 		AuthDelegators: map[string]*rbacv1.ClusterRoleBinding{}, AuthReaders: map[string]*rbacv1.RoleBinding{},
-		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Contests: map[string]Contest{},
+		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Writes: map[string]Write{}, Contests: map[string]Contest{},
 	}
 	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		c.Certificates[spec.Name] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
@@ -126,7 +127,16 @@ func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentS
 
 // next is the plan for the cluster as it is.
 func (c *cluster) next() Plan {
-	csv := c.ToRender()
+	c.Desired = c.rendered(c.ToRender())
+	c.Maintained = nil
+	for _, served := range c.ToMaintain() {
+		c.Maintained = append(c.Maintained, c.Serving(served, c.rendered(served).Deployments)...)
+	}
+	return Next(c.Input, c.now)
+}
+
+// rendered is what a version of the operator wants.
+func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) install.Desired {
 	in := install.Input{
 		CSV: csv, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
 		Configurations: c.Observed.Configurations(csv), Trust: map[string]install.Trust{},
@@ -139,8 +149,7 @@ func (c *cluster) next() Plan {
 			in.Trust[spec.Name] = c.trust
 		}
 	}
-	c.Desired = install.Render(in)
-	return Next(c.Input, c.now)
+	return install.Render(in)
 }
 
 // pass is one pass of the manager: endpoints are dialled where the plan asks for it,

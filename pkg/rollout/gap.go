@@ -123,6 +123,6 @@ func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 		by, took = fmt.Sprintf("field manager %q", after.By), "at most"
 	}
 	return Event{Warning: true, Reason: "ConversionInterrupted", Message: fmt.Sprintf(
-		"%s went without the conversion webhook for %s %s, from %s on, because %s wrote over spec.conversion: what was written meanwhile in another version than the stored one may have lost fields. Leave spec.conversion out of what you apply",
+		"%s had no conversion webhook for %s %s, from %s on, because %s wrote spec.conversion: objects in another version may have lost fields. Do not apply spec.conversion",
 		strings.Join(after.CRDs, ", "), took, after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
 }

@@ -54,8 +54,8 @@ func TestConversionGap(t *testing.T) {
 		}
 	}
 	live.Spec.Conversion = conversion
-	const want = `things.example.com went without the conversion webhook for at most 750ms, from 2026-03-01T12:00:01Z on, because field manager "kubectl" wrote over spec.conversion: ` +
-		"what was written meanwhile in another version than the stored one may have lost fields. Leave spec.conversion out of what you apply"
+	const want = `things.example.com had no conversion webhook for at most 750ms, from 2026-03-01T12:00:01Z on, because field manager "kubectl" wrote spec.conversion: ` +
+		"objects in another version may have lost fields. Do not apply spec.conversion"
 	if event := look(noon.Add(1750*time.Millisecond), managerv1alpha1.WebhookRegistered); event.Reason != "ConversionInterrupted" || event.Message != want || !event.Warning {
 		t.Errorf("when it is back: %+v", event)
 	}

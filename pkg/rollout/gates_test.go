@@ -12,6 +12,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // unregistered is a cluster in which nothing speaks against the registration of the
@@ -67,6 +68,13 @@ func TestRegistrationGates(t *testing.T) {
 			change:    func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
 			wantSteps: []string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
 			want:      webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: it is being updated`,
+		},
+		"somebody edits the Service": {
+			change: func(c *cluster) {
+				c.Observed.Services["manager-service"].Spec.Selector = map[string]string{"app": "other"}
+			},
+			wantSteps: []string{"apply Service shop/manager-service: spec.selector"},
+			want:      webhook + " Waiting ServiceChanged: service manager-service does not lead to the pods that it should: it is being repaired",
 		},
 		"there is no certificate": {
 			change: func(c *cluster) { c.Certificates["manager"] = managerv1alpha1.CertificateStatus{} },
@@ -254,10 +262,6 @@ func TestEndpointsToDial(t *testing.T) {
 			},
 			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
 		},
-		"a Service without an address": {
-			func(c *cluster) { c.Observed.Services["manager-service"].Spec.ClusterIP = corev1.ClusterIPNone },
-			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0")},
-		},
 		"two webhooks on one port": {
 			func(c *cluster) {
 				c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com")))
@@ -272,11 +276,49 @@ func TestEndpointsToDial(t *testing.T) {
 			c := unregistered(t)
 			test.change(c)
 			plan := c.next()
-			if diff := cmp.Diff(test.want, plan.Probes); diff != "" {
+			var got []Endpoint
+			for _, e := range plan.Probes {
+				e.Review = install.Review{} // see TestReviewsToSend
+				got = append(got, e)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("endpoints to dial (-want +got):\n%s", diff)
 			}
 			if test.want != nil && plan.Status.Deployments[0].Webhooks[0].Reason != "Probing" {
 				t.Errorf("the reason is %s", plan.Status.Deployments[0].Webhooks[0].Reason)
+			}
+		})
+	}
+}
+
+// API servers do not call the pods of a Service without a cluster IP, however well these serve.
+func TestServiceThatIsNotCalled(t *testing.T) {
+	const remedy = ". Delete it, and the manager creates it with a cluster IP: kubectl -n shop delete service manager-service"
+	for name, test := range map[string]struct {
+		change func(*corev1.Service)
+		want   string
+	}{
+		"headless": {
+			func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone },
+			"ServiceNotCallable: service manager-service is headless: API servers call the cluster IP of a Service, unless they run with --enable-aggregator-routing" + remedy,
+		},
+		"an external name": {
+			func(s *corev1.Service) {
+				s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP = corev1.ServiceTypeExternalName, "hook.example.com", ""
+			},
+			"ServiceNotCallable: service manager-service is of type ExternalName: API servers call hook.example.com, not the pods" + remedy,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := unregistered(t)
+			test.change(c.Observed.Services["manager-service"])
+			if diff := cmp.Diff([]string{"v.manager.example.com Waiting " + test.want}, webhooksOf(c.next())); diff != "" {
+				t.Errorf("before it is registered (-want +got):\n%s", diff)
+			}
+			c = installed(t, webhookOf("manager"))
+			test.change(c.Observed.Services["manager-service"])
+			if diff := cmp.Diff([]string{"v.manager.example.com Unreachable " + test.want}, webhooksOf(c.next())); diff != "" {
+				t.Errorf("when it is registered (-want +got):\n%s", diff)
 			}
 		})
 	}

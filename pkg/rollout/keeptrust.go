@@ -24,14 +24,14 @@ func (p *planner) keepTrust() {
 	for _, d := range p.Desired.Deployments {
 		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool { return p.liveOf(w) == nil })
 		live := p.Observed.Deployments[d.Object.Name]
-		if len(inService) == 0 || live == nil {
+		if len(inService) == 0 || live == nil || p.Verdict.Held[d.Object.Name] != "" {
 			continue
 		}
 		p.writeSecret(d.Object.Name)
 		p.restart(d.Object, live)
 		for _, w := range inService {
 			if len(w.Conversions) > 0 {
-				p.wantConversions(p.convertedAlready(w))
+				p.wantConversions(p.asRouted(p.convertedAlready(w)))
 			} else if !w.Delegated {
 				p.trust(registrationOf(w), p.liveOf(w))
 			}

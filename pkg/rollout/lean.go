@@ -25,10 +25,10 @@ func Lean(o Object) {
 }
 
 // LeanDefinition leaves of the managed fields of a definition, which are as long as its schema,
-// who wrote, when, and which part of its conversion.
+// who wrote, when, which part of its conversion, and the annotation with its certificate generation.
 func LeanDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i, entry := range crd.ManagedFields {
-		crd.ManagedFields[i].FieldsV1 = rawFields(conversionFields(entry))
+		crd.ManagedFields[i].FieldsV1 = rawFields(conversionFields(entry).Union(fieldsOf(entry).Intersection(annotatedGeneration)))
 	}
 }
 

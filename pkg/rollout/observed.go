@@ -77,6 +77,9 @@ type Input struct {
 	// Leaving is set on the way out, while objects need a conversion.
 	Leaving bool
 	Desired install.Desired
+	// Maintained is what is registered and is to be called in another way (see ToMaintain), as
+	// it is served, by Deployment.
+	Maintained []install.Deployment
 	// Config is what the administrator configures.
 	Config install.Config
 	// Certificates are the facts about the serving certificates, by Deployment.
@@ -118,6 +121,15 @@ type Observed struct {
 	APIServices []*apiregistrationv1.APIService
 	// Served tells of the kinds that available APIServices are to serve whether they do.
 	Served map[schema.GroupVersionKind]bool
+	// Announced is when a change last announced what their versions of a group serve.
+	Announced map[schema.GroupVersion]time.Time
+
+	// Lifted are the roles and bindings that were lifted for the ClusterServiceVersion.
+	Lifted []Object
+
+	// Reserved are the groups that no operator may serve (see install.ReservedGroup), among those of
+	// the APIServices that the ClusterServiceVersion has or wants.
+	Reserved map[string]bool
 
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
 	// that its Services do, by name.
@@ -126,8 +138,13 @@ type Observed struct {
 	// whether they have objects, and whether they do.
 	Populated map[string]bool
 
+	// Catalog lists what the API server serves of the groups that the webhooks' rules name.
+	Catalog install.Catalog
+
 	// Uncovered are the namespaces of the scope that do not bear its label yet.
 	Uncovered []string
+	// Unlabelled says why the API server refuses the label to some of them.
+	Unlabelled map[string]string
 	// Answers are what endpoints said in this pass.
 	Answers map[Endpoint]Answer
 	// Refused is what the API server said to a write in this pass that it will say again
@@ -141,6 +158,8 @@ type Observed struct {
 	Made map[string]bool
 	// Born is when registrations were created, where that is known to the instant.
 	Born map[types.UID]time.Time
+	// Writes are the manager's latest writes, as far as this process knows them, by the object's key.
+	Writes map[string]Write
 	// Contests are the records of repairs that another client undid, by the object's key.
 	Contests map[string]Contest
 }
@@ -155,10 +174,12 @@ type Endpoint struct {
 	Service    string // that leads to it
 	Port       int32  // of the Service
 	Virtual    bool   // it is the Service's own address: nobody listens there
+
+	Review install.Review // to send once the handshake is finished; the zero value sends nothing
 }
 
 // Answer is what dialling an endpoint gave. Reason and Message are empty when it
-// serves with a trusted certificate.
+// serves with a trusted certificate, and answers the review if there is one.
 type Answer struct {
 	Reason  string
 	Message string

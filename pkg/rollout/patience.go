@@ -60,7 +60,7 @@ func IsNews(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	if len(before.Conditions) > 0 {
 		return !equality.Semantic.DeepEqual(withoutWords(before), withoutWords(after))
 	}
-	if after.Upgrade != nil || len(after.Conditions) > 1 || !meta.IsStatusConditionFalse(after.Conditions, managerv1alpha1.ConditionReady) {
+	if after.Upgrade != nil || len(withoutWords(after).Conditions) > 1 || !meta.IsStatusConditionFalse(after.Conditions, managerv1alpha1.ConditionReady) {
 		return true
 	}
 	for _, d := range after.Deployments {
@@ -71,9 +71,11 @@ func IsNews(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	return false
 }
 
-// withoutWords drops what only describes how far Deployments and their webhooks are.
+// withoutWords drops what only describes how far Deployments and their webhooks are, and what
+// rules of theirs match nothing: that changes nothing about the installation.
 func withoutWords(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
 	s = *s.DeepCopy()
+	meta.RemoveStatusCondition(&s.Conditions, managerv1alpha1.ConditionRulesMatchNothing)
 	for i, c := range s.Conditions {
 		s.Conditions[i] = metav1.Condition{Type: c.Type, Status: c.Status}
 	}

@@ -48,6 +48,9 @@ func TestTellAt(t *testing.T) {
 	another := func(s *managerv1alpha1.WebhookRolloutStatus) {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: managerv1alpha1.ConditionOrderRelaxed, Status: metav1.ConditionTrue})
 	}
+	forNothing := func(s *managerv1alpha1.WebhookRolloutStatus) {
+		s.Conditions = append(s.Conditions, metav1.Condition{Type: managerv1alpha1.ConditionRulesMatchNothing, Status: metav1.ConditionTrue})
+	}
 	upgrades := func(s *managerv1alpha1.WebhookRolloutStatus) { s.Upgrade = &managerv1alpha1.UpgradeStatus{} }
 	renewed := func(s *managerv1alpha1.WebhookRolloutStatus) { s.Deployments[0].Certificate.Generation = 2 }
 	atOnce := time.Time{}
@@ -64,6 +67,7 @@ func TestTellAt(t *testing.T) {
 		"it begins without a Deployment":      {said: nothing, phases: begins, after: underWay(waiting, "b"), without: true, want: atOnce},
 		"it begins as an upgrade":             {said: nothing, phases: begins, after: underWay(waiting, "b", upgrades), want: atOnce},
 		"it begins in another order":          {said: nothing, phases: begins, after: underWay(waiting, "b", another), want: atOnce},
+		"it begins with rules for nothing":    {said: nothing, phases: begins, after: underWay(waiting, "b", forNothing), want: created.Add(3 * time.Second)},
 		"it begins, and a webhook is blocked": {said: nothing, phases: begins, after: underWay(managerv1alpha1.WebhookBlocked, "b"), want: atOnce},
 		"it begins, and is over":              {said: nothing, phases: append(begins, phaseSucceeded), after: underWay(registered, "b"), want: atOnce},
 		"it begins, and fails":                {said: nothing, phases: append(begins, phaseRefused), after: underWay(waiting, "b"), want: atOnce},

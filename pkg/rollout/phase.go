@@ -64,6 +64,13 @@ func phaseOf(status operatorsv1alpha1.ClusterServiceVersionStatus) Phase {
 	return Phase{status.Phase, status.Reason, explained}
 }
 
+// brief returns the phase with a message that people can read as a whole. The WebhookRollout has
+// all of it.
+func (p Phase) brief(details string) Phase {
+	p.Message = csvstatus.Brief(p.Message, details)
+	return p
+}
+
 func (p Phase) because(cause string) Phase {
 	p.Message += cause
 	return p

@@ -1,12 +1,17 @@
 package rollout
 
 import (
+	"fmt"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // facts are what the phase of a ClusterServiceVersion depends on, besides the phase
 // that it is in. The texts are empty where they do not apply.
 type facts struct {
+	details   string // a command that shows every message as a whole; empty if there is none
 	failure   *Phase // a stable failure: no scope, or a mistake in the ClusterServiceVersion
 	unmet     string // requirements that are not met
 	refused   string // what the API server does not accept
@@ -25,7 +30,7 @@ type facts struct {
 
 // facts gathers what the decision came to.
 func (p *planner) facts() facts {
-	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall || p.extended()}
+	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall || p.extended(), details: p.details()}
 	p.upgradeFacts(&f)
 	f.failure = p.failure(f.unmet)
 	for _, d := range p.deployments {
@@ -33,6 +38,14 @@ func (p *planner) facts() facts {
 	}
 	p.awaitVersions(&f)
 	return f
+}
+
+// details is the command that shows the WebhookRollout, if there is one.
+func (p *planner) details() string {
+	if !install.Declares(p.CSV) && len(p.Previous.Conditions) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", p.CSV.Namespace, p.CSV.Name)
 }
 
 // failure is what only a change of the ClusterServiceVersion or of its surroundings ends.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -31,17 +32,21 @@ type Plan struct {
 // after while a requirement is not met; its certificates always are. Only an operator that must yield to another is
 // taken out of service.
 func Next(in Input, now time.Time) Plan {
-	p := planner{Input: in, now: now}
+	p := planner{Input: in, now: now, rolledOut: map[string]bool{}}
 	if in.Leaving {
 		p.leave()
 		return p.plan
 	}
 	p.unregistered = p.lastUnregistered()
+	p.unregisterReserved()
 	switch {
 	case p.mustYield():
 		p.withdraw()
 		p.hold()
 	case in.Failure == nil && in.Verdict.Passes() && p.mayBegin():
+		if p.plan.Count = in.uncounted(); len(p.plan.Count) > 0 {
+			return p.plan
+		}
 		p.install()
 	case in.Keeps():
 		p.keepUp()
@@ -68,6 +73,11 @@ type planner struct {
 	forbidden   string // why this version must not take over from an older one
 
 	kept map[install.Identity]webhookView // those that somebody took away while a requirement is not met
+
+	rolledOut map[string]bool // the Deployments that this plan brings to what is desired
+
+	compares bool     // whether the objects are compared with what is desired
+	admitted []string // what admission changed, in a sentence for each object
 
 	unregistered time.Time // when the upgrade last took a webhook out of service
 }
@@ -104,6 +114,7 @@ func (w webhookView) lacks() bool {
 // install walks the Deployments in their order. Each one's webhooks go live before
 // the next Deployment starts, unless it takes too long.
 func (p *planner) install() {
+	p.compares = true
 	if len(p.Upgrade.From) > 0 {
 		p.unregisterStale()
 		p.unconvertStale()
@@ -129,6 +140,7 @@ func (p *planner) install() {
 		p.unconvertStale()
 		p.undelegateStale()
 	}
+	p.maintain()
 	p.removeStale()
 	for _, pod := range p.Nudges {
 		p.take(Step{Verb: Nudge, Object: pod, Live: pod})
@@ -141,6 +153,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 	if p.clear(d) && p.startsAnew(p.Observed.Deployments[name]) {
 		return p.keepUntilCleared(d)
 	}
+	p.rolledOut[name] = true
 	if d.Service != nil {
 		p.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
@@ -195,6 +208,9 @@ func (p *planner) notYet(d install.Deployment, reason, message string) deploymen
 		}
 		view.webhooks = append(view.webhooks, p.register(d, w, view.progress))
 	}
+	if live := p.Observed.Deployments[d.Object.Name]; live != nil && slices.ContainsFunc(d.Webhooks, func(w install.Webhook) bool { return p.liveOf(w) != nil }) {
+		p.keepCertificate(d, live)
+	}
 	return view
 }
 
@@ -202,13 +218,29 @@ func (p *planner) notYet(d install.Deployment, reason, message string) deploymen
 // one to do.
 func (p *planner) want(desired, live Object) bool {
 	step, ok := stepTo(p.sharing(desired, live), live, p.Observed, p.now)
+	if !ok && step.Verb == "" && !step.Drift.None() {
+		p.admitted = append(p.admitted, admissionOf(step.Key(), step.Drift))
+	}
 	return ok && p.take(step)
 }
 
-// take puts a step into the plan, unless the API server has refused it in this pass.
+// repeatPause is when to look what became of a write that was done before.
+const repeatPause = time.Second
+
+// take puts a step into the plan, unless the API server has refused it in this pass, it
+// would register what no operator may serve, or another client holds the object.
 func (p *planner) take(step Step) bool {
-	if p.Observed.Refused[step.Key()] != "" {
+	if p.Observed.Refused[step.Key()] != "" || step.Verb != Delete && p.Observed.reserves(step.Object) {
 		return false
+	}
+	if step.Desired != nil {
+		var ok bool
+		if step, ok = p.Observed.unlessHeld(step, p.now); !ok {
+			return false
+		}
+		if step.Repeated {
+			p.lookAgain(p.now.Add(repeatPause)) // a write that admission undoes again changes nothing, which nobody announces
+		}
 	}
 	p.plan.Steps = append(p.plan.Steps, step)
 	return true

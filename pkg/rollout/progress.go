@@ -207,7 +207,7 @@ func diagnoseWaiting(pod *corev1.Pod, c corev1.ContainerStatus) diagnosis {
 			pod.Name, c.Name, cmp.Or(waiting.Message, reason))}
 	case "CrashLoopBackOff":
 		if ended != nil {
-			return diagnosis{reason, fmt.Sprintf("pod %s: container %s ends with exit code %d (%s) again and again; read its log: kubectl -n %s logs %s -c %s --previous",
+			return diagnosis{reason, fmt.Sprintf("pod %s: container %s ends with exit code %d (%s) repeatedly; read its log: kubectl -n %s logs %s -c %s --previous",
 				pod.Name, c.Name, ended.ExitCode, ended.Reason, pod.Namespace, pod.Name, c.Name)}
 		}
 	}

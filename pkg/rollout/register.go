@@ -1,8 +1,8 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -43,16 +43,26 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 	if view, decided := p.relocate(d, w, live, backend); decided {
 		return view
 	}
+	if view, decided := p.reroute(d, w, live, backend); decided {
+		return view
+	}
 	p.keep(desired, live)
 	return p.reachability(d, w, live.GetName(), p.handedOver(w, p.bornAt(live)), backend)
 }
 
 // keep repairs a live registration. One that bears a later generation of trust than
-// this decision knows was written by a manager that saw more: it is left alone.
+// this decision knows was written by a manager that saw more: it is left alone. Each Service
+// has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
 func (p *planner) keep(desired, live Object) {
-	if generationOf(live) <= generationOf(desired) {
+	if generationOf(live) <= generationOf(desired) || !callsAlike(desired, live) {
 		p.want(p.covering(desired, live), live)
 	}
+}
+
+// callsAlike reports whether two registrations call the same Service.
+func callsAlike(a, b Object) bool {
+	one, other := serviceOf(a), serviceOf(b)
+	return one != nil && other != nil && one.Namespace == other.Namespace && one.Name == other.Name
 }
 
 // reachability is the state of a live registration. It stays registered under the
@@ -99,7 +109,7 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	case certificate.CAFingerprint == "":
 		return "CertificateMissing", "the serving certificate is being written"
 	case p.uncovered(w):
-		return "NamespacesNotLabelled", "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(p.Observed.Uncovered, ", ")
+		return p.unlabelled()
 	case p.Policy.Gate == GateServing:
 		return p.silence(d, w, backend)
 	default:
@@ -137,9 +147,13 @@ func (p *planner) remembering(view webhookView) webhookView {
 }
 
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were
-// not dialled in this pass are asked for.
+// not dialled in this pass are asked for. Those of a Service that somebody edited prove nothing
+// of the pods that are called once it is repaired.
 func (p *planner) silence(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
-	endpoints, reason, message := p.endpoints(d, w)
+	if live := p.Observed.Services[d.Service.Name]; live != nil && !leadsAlike(live, d.Service) {
+		return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name)
+	}
+	endpoints, reason, message := p.toProbe(d, w)
 	if reason != "" {
 		return reason, message
 	}
@@ -158,6 +172,33 @@ func (p *planner) silence(d install.Deployment, w install.Webhook, backend progr
 	return reason, message
 }
 
+// toProbe are the endpoints of a webhook with the review that each pod has to answer before
+// the webhook is called there. One that was in service is registered again without a review:
+// its answers to API servers have shown what a review would.
+func (p *planner) toProbe(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
+	all, reason, message = p.endpoints(d, w)
+	if reason != "" || p.servedBefore(w) && !p.isCalledOtherwise(w) {
+		return all, reason, message
+	}
+	review := install.ReviewOf(p.CSV, w.Description, p.Observed.Catalog)
+	for i := range all {
+		if !all[i].Virtual {
+			all[i].Review = review
+		}
+	}
+	return all, "", ""
+}
+
+// isCalledOtherwise reports whether API servers call a webhook at another Service, or another path,
+// than its description names.
+func (p *planner) isCalledOtherwise(w install.Webhook) bool {
+	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
+		return slices.ContainsFunc(w.Conversions, p.pathEdited)
+	}
+	live := p.registered(w)
+	return live != nil && (!callsAlike(registrationOf(w), live) || pathOf(registrationOf(w)) != pathOf(live))
+}
+
 // reasonUndialled is that of a webhook which the API server reaches and the manager does
 // not.
 const (
@@ -167,11 +208,11 @@ const (
 
 // undialled tells whether an endpoint of the webhook was proved through the API server.
 func (p *planner) undialled(d install.Deployment, w install.Webhook) bool {
-	endpoints, _, _ := p.endpoints(d, w)
+	endpoints, _, _ := p.toProbe(d, w)
 	return slices.ContainsFunc(endpoints, func(e Endpoint) bool { return p.Observed.Answers[e].ThroughAPIServer })
 }
 
-// ask puts an endpoint among those to dial, once: webhooks may share a port.
+// ask puts an endpoint among those to dial, once: webhooks may share a port and a review.
 func (p *planner) ask(e Endpoint) {
 	if !slices.Contains(p.plan.Probes, e) {
 		p.plan.Probes = append(p.plan.Probes, e)

@@ -117,7 +117,7 @@ type Trusting struct {
 func (o Observed) Trusting(namespace, service string) []Trusting {
 	var all []Trusting
 	for _, live := range o.registrations() {
-		if _, canary := live.object.GetLabels()[vocabulary.LabelCanary]; canary {
+		if install.IsCanary(live.object) {
 			continue // it makes API servers call nobody but us
 		}
 		for _, client := range clientsOf(live.object) {
@@ -188,14 +188,23 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 }
 
 // generationOf is the number of the certificate generation that a registration
-// trusts; 0 when it does not say, or when it was not the manager that said so: an
-// edited number would keep a live registration from being repaired.
+// trusts; 0 when it does not say, when it was not the manager that said so, and for a
+// number that no generation has: an edited number would keep a live registration from
+// being repaired. certs numbers generations with 32 bits.
 func generationOf(o Object) int64 {
-	n, err := strconv.ParseInt(o.GetAnnotations()[vocabulary.AnnotationGeneration], 10, 64)
-	if err != nil || lastWriter(o, annotatedGeneration) != "" {
+	if lastWriter(o, annotatedGeneration) != "" {
 		return 0
 	}
-	return n
+	return notedGeneration(o)
+}
+
+// notedGeneration is the number that a registration says, whoever wrote it; 0 for none.
+func notedGeneration(o Object) int64 {
+	n, err := strconv.ParseUint(o.GetAnnotations()[vocabulary.AnnotationGeneration], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
 }
 
 var annotatedGeneration = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", vocabulary.AnnotationGeneration))

@@ -100,10 +100,17 @@ func TestTrusting(t *testing.T) {
 		Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{{ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: calling("shop", "manager-service", "")}}}},
 		CRDs:     map[string]*apiextensionsv1.CustomResourceDefinition{"c": converted, "o": opened},
 	}
+	canary := install.Canary(&operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}, "manager-service", 443, []byte("one"))
+	labelled := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: *meta.DeepCopy(), Webhooks: []admissionregistrationv1.ValidatingWebhook{
+		{Name: "v.example.com", ClientConfig: calling("shop", "manager-service", "two")},
+	}}
+	labelled.Name, labelled.Labels = "labelled as a canary", map[string]string{vocabulary.LabelCanary: "labelled as a canary"}
+	observed.Validating = append(observed.Validating, canary, labelled)
 	want := []Trusting{
 		{"CustomResourceDefinition things.example.com", "u/0", []byte("theirs"), 0},
 		{"MutatingWebhookConfiguration a", "u/3", []byte{}, 7},
 		{"ValidatingWebhookConfiguration a", "u/3", []byte("one"), 7},
+		{"ValidatingWebhookConfiguration labelled as a canary", "u/3", []byte("two"), 7},
 	}
 	if diff := cmp.Diff(want, observed.Trusting("shop", "manager-service")); diff != "" {
 		t.Errorf("who trusts (-want +got):\n%s", diff)

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // maxSampled is how many backends calls through a Service are made to reach all of. Where
@@ -21,10 +23,12 @@ func SampleSize(backends int) int {
 	return 8 * min(backends, maxSampled)
 }
 
-// Unsampled says why calls through a Service do not reach each of its backends alike;
-// empty when they do.
-func Unsampled(service *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
+// Unsampled says why calls through a live Service do not reach each of some backends alike;
+// empty when they do. The backends are those of the Service as it is asked.
+func Unsampled(service, asked *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
 	switch {
+	case !leadsAlike(service, asked):
+		return "the Service does not lead where it should"
 	case len(backends) > maxSampled:
 		return fmt.Sprintf("there are more than %d of them", maxSampled)
 	case service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP:
@@ -46,7 +50,7 @@ func readyAddresses(endpoints []*discoveryv1.EndpointSlice) map[string]bool {
 	ready := map[string]bool{}
 	for _, slice := range endpoints {
 		for _, e := range slice.Endpoints {
-			if e.Conditions.Ready != nil && !*e.Conditions.Ready {
+			if !route.Ready(e) {
 				continue
 			}
 			for _, address := range addressesIn(slice, e) {

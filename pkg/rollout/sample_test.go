@@ -16,6 +16,7 @@ func TestUnsampled(t *testing.T) {
 		service  corev1.ServiceSpec
 		backends int
 		ready    int
+		edited   bool
 		says     string
 	}{
 		"all are ready":             {backends: 2, ready: 2},
@@ -27,6 +28,7 @@ func TestUnsampled(t *testing.T) {
 		"those of the node":         {service: service{InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyLocal)}, backends: 1, ready: 1, says: "prefers"},
 		"those of the cluster":      {service: service{InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyCluster)}, backends: 1, ready: 1},
 		"those of the zone first":   {service: service{TrafficDistribution: new("PreferClose")}, backends: 1, ready: 1, says: "prefers"},
+		"it leads to other pods":    {backends: 2, ready: 2, edited: true, says: "does not lead where it should"},
 		"nobody is ready or is not": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +39,12 @@ func TestUnsampled(t *testing.T) {
 				backends = append(backends, Backend{What: fmt.Sprint("pod-", i), Endpoints: []Endpoint{{Address: "[fd00::1]:443"}, {Address: ip + ":443"}}})
 				slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: new(i < test.ready)}})
 			}
-			got := Unsampled(&corev1.Service{Spec: test.service}, backends, []*discoveryv1.EndpointSlice{slice})
+			service := &corev1.Service{Spec: test.service}
+			asked := service.DeepCopy()
+			if test.edited {
+				service.Spec.Selector = map[string]string{"app": "other"}
+			}
+			got := Unsampled(service, asked, backends, []*discoveryv1.EndpointSlice{slice})
 			if !strings.Contains(got, test.says) || test.says == "" && got != "" {
 				t.Errorf("says %q, want %q", got, test.says)
 			}

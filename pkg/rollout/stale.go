@@ -14,24 +14,24 @@ import (
 )
 
 // removeStale removes the Deployments that the ClusterServiceVersion does not list any
-// more, once nothing else is left to write and all that it lists works: until then they may
-// serve webhooks that are to be served by others, and every API server must have learned
-// who does.
+// more, once nothing else is left to write, all that it lists works, and API servers call none
+// of them: until then they may serve webhooks that are to be served by others, or conversions
+// that objects need, and every API server must have learned who serves them.
 func (p *planner) removeStale() {
 	if len(p.plan.Steps) > 0 {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {
 		live := p.Observed.Deployments[name]
-		if p.lists(name) || live.DeletionTimestamp != nil || !install.Labelled(live, p.CSV) || p.waitsForAny() {
+		if lists(p.CSV, name) || live.DeletionTimestamp != nil || !install.OwnedBy(live, p.CSV) || p.isCalled(name) || p.waitsForAny() {
 			continue
 		}
 		p.take(Step{Verb: Delete, Object: live, Live: live})
 	}
 }
 
-func (p *planner) lists(deployment string) bool {
-	return slices.ContainsFunc(p.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+func lists(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
+	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 		return spec.Name == deployment
 	})
 }

@@ -86,3 +86,20 @@ func TestDeploymentIsNotListedAnyMore(t *testing.T) {
 		t.Errorf("steps %q", steps)
 	}
 }
+
+// Each Deployment's certificates have numbers of their own: a registration that was rotated often
+// is switched to a Deployment that has its first certificate.
+func TestDeploymentIsRenamedAfterRotations(t *testing.T) {
+	c := installed(t, webhookOf("before", named("hook.example.com")))
+	c.trust.Generation = 7
+	c.goesOn()
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
+	c.declare("after")
+	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
+	c.Certificates["after"] = c.Certificates["before"]
+	c.trust.Generation = 1
+	c.goesOn()
+	c.goesOn("after")
+	c.goesOn("after")
+	expect(t, c.live(), "hook.example.com shop.v1 after-service")
+}

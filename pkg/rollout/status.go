@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -51,8 +52,11 @@ func (p *planner) report() {
 	p.reportUpgrade(&status)
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)
+	p.setRejected(&status)
 	p.setContested(&status)
+	p.setAdmitted(&status)
 	p.setConfigRefused(&status)
+	p.setRulesMatchNothing(&status)
 	SetConversionInUse(&status, p.inUse, p.CSV.Generation, p.now)
 	if len(p.Observed.Refused) > 0 {
 		p.lookAgain(p.now.Add(refusalPause))
@@ -166,10 +170,12 @@ func (p *planner) setRelaxed(status *managerv1alpha1.WebhookRolloutStatus) {
 func (p *planner) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
 	for key, contest := range p.Observed.Contests {
-		if contest.Contested() && !contest.Over(p.now) {
-			messages = append(messages, contest.Message(key))
-			p.lookAgain(contest.HeldUntil())
-			p.lookAgain(contest.OverAt())
+		for _, r := range contest.contesting(p.now) {
+			p.lookAgain(r.heldUntil())
+			p.lookAgain(r.overAt())
+		}
+		if message := contest.Message(key, p.now); message != "" {
+			messages = append(messages, message)
 		}
 	}
 	if len(messages) == 0 {
@@ -180,7 +186,25 @@ func (p *planner) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
 	p.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "Contested", Message: strings.Join(messages, "; ")})
 }
 
+// setAdmitted says what admission changed. A version that is held compares nothing: what was said
+// of it stays.
+func (p *planner) setAdmitted(status *managerv1alpha1.WebhookRolloutStatus) {
+	if !p.compares {
+		return
+	}
+	if len(p.admitted) == 0 {
+		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionChangedByAdmission)
+		return
+	}
+	p.setCondition(status, metav1.Condition{
+		Type: managerv1alpha1.ConditionChangedByAdmission, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ConditionChangedByAdmission,
+		Message: strings.Join(p.admitted, "; ") + ". A mutating webhook or a MutatingAdmissionPolicy changes what the manager writes, and the manager accepts it. " +
+			"To have the fields as the ClusterServiceVersion describes them, exclude the object from that webhook or policy",
+	})
+}
+
 func (p *planner) setCondition(status *managerv1alpha1.WebhookRolloutStatus, c metav1.Condition) {
+	c.Message = csvstatus.Shorten(c.Message, csvstatus.MaxCondition, "")
 	c.ObservedGeneration = p.CSV.Generation
 	c.LastTransitionTime = metav1.NewTime(p.now)
 	meta.SetStatusCondition(&status.Conditions, c)
@@ -195,6 +219,6 @@ func SetConversionInUse(status *managerv1alpha1.WebhookRolloutStatus, message st
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: managerv1alpha1.ConditionConversionInUse, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ConditionConversionInUse,
-		Message: message, ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		Message: csvstatus.Shorten(message, csvstatus.MaxCondition, ""), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 	})
 }

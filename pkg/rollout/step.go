@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -46,6 +47,16 @@ type Step struct {
 	Live Object
 	// Drift says what is wrong with Live.
 	Drift Drift
+	// Desired is what the API server's answer is compared with; nil where it is not.
+	Desired Object
+	// Repeated is set when the manager's latest write sent the same, or created the object:
+	// somebody undid it.
+	Repeated bool
+	// Rehearse is set when admission may be what made Live differ, and no write of this process
+	// shows whether it is: a dry run does.
+	Rehearse bool
+	// DryRun is set on such a step when it is rehearsed.
+	DryRun bool
 }
 
 // Key is the key of the step's object.
@@ -62,39 +73,55 @@ func KeyOf(o Object) string {
 
 // kindOf is the kind of an object, which objects from a cache do not say themselves.
 func kindOf(o Object) string {
-	if _, crd := o.(*apiextensionsv1.CustomResourceDefinition); crd {
-		return "CustomResourceDefinition"
-	}
-	if _, api := o.(*apiregistrationv1.APIService); api {
-		return "APIService"
-	}
 	if foreign, ok := o.(*unstructured.Unstructured); ok {
 		return foreign.GetKind()
+	}
+	return typeOf(o).Kind
+}
+
+// typeOf is the version and kind of an object, by its Go type.
+func typeOf(o Object) schema.GroupVersionKind {
+	switch o.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		return apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+	case *apiregistrationv1.APIService:
+		return apiregistrationv1.SchemeGroupVersion.WithKind("APIService")
 	}
 	kinds, _, err := scheme.Scheme.ObjectKinds(o)
 	if err != nil {
 		panic(err) // every kind that is rolled out is built in
 	}
-	return kinds[0].Kind
+	return kinds[0]
 }
 
 // Kind is the kind of the step's object.
 func (s Step) Kind() string { return kindOf(s.Object) }
 
-// Repairs tells whether the step undoes what somebody else did: a field that another
-// manager wrote last, or a registration that was there before and is gone. One that is
-// deleted again before the status tells of it is known by its record.
+// Registers reports whether the step writes what makes API servers call webhooks. No other step
+// relies on it: whoever waits for it reads it live.
+func (s Step) Registers() bool {
+	return s.Verb == Convert || s.Verb != Delete && IsRegistration(s.Object)
+}
+
+// Repairs reports whether the step undoes what somebody else did: a field that another
+// manager wrote last, what was written before and is otherwise now, or a registration that was
+// there before and is gone. One that is deleted again before the status tells of it is known by
+// its record.
 func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]Contest) bool {
 	switch {
 	case s.Verb == Delete, s.Verb == Nudge:
 		return false
+	case s.Repeated:
+		return true
 	case s.Verb == Convert:
-		return s.reconverts() && registersCRD(previous, s.Object.GetName())
+		return registersCRD(previous, s.Object.GetName()) && (s.Drift.By != "" || s.reconverts())
 	case s.Live != nil:
 		return s.Drift.By != ""
-	default:
+	case s.Verb == Create:
 		_, again := contests[s.Key()]
 		return again || registers(previous, s.Object.GetName())
+	default: // the next certificate of a Secret
+		return false
 	}
 }
 
@@ -164,26 +191,52 @@ func exclusive(o Object) []string {
 }
 
 // stepTo is the write that makes live be as desired; ok is false when it is so
-// already, or when another client holds the object (see Contest).
+// already, when admission made it what it is (see Write), or when another client holds the object
+// (see Contest).
 func stepTo(desired, live Object, o Observed, now time.Time) (step Step, ok bool) {
-	contest := o.Contests[KeyOf(desired)]
 	if live == nil {
-		return Step{Verb: Create, Object: desired}, !contest.holds("", now)
+		return o.unlessHeld(Step{Verb: Create, Object: desired, Desired: desired}, now)
 	}
 	if o.Made[KeyOf(desired)] {
 		return Step{}, false
 	}
+	scaled := atScaleOf(live, desired)
+	compared := compare(scaled, live, exclusive(desired)...)
+	drift := compared.drift()
+	if drift.None() || o.Writes[KeyOf(desired)].accepts(desired, live, compared) {
+		return Step{Object: desired, Drift: drift}, false
+	}
+	step = Step{Verb: Apply, Object: asSeen(scaled, live), Live: live, Drift: drift, Desired: desired}
+	if applyFallsShort(scaled, drift) {
+		step.Verb, step.Object = Update, replacement(scaled, live)
+	}
+	_, known := o.Writes[step.Key()]
+	step.Rehearse = !known && drift.By == ""
+	return o.unlessHeld(step, now)
+}
+
+// unlessHeld adds to a step what the manager's latest write to the same object shows; ok is
+// false when another client holds the object.
+func (o Observed) unlessHeld(step Step, now time.Time) (_ Step, ok bool) {
+	last, known := o.Writes[step.Key()]
+	step.Repeated = known && (step.Verb == Create || last.repeatedBy(step.Desired, step.Live))
+	switch {
+	case !step.Repeated || step.Drift.By != "":
+	case len(last.refused) > 0:
+		step.Drift.By = admission
+	case step.Verb == Create && IsRegistration(step.Object), step.Verb == Convert && step.reconverts():
+	default:
+		step.Drift.By = anybody
+	}
+	return step, !o.Contests[step.Key()].holds(step, now)
+}
+
+// atScaleOf is a desired object with the number of replicas that it is to have now.
+func atScaleOf(live, desired Object) Object {
 	if deployment, ok := desired.(*appsv1.Deployment); ok {
-		desired = scaled(deployment, live.(*appsv1.Deployment))
+		return scaled(deployment, live.(*appsv1.Deployment))
 	}
-	drift := DriftOf(desired, live, exclusive(desired)...)
-	if drift.None() || contest.holds(drift.By, now) {
-		return Step{}, false
-	}
-	if applyFallsShort(desired, drift) {
-		return Step{Verb: Update, Object: replacement(desired, live), Live: live, Drift: drift}, true
-	}
-	return Step{Verb: Apply, Object: asSeen(desired, live), Live: live, Drift: drift}, true
+	return desired
 }
 
 // asSeen is a desired object that can be applied over the live one as it was seen, and

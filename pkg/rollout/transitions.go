@@ -9,7 +9,7 @@ import (
 func transitions(from Phase, f facts) []Phase {
 	var walked []Phase
 	for {
-		to := next(from, f)
+		to := next(from, f).brief(f.details)
 		if to == from {
 			return walked
 		}

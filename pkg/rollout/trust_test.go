@@ -2,11 +2,13 @@ package rollout
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -76,6 +78,27 @@ func TestRegistrationKeepsItsTrust(t *testing.T) {
 	for _, step := range c.next().Steps {
 		if step.Kind() == "ValidatingWebhookConfiguration" {
 			t.Errorf("%s %s: %v", step.Verb, step.Key(), step.Drift.Fields)
+		}
+	}
+}
+
+// A rotation updates the Secret several times, and that is no repair, whatever was repaired before.
+func TestOnlyARecreatedSecretIsRepaired(t *testing.T) {
+	secret := secretOf("manager")
+	repaired := map[string]Contest{KeyOf(secret): Contest{}.Repaired(Drift{}, time.Unix(0, 0))}
+	for name, test := range map[string]struct {
+		step     Step
+		contests map[string]Contest
+		want     bool
+	}{
+		"the next certificate":                 {Step{Verb: Update, Object: secret}, nil, false},
+		"the next certificate, after a repair": {Step{Verb: Update, Object: secret}, repaired, false},
+		"created":                              {Step{Verb: Create, Object: secret}, nil, false},
+		"created again":                        {Step{Verb: Create, Object: secret}, repaired, true},
+		"the same once more":                   {Step{Verb: Update, Object: secret, Repeated: true}, nil, true},
+	} {
+		if got := test.step.Repairs(managerv1alpha1.WebhookRolloutStatus{}, test.contests); got != test.want {
+			t.Errorf("%s: repairs = %t", name, got)
 		}
 	}
 }

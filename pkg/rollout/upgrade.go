@@ -234,7 +234,7 @@ func (p *planner) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 // Replaced is what a WebhookRollout says of a version whose webhooks a newer one has in
 // hand.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
-	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider}
+	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider, Created: previous.Created}
 	ready := metav1.Condition{
 		Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(operatorsv1alpha1.CSVReasonBeingReplaced),
 		Message: newer + " has taken over its webhooks", ObservedGeneration: csv.Generation, LastTransitionTime: metav1.NewTime(now),

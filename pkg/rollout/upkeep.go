@@ -58,6 +58,9 @@ func (p *planner) keepUp() {
 }
 
 func (p *planner) keepUpBackend(d install.Deployment) {
+	if p.Verdict.Held[d.Object.Name] != "" {
+		return
+	}
 	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool {
 		return p.Config.Disabled(w.Description) || p.liveOf(w) == nil && !p.wasRegistered(w)
 	})
@@ -92,7 +95,7 @@ func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
 	live := p.liveOf(w)
 	switch {
 	case len(w.Conversions) > 0:
-		p.wantConversions(slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool { return !p.mayReconvert(c) }))
+		p.wantConversions(p.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool { return !p.mayReconvert(c) })))
 	case live == nil:
 		p.kept[install.IdentityOf(w.Description)] = p.register(d, w, p.progressOf(d))
 	case w.Delegated && len(rulesOf(live)) == 0:
@@ -163,7 +166,7 @@ func (p *planner) trust(desired, live Object) {
 	case *apiregistrationv1.APIService:
 		c.Spec.CABundle, field = bundleOf(desired), "spec.caBundle"
 	}
-	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: Drift{Fields: []string{field}}})
+	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: Drift{Fields: []string{field}}, Desired: trusting})
 }
 
 // restart replaces the pods of a Deployment where they have to be for a certificate that
@@ -172,7 +175,7 @@ func (p *planner) restart(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
 	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, vocabulary.AnnotationCAHash, vocabulary.AnnotationRestartedFor)
 	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
-		p.take(Step{Verb: Update, Object: restarted, Live: live, Drift: Drift{Fields: []string{"spec.template.metadata.annotations"}}})
+		p.take(Step{Verb: Update, Object: restarted, Live: live, Drift: Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
 	}
 }
 

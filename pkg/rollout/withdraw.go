@@ -38,7 +38,7 @@ func (p *planner) withdraw() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {
-		if d := p.Observed.Deployments[name]; install.Labelled(d, p.CSV) {
+		if d := p.Observed.Deployments[name]; install.OwnedBy(d, p.CSV) {
 			p.take(Step{Verb: Delete, Object: d, Live: d})
 		}
 	}

@@ -1,0 +1,185 @@
+package rollout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Write is the latest write of the manager to one object, and what admission made of it:
+// a mutating webhook or a MutatingAdmissionPolicy may change what is sent. The change is
+// stored under the manager's own name, so that only the API server's answer shows it.
+type Write struct {
+	uid     types.UID
+	version string // of the API server's answer
+	desired string // digest of what was sent
+	changed string // digest of the fields that the answer has otherwise, and of their values
+	refused []string
+}
+
+// WriteOf compares the API server's answer to a write with what was desired.
+func WriteOf(desired, answer Object) Write {
+	w := Write{uid: answer.GetUID(), version: answer.GetResourceVersion(), desired: digestOf(desired)}
+	c := compare(atScaleOf(answer, desired), answer, exclusive(desired)...)
+	if c.fields().Empty() {
+		return w
+	}
+	w.changed = c.digest()
+	w.refused = c.refused(desired)
+	return w
+}
+
+// Refused are the fields that admission changed and that the manager does not accept from it:
+// they decide who is called, under which trust, and who may do what.
+func (w Write) Refused() (_ Drift, refused bool) {
+	return Drift{By: admission, Fields: w.refused}, len(w.refused) > 0
+}
+
+// accepts reports whether a live object differs from the desired one in what admission made
+// of it, and in nothing else.
+func (w Write) accepts(desired, live Object, c comparison) bool {
+	return w.repeatedBy(desired, live) && len(w.refused) == 0 && w.changed == c.digest()
+}
+
+// repeatedBy reports whether to write the desired object would send what was sent before. An
+// object that a cache shows as it was before that write says nothing about it.
+func (w Write) repeatedBy(desired, live Object) bool {
+	if w.desired == "" || w.desired != digestOf(desired) {
+		return false
+	}
+	if live == nil {
+		return true // it is replaced whatever it is
+	}
+	order, err := resourceversion.CompareResourceVersion(live.GetResourceVersion(), w.version)
+	return w.uid == live.GetUID() && (err != nil || order >= 0)
+}
+
+// Rehearsed is the record of a write that was only rehearsed. The record is of use where the
+// answer is the live object: then the live object is what admission makes of the desired one.
+func (s Step) Rehearsed(answer Object) (w Write, accepted bool) {
+	w = WriteOf(s.Desired, answer)
+	w.version = s.Live.GetResourceVersion()
+	c := compare(atScaleOf(s.Live, s.Desired), s.Live, exclusive(s.Desired)...)
+	return w, w.accepts(s.Desired, s.Live, c)
+}
+
+// digestOf is a digest of what the manager wants an object to be. The number of replicas is
+// in an annotation as far as it is the manager's.
+func digestOf(desired Object) string {
+	if d, ok := desired.(*appsv1.Deployment); ok {
+		unscaled := d.DeepCopy()
+		unscaled.Spec.Replicas = nil
+		desired = unscaled
+	}
+	text, err := json.Marshal(writable(desired))
+	if err != nil {
+		panic(err) // it came from JSON types
+	}
+	return hash(text)
+}
+
+// digest is one of the fields that differ, and of their live values.
+func (c comparison) digest() string {
+	fields := c.fields()
+	names, err := fields.ToJSON()
+	if err != nil {
+		panic(err) // they were computed
+	}
+	values, err := value.ToJSON(c.have.ExtractItems(fields.Leaves()).AsValue())
+	if err != nil {
+		panic(err) // they came from JSON types
+	}
+	return hash(names, values)
+}
+
+func hash(texts ...[]byte) string {
+	h := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(h, "%d ", len(text))
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// refused are those of the fields that differ which admission may not change.
+func (c comparison) refused(desired Object) []string {
+	var all []string
+	parts := decisive(desired)
+	c.fields().Leaves().Iterate(func(p fieldpath.Path) {
+		if text := p.String(); ofTheManager(p) || slices.ContainsFunc(parts, func(part string) bool { return within(text, part) }) {
+			all = append(all, strings.TrimPrefix(text, "."))
+		}
+	})
+	return all
+}
+
+// within reports whether a path is that of a part of an object, or of something in it.
+func within(path, part string) bool {
+	rest, found := strings.CutPrefix(path, part)
+	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// decisive are the parts of an object that decide who is called, under which trust, or who
+// may do what.
+func decisive(o Object) []string {
+	switch o.(type) {
+	case *appsv1.Deployment:
+		return []string{
+			".spec.selector",
+			fmt.Sprintf(".spec.template.spec.volumes[name=%q]", vocabulary.VolumeWebhookCert),
+			fmt.Sprintf(".spec.template.spec.volumes[name=%q]", vocabulary.VolumeAPIServiceCert),
+		}
+	case *corev1.Service:
+		return []string{".spec.type", ".spec.selector", ".spec.ports"}
+	case *corev1.Secret:
+		return []string{".type", ".data"}
+	case *rbacv1.Role, *rbacv1.ClusterRole:
+		return []string{".rules", ".aggregationRule"}
+	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:
+		return []string{".subjects", ".roleRef"}
+	case *apiextensionsv1.CustomResourceDefinition:
+		return []string{".spec.conversion"}
+	default:
+		return exclusive(o)
+	}
+}
+
+// ofTheManager reports whether a field is a label, an annotation or an owner reference by which
+// the manager finds its objects, or knows what they are.
+func ofTheManager(p fieldpath.Path) bool {
+	for i, element := range p {
+		if element.FieldName == nil {
+			continue
+		}
+		switch *element.FieldName {
+		case "ownerReferences":
+			return i == 1
+		case "labels", "annotations":
+			return i+1 < len(p) && p[i+1].FieldName != nil && isOwnKey(*p[i+1].FieldName)
+		}
+	}
+	return false
+}
+
+func isOwnKey(key string) bool {
+	return strings.HasPrefix(key, "olm.") || strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == vocabulary.AnnotationCAHash
+}
+
+// admissionOf sums up in a sentence what admission changed.
+func admissionOf(key string, drift Drift) string {
+	return fmt.Sprintf("%s: %s changed by admission", key, strings.Join(drift.Fields, ", "))
+}

@@ -1,0 +1,254 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// admitted is a pass after which writes are counted as the controller does.
+func (c *cluster) admitted() Plan {
+	c.t.Helper()
+	plan := c.contend()
+	for _, step := range plan.Steps {
+		if drift, refused := c.Observed.Writes[step.Key()].Refused(); refused && step.Drift.By == "" {
+			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(drift, c.now)
+		}
+	}
+	for name := range c.Observed.Deployments {
+		c.becomeAvailable(name)
+	}
+	return plan
+}
+
+// platform is what policies of many a cluster make of a Deployment: another registry, a
+// toleration, an annotation, and default resources.
+func platform(o Object) {
+	d, ok := o.(*appsv1.Deployment)
+	if !ok {
+		return
+	}
+	pod := &d.Spec.Template.Spec
+	pod.Containers[0].Image = "mirror.example.com/" + strings.TrimPrefix(pod.Containers[0].Image, "mirror.example.com/")
+	pod.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("50m")}
+	pod.Tolerations = append(pod.Tolerations, corev1.Toleration{Key: "platform"})
+	metav1.SetMetaDataAnnotation(&d.ObjectMeta, "platform.example.com/seen", "yes")
+}
+
+func TestChangedByAdmission(t *testing.T) {
+	const fields = `Deployment shop/manager: spec.template.spec.tolerations, spec.template.spec.containers[name="manager"].image, spec.template.spec.containers[name="manager"].resources.requests.cpu changed by admission`
+	c := clusterWith(t, webhookOf("manager"))
+	pod := &c.spec("manager").Spec.Template.Spec
+	pod.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("10m")}
+	pod.Tolerations = []corev1.Toleration{{Key: "mine"}}
+	c.admit = platform
+	rests := func(when string) Plan {
+		t.Helper()
+		var plan Plan
+		for range 10 {
+			plan = c.admitted()
+			c.wait(10 * time.Second)
+		}
+		if c.CSV.Status.Phase != succeeded || len(plan.Steps) > 0 {
+			t.Errorf("%s: %s: %s; steps %q", when, c.CSV.Status.Phase, c.CSV.Status.Message, stepsOf(plan))
+		}
+		return plan
+	}
+	admitted := func(when, want string) {
+		t.Helper()
+		plan := rests(when)
+		if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: condition %q, want %q", when, got, want)
+		}
+		if got := conditionOf(plan, "Contested"); got != "" {
+			t.Errorf("%s: %s", when, got)
+		}
+	}
+	admitted("installed", fields)
+
+	edited := c.Observed.Deployments["manager"]
+	edited.Spec.Template.Spec.Containers[0].Image = "evil:1"
+	edited.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"manager\"}":{"f:image":{}}}}}}}`)}
+	if plan := c.admitted(); len(plan.Steps) != 1 {
+		t.Errorf("edited: steps %q", stepsOf(plan))
+	}
+	if image := c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image; image != "mirror.example.com/shop:1" {
+		t.Errorf("the edit was not undone: %s", image)
+	}
+	admitted("edited", fields)
+
+	*c.Observed.Deployments["manager"].Spec.Replicas = 5
+	admitted("scaled", fields)
+
+	pod.Containers[0].Image = "shop:2"
+	if plan := c.admitted(); len(plan.Steps) != 1 {
+		t.Errorf("another image: steps %q", stepsOf(plan))
+	}
+	admitted("another image", fields)
+	if image := c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image; image != "mirror.example.com/shop:2" {
+		t.Errorf("the image is %s", image)
+	}
+
+	c.admit = nil
+	admitted("the policy is removed", fields)
+	pod.Containers[0].Image = "shop:3"
+	admitted("another image without the policy", "")
+}
+
+// A process that has not written an object itself asks by a dry run.
+func TestAdmissionAfterARestart(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	c.admit = platform
+	for range 5 {
+		c.admitted()
+		c.wait(10 * time.Second)
+	}
+	for name, test := range map[string]struct {
+		admit        func(Object)
+		wantAccepted bool
+	}{
+		"as before":      {platform, true},
+		"policy removed": {func(Object) {}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.Observed.Writes = map[string]Write{}
+			plan := c.next()
+			if len(plan.Steps) != 1 || !plan.Steps[0].Rehearse {
+				t.Fatalf("steps %q", stepsOf(plan))
+			}
+			answer := plan.Steps[0].Object.DeepCopyObject().(Object)
+			setDefaults(answer)
+			test.admit(answer)
+			write, accepted := plan.Steps[0].Rehearsed(answer)
+			if accepted != test.wantAccepted {
+				t.Fatalf("accepted: %t", accepted)
+			}
+			if !accepted {
+				return
+			}
+			c.Observed.Writes[plan.Steps[0].Key()] = write
+			if plan := c.next(); len(plan.Steps) > 0 {
+				t.Errorf("steps %q", stepsOf(plan))
+			}
+		})
+	}
+	c.Observed.Writes = map[string]Write{}
+	c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil:1"
+	c.Observed.Deployments["manager"].ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"manager\"}":{"f:image":{}}}}}}}`)}
+	if plan := c.next(); len(plan.Steps) != 1 || plan.Steps[0].Rehearse {
+		t.Errorf("what another client changed: steps %q", stepsOf(plan))
+	}
+}
+
+// What decides who is called, under which trust, and who may do what is never accepted, and not
+// fought over without limit.
+func TestNeverAcceptedFromAdmission(t *testing.T) {
+	for name, test := range map[string]struct {
+		admit func(Object)
+		want  string // in the condition Contested
+	}{
+		"selector of a Service": {func(o Object) {
+			if s, ok := o.(*corev1.Service); ok {
+				s.Spec.Selector = map[string]string{"app": "other"}
+			}
+		}, "Service shop/manager-service: admission keeps changing spec.selector back"},
+		"port of a Service": {func(o Object) {
+			if s, ok := o.(*corev1.Service); ok {
+				s.Spec.Ports[0].TargetPort.IntVal = 1
+			}
+		}, "Service shop/manager-service: admission keeps changing spec.ports"},
+		"rule of a Role": {func(o Object) {
+			if r, ok := o.(*rbacv1.Role); ok {
+				r.Rules = []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{""}, Resources: []string{"secrets"}}}
+			}
+		}, "Role shop/manager-service-cert: admission keeps changing rules back"},
+		"failurePolicy": {func(o Object) {
+			if v, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration); ok {
+				v.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+			}
+		}, `admission keeps changing webhooks[name="v.manager.example.com"].failurePolicy back`},
+		"caBundle": {func(o Object) {
+			if v, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration); ok {
+				v.Webhooks[0].ClientConfig.CABundle = []byte("other")
+			}
+		}, `admission keeps changing webhooks[name="v.manager.example.com"].clientConfig.caBundle back`},
+		"label by which pods are found": {func(o Object) {
+			if d, ok := o.(*appsv1.Deployment); ok {
+				delete(d.Spec.Template.Labels, "olm-webhook-manager.io/csv")
+			}
+		}, "Deployment shop/manager: admission keeps changing spec.template.metadata.labels.olm-webhook-manager.io/csv back"},
+		"never the same twice": {func() func(Object) {
+			n := 0
+			return func(o Object) {
+				if s, ok := o.(*corev1.Service); ok {
+					n++
+					s.Spec.Selector = map[string]string{"app": fmt.Sprint(n)}
+				}
+			}
+		}(), "Service shop/manager-service: admission keeps changing spec.selector back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clusterWith(t, webhookOf("manager"))
+			c.admit = test.admit
+			writes, contested := 0, ""
+			for range 100 {
+				for _, step := range c.admitted().Steps {
+					if drift, _ := c.Observed.Writes[step.Key()].Refused(); !drift.None() {
+						writes++
+					}
+				}
+				contested = conditionOf(c.next(), "Contested")
+				c.wait(500 * time.Millisecond)
+			}
+			if !strings.Contains(contested, test.want) {
+				t.Errorf("condition %q, want %q", contested, test.want)
+			}
+			if writes > 4 {
+				t.Errorf("%d writes in 50 s", writes)
+			}
+		})
+	}
+}
+
+func TestDecisiveFields(t *testing.T) {
+	name := metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"a": "b"}}
+	for want, objects := range map[string][2]Object{
+		"subjects":                    {&rbacv1.RoleBinding{ObjectMeta: name, Subjects: []rbacv1.Subject{{Kind: "User", Name: "a"}}}, &rbacv1.RoleBinding{ObjectMeta: name}},
+		"metadata.labels.olm.managed": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"olm.managed": "true"}}}, &corev1.Service{ObjectMeta: name}},
+		"":                            {&corev1.Service{ObjectMeta: name}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}},
+		"data.key":                    {&corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"key": []byte("a")}}, &corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"key": []byte("b")}}},
+	} {
+		drift, refused := WriteOf(objects[0], objects[1]).Refused()
+		if got := strings.Join(drift.Fields, ", "); got != want || refused != (want != "") {
+			t.Errorf("refused %t: %q, want %q", refused, got, want)
+		}
+	}
+}
+
+// Each field of a list that a bundle lists twice is compared, too.
+func TestAdmissionOfRepeatedEntries(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	env := []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}}
+	c.spec("manager").Spec.Template.Spec.Containers[0].Env = env
+	c.admit = platform
+	for range 5 {
+		c.admitted()
+		c.wait(10 * time.Second)
+	}
+	plan := c.next()
+	if diff := cmp.Diff([]string(nil), stepsOf(plan)); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, "image changed by admission") {
+		t.Errorf("condition %q", got)
+	}
+}

@@ -1,0 +1,174 @@
+package rollout
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// authority is the PEM form of a CA of an organization.
+func authority(t *testing.T, organization string) []byte {
+	t.Helper()
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{Organization: []string{organization}}, NotAfter: noon.Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(nil, template, template, public, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// conversion is one that the manager wants, in its first generation.
+func conversion(bundle []byte) install.Conversion {
+	return install.Conversion{CRD: "things.example.com", Generation: 1, Spec: apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ConversionReviewVersions: []string{"v1"},
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: bundle, Service: &apiextensionsv1.ServiceReference{
+				Namespace: "shop", Name: "manager-service", Path: new("/convert"), Port: new(int32(443)),
+			}},
+		},
+	}}
+}
+
+// convertingCluster has one definition, whose conversion the manager has registered.
+func convertingCluster(t *testing.T, c install.Conversion) *cluster {
+	cluster := clusterWith(t)
+	live := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: c.CRD, UID: "u", ResourceVersion: "1", Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "1"}}}
+	live.Spec.Conversion = c.Spec.DeepCopy()
+	cluster.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{c.CRD: live}
+	cluster.Previous = managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{{
+		Type: operatorsv1alpha1.ConversionWebhook, State: managerv1alpha1.WebhookRegistered, CRDs: []string{c.CRD},
+	}}}}}
+	return cluster
+}
+
+// converts has the manager look once: it counts and carries out what it writes.
+func (c *cluster) converts(wanted install.Conversion) (writes int) {
+	p := planner{Input: c.Input, now: c.now}
+	p.wantConversions([]install.Conversion{wanted})
+	for _, step := range p.plan.Steps {
+		live := c.Observed.CRDs[wanted.CRD].DeepCopy() // the cache's stays as it was looked at
+		c.Observed.CRDs[wanted.CRD] = live
+		live.Spec.Conversion = step.Object.(*apiextensionsv1.CustomResourceDefinition).Spec.Conversion.DeepCopy()
+		live.ManagedFields = nil
+		if c.admit != nil {
+			c.admit(live)
+		}
+		c.Observed.Writes[step.Key()] = WriteOf(step.Desired, live)
+		if drift, refused := c.Observed.Writes[step.Key()].Refused(); refused {
+			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(drift, c.now)
+		} else if step.Repairs(c.Previous, c.Observed.Contests) {
+			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
+		}
+	}
+	return len(p.plan.Steps)
+}
+
+// injects has another client write a caBundle.
+func (c *cluster) injects(client string, bundle []byte) {
+	live := c.Observed.CRDs["things.example.com"]
+	live.Spec.Conversion.Webhook.ClientConfig.CABundle = bundle
+	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(client, `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:caBundle":{}}}}}}`)}
+}
+
+// A client that insists on another caBundle in a definition is not fought without limit, and
+// neither are two that take turns, nor a policy.
+func TestContestOfAConversion(t *testing.T) {
+	for name, test := range map[string]struct {
+		undo  func(c *cluster, i int)
+		admit func(Object)
+		limit int
+	}{
+		"one client": {func(c *cluster, _ int) { c.injects("cainjector", []byte("other")) }, nil, 3},
+		"two clients": {func(c *cluster, i int) {
+			c.injects(fmt.Sprint("client-", i%2), []byte("other"))
+		}, nil, 6},
+		"clients under ever new names": {func(c *cluster, i int) { c.injects(fmt.Sprint("client-", i), []byte("other")) }, nil, contestAfterAll},
+		"a client that shows in nothing": {func(c *cluster, _ int) {
+			c.injects("cainjector", nil)
+			c.Observed.CRDs["things.example.com"].ManagedFields = nil
+		}, nil, contestAfterAll + 1},
+		"another Service": {func(c *cluster, _ int) {
+			c.Observed.CRDs["things.example.com"].Spec.Conversion.Webhook.ClientConfig.Service.Name = "other"
+		}, nil, 3},
+		"admission": {func(c *cluster, i int) {
+			if i == 0 {
+				c.injects("olm-webhook-manager", []byte("other"))
+			}
+		}, func(o Object) {
+			o.(*apiextensionsv1.CustomResourceDefinition).Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("other")
+		}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted := conversion(authority(t, "olm-webhook-manager"))
+			c := convertingCluster(t, wanted)
+			c.admit = test.admit
+			writes := 0
+			for i := range 500 {
+				test.undo(c, i)
+				writes += c.converts(wanted)
+				c.wait(20 * time.Millisecond)
+			}
+			if writes == 0 || writes > test.limit {
+				t.Errorf("%d writes in 10 s, want at most %d", writes, test.limit)
+			}
+			if !c.Observed.Contests["CustomResourceDefinition things.example.com"].Contested() {
+				t.Error("not contested")
+			}
+			next := conversion(slices.Concat(wanted.Spec.Webhook.ClientConfig.CABundle, authority(t, "olm-webhook-manager")))
+			next.Generation = 2
+			if name == "admission" && c.converts(next) != 1 {
+				t.Error("the trust in the next certificate is not written")
+			}
+		})
+	}
+}
+
+// A caBundle that verifies what the pods serve is no reason to write, whoever wrote it.
+func TestConversionThatIsVerified(t *testing.T) {
+	ours, old, theirs := authority(t, "olm-webhook-manager"), authority(t, "olm-webhook-manager"), authority(t, "cert-manager")
+	for name, test := range map[string]struct {
+		bundle   []byte
+		by       string
+		provider managerv1alpha1.CertificateProvider
+		want     int
+	}{
+		"as it was written":                         {ours, "cainjector", "", 0},
+		"with a comment":                            {slices.Concat([]byte("# ours\n"), ours), "cainjector", "", 0},
+		"with another CA":                           {slices.Concat(theirs, ours), "cainjector", "", 0},
+		"with another CA, and an issuer":            {slices.Concat(theirs, ours), "cainjector", managerv1alpha1.ProviderCertManager, 1},
+		"with a comment, and an issuer":             {slices.Concat([]byte("# ours\n"), ours), "cainjector", managerv1alpha1.ProviderCertManager, 0},
+		"another CA alone":                          {theirs, "cainjector", "", 1},
+		"with a CA that the manager trusts no more": {slices.Concat(ours, old), "cainjector", "", 1},
+		"with another CA that the manager wrote":    {slices.Concat(theirs, ours), "olm-webhook-manager", "", 1},
+		"no caBundle":                               {nil, "cainjector", "", 1},
+		"unreadable":                                {[]byte("other"), "cainjector", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := convertingCluster(t, conversion(ours))
+			c.Provider = test.provider
+			c.injects(test.by, test.bundle)
+			if got := c.converts(conversion(ours)); got != test.want {
+				t.Errorf("%d writes, want %d", got, test.want)
+			}
+		})
+	}
+}

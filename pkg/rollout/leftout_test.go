@@ -1,0 +1,162 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// convertsTwo is a cluster whose operator converts things.example.com and bills.example.com, both of
+// which have objects in several versions.
+func convertsTwo(t *testing.T) *cluster {
+	t.Helper()
+	c := clusterWith(t, operatorsv1alpha1.WebhookDescription{
+		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "converter", ContainerPort: 8443, WebhookPath: new("/convert"),
+		ConversionCRDs: []string{"things.example.com", "bills.example.com"}, AdmissionReviewVersions: []string{"v1"},
+	})
+	c.Observed.CRDs, c.Observed.Populated = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
+	for _, name := range c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs {
+		crd := convertedCRD("none", []string{"v1"}, "v1", "v2")
+		crd.Name, crd.Spec.Conversion = name, nil
+		c.Observed.CRDs[name], c.Observed.Populated[name] = crd, true
+	}
+	c.settles()
+	for name := range c.Observed.CRDs {
+		if got := c.convertedWith(name); got != "converter-service/convert:8443 ca" {
+			t.Fatalf("%s is converted by %q", name, got)
+		}
+	}
+	return c
+}
+
+// settles lets passes follow each other until the cluster is as the manager leaves it.
+func (c *cluster) settles() {
+	c.t.Helper()
+	for range 6 {
+		c.convertsWhatItPlans()
+		for deployment := range c.Observed.Deployments {
+			c.becomeAvailable(deployment)
+		}
+		c.wait(time.Minute)
+	}
+}
+
+func (c *cluster) convertedWith(crd string) string {
+	conversion := c.Observed.CRDs[crd].Spec.Conversion
+	if conversion == nil || conversion.Webhook == nil {
+		return ""
+	}
+	called := conversion.Webhook.ClientConfig
+	return called.Service.Name + *called.Service.Path + fmt.Sprintf(":%d %s", *called.Service.Port, called.CABundle)
+}
+
+// An edit leaves a conversion out that objects need. What serves it stays, and is maintained, until
+// no object needs it.
+func TestConversionThatIsLeftOut(t *testing.T) {
+	for name, edit := range map[string]func(*cluster){
+		"with its Deployment": func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
+			c.declare("other")
+		},
+		"of a Deployment that stays": func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil },
+		"of a Deployment that serves something else": func(c *cluster) {
+			c.CSV.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("converter")}
+		},
+		"of one of two definitions": func(c *cluster) { c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"bills.example.com"} },
+		"by an upgrade that has begun": func(c *cluster) {
+			c.upgrades(func() {
+				c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
+				c.declare("other")
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := convertsTwo(t)
+			edit(c)
+			c.settles()
+			if c.Observed.Deployments["converter"] == nil {
+				t.Fatal("the Deployment that converts is deleted")
+			}
+			if mounted := c.Observed.Deployments["converter"].Spec.Template.Spec.Volumes; len(mounted) == 0 {
+				t.Error("its pods lose their certificate")
+			}
+			if steps := stepsOf(c.next()); len(steps) > 0 {
+				t.Errorf("it is never at rest: %q", steps)
+			}
+
+			c.trust.CABundle, c.trust.Generation = []byte("next, ca"), 2
+			delete(c.Observed.Services, "converter-service")
+			c.settles()
+			if got := c.convertedWith("things.example.com"); got != "converter-service/convert:8443 next, ca" {
+				t.Errorf("it is converted by %q", got)
+			}
+			if service := c.Observed.Services["converter-service"]; service == nil || !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == 8443 }) {
+				t.Errorf("its Service is %v", service)
+			}
+			c.Secrets["converter"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "converter-service-cert"}}
+			if steps := stepsOf(c.next()); !slices.Contains(steps, "create Secret shop/converter-service-cert") {
+				t.Errorf("its certificate is not written: %q", steps)
+			}
+			delete(c.Secrets, "converter")
+
+			c.Observed.Populated["things.example.com"], c.Observed.Populated["bills.example.com"] = false, false
+			c.settles()
+			if _, by := install.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
+				t.Errorf("without objects it is converted by %s", by)
+			}
+			if name == "with its Deployment" && c.Observed.Deployments["converter"] != nil {
+				t.Error("the Deployment stays though no definition needs it")
+			}
+		})
+	}
+}
+
+// A registration that the API server does not let the manager delete is served until it is deleted.
+func TestDeploymentOfARegistrationThatCannotBeDeleted(t *testing.T) {
+	c := installed(t, webhookOf("before"))
+	c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
+	c.declare("other")
+	c.refuse(KeyOf(c.validating("before")), "a policy forbids it")
+	c.goesOn()
+	c.goesOn("other")
+	c.wait(time.Hour)
+	c.goesOn()
+	if c.Observed.Deployments["before"] == nil {
+		t.Error("the Deployment is deleted while API servers call it")
+	}
+}
+
+// A conversion that is left out and that no object needs costs one rollout: nothing is written before
+// it is known whether there are objects.
+func TestConversionThatIsLeftOutWithoutObjects(t *testing.T) {
+	c := convertsTwo(t)
+	c.CSV.Spec.WebhookDefinitions = nil
+	c.Observed.Populated = nil
+	plan := c.next()
+	if len(plan.Steps) > 0 || len(plan.Count) != 2 {
+		t.Fatalf("steps %q before definitions are counted: %q", stepsOf(plan), plan.Count)
+	}
+	c.Observed.Populated = map[string]bool{"things.example.com": false, "bills.example.com": false}
+	var rollouts []string
+	for range 6 {
+		for _, step := range stepsOf(c.next()) {
+			if strings.Contains(step, "update Deployment") {
+				rollouts = append(rollouts, step)
+			}
+		}
+		c.settles()
+	}
+	if len(rollouts) != 1 {
+		t.Errorf("the Deployment is written %d times: %q", len(rollouts), rollouts)
+	}
+}

@@ -1,0 +1,177 @@
+package rollout
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// leaves has the ClusterServiceVersion want its webhook to be served by another Deployment, which
+// does not get available.
+func (c *cluster) leaves(change ...func(*operatorsv1alpha1.WebhookDescription)) {
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
+	c.declare("after")
+	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
+	for _, f := range change {
+		f(&c.CSV.Spec.WebhookDefinitions[0])
+	}
+	c.Certificates["after"] = c.Certificates["before"]
+	c.answer = func(e Endpoint) Answer { return Answer{Reason: "Refused", Message: e.What + " refuses"} }
+}
+
+// upgrades has a new version take over, which wants what a change says.
+func (c *cluster) upgrades(change func()) {
+	older, newer := c.CSV.DeepCopy(), c.CSV.DeepCopy()
+	newer.Name, newer.UID, newer.Spec.Replaces = "shop.v2", "uid-of-shop-2", older.Name
+	newer.Status = operatorsv1alpha1.ClusterServiceVersionStatus{}
+	c.CSV, c.Upgrade = newer, Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{older}, Began: true}
+	change()
+}
+
+// What is registered keeps its policy, its caBundle and its certificate until it is called where,
+// or as, it is to be: by an edit, or by a new version, whose Deployment does not get available.
+func TestWhatIsRegisteredIsMaintained(t *testing.T) {
+	moreRules := func(d *operatorsv1alpha1.WebhookDescription) { d.Rules[0].Resources = []string{"orders", "bills"} }
+	for name, test := range map[string]struct {
+		want       func(*cluster)
+		trustAlone bool // the policy that it was registered with is not known any more
+	}{
+		"an edit moves it":                    {want: func(c *cluster) { c.leaves() }},
+		"an edit moves it, and changes it":    {want: func(c *cluster) { c.leaves(moreRules) }, trustAlone: true},
+		"an upgrade moves it":                 {want: func(c *cluster) { c.upgrades(func() { c.leaves() }) }},
+		"an upgrade moves it, and changes it": {want: func(c *cluster) { c.upgrades(func() { c.leaves(moreRules) }) }},
+		"an upgrade changes it, after another Deployment that does not get available": {want: func(c *cluster) {
+			c.upgrades(func() {
+				specs := &c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+				c.declare("first")
+				slices.Reverse(*specs)
+				c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("first"))
+				c.Certificates["first"] = c.Certificates["before"]
+				moreRules(&c.CSV.Spec.WebhookDefinitions[0])
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("before", named("hook.example.com")))
+			c.goesOn()
+			was := c.Observed.Validating[0].DeepCopy()
+			test.want(c)
+			c.goesOn()
+			c.wait(10 * time.Second)
+			c.goesOn()
+
+			live := c.Observed.Validating[0]
+			live.Webhooks[0].FailurePolicy, live.Webhooks[0].ClientConfig.CABundle = new(admissionregistrationv1.Ignore), nil
+			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:webhooks":{"k:{\"name\":\"hook.example.com\"}":{"f:failurePolicy":{},"f:clientConfig":{"f:caBundle":{}}}}}`)}
+			c.goesOn()
+			got := c.Observed.Validating[0]
+			if got.Labels["olm.owner"] != was.Labels["olm.owner"] || got.Webhooks[0].ClientConfig.Service.Name != "before-service" {
+				t.Fatalf("it is %s's, called at %s", got.Labels["olm.owner"], got.Webhooks[0].ClientConfig.Service.Name)
+			}
+			if !bytes.Equal(got.Webhooks[0].ClientConfig.CABundle, was.Webhooks[0].ClientConfig.CABundle) {
+				t.Errorf("its caBundle is %q, want %q", got.Webhooks[0].ClientConfig.CABundle, was.Webhooks[0].ClientConfig.CABundle)
+			}
+			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.trustAlone {
+				t.Errorf("its policy is %s", *got.Webhooks[0].FailurePolicy)
+			}
+			if len(got.Webhooks[0].Rules[0].Resources) != 1 {
+				t.Errorf("it is called for %v before anybody serves that", got.Webhooks[0].Rules[0].Resources)
+			}
+
+			c.trust.CABundle, c.trust.Generation, c.trust.RestartedFor = []byte("next, ca"), 2, "2"
+			c.Secrets["before"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "before-service-cert"}}
+			plan := c.next()
+			for _, want := range []string{"create Secret shop/before-service-cert", "update Deployment shop/before: spec.template.metadata.annotations"} {
+				if !slices.Contains(stepsOf(plan), want) {
+					t.Errorf("its certificate is not looked after: %q lacks %q", stepsOf(plan), want)
+				}
+			}
+			c.Secrets = map[string]*corev1.Secret{}
+			c.goesOn()
+			if got := c.Observed.Validating[0]; string(got.Webhooks[0].ClientConfig.CABundle) != "next, ca" {
+				t.Errorf("its caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
+			}
+			c.goesOn()
+			if steps := stepsOf(c.next()); len(steps) > 0 {
+				t.Errorf("it is never at rest: %q", steps)
+			}
+		})
+	}
+}
+
+// A definition is converted as it is until it is converted where it is to be, and trusts what the
+// pods there serve.
+func TestConversionThatMovesIsMaintained(t *testing.T) {
+	conversion := operatorsv1alpha1.WebhookDescription{
+		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "before", ConversionCRDs: []string{"things.example.com"}, WebhookPath: new("/convert"),
+	}
+	for name, want := range map[string]func(*cluster){
+		"by an edit":    func(c *cluster) { c.leaves() },
+		"by an upgrade": func(c *cluster) { c.upgrades(func() { c.leaves() }) },
+		"with its path": func(c *cluster) {
+			c.leaves(func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2") })
+		},
+		"both, upgraded": func(c *cluster) {
+			c.upgrades(func() { c.leaves(func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2") }) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clusterWith(t, conversion)
+			crd := convertedCRD("none", nil, "v1")
+			crd.Spec.Conversion = nil
+			c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
+			for range 4 {
+				c.convertsWhatItPlans()
+				for deployment := range c.Observed.Deployments {
+					c.becomeAvailable(deployment)
+				}
+				c.wait(5 * time.Second)
+			}
+			_, service := install.ConvertedBy(c.Observed.CRDs[crd.Name])
+			if service != "before-service" {
+				t.Fatalf("it is converted by %q", service)
+			}
+			want(c)
+			c.trust.CABundle, c.trust.Generation = []byte("next, ca"), 2
+			for range 3 {
+				c.convertsWhatItPlans()
+				c.wait(time.Minute)
+			}
+			client := c.Observed.CRDs[crd.Name].Spec.Conversion.Webhook.ClientConfig
+			if client.Service.Name != "before-service" || *client.Service.Path != "/convert" || string(client.CABundle) != "next, ca" {
+				t.Errorf("it is converted by %s%s under %q", client.Service.Name, *client.Service.Path, client.CABundle)
+			}
+		})
+	}
+}
+
+// convertsWhatItPlans is a pass that writes definitions, too.
+func (c *cluster) convertsWhatItPlans() {
+	c.t.Helper()
+	c.Observed.Answers = map[Endpoint]Answer{}
+	for _, e := range c.next().Probes {
+		c.Observed.Answers[e] = c.answer(e)
+	}
+	plan := c.next()
+	for _, step := range plan.Steps {
+		if step.Verb != Convert {
+			c.carryOut(step)
+			continue
+		}
+		converted := c.Observed.CRDs[step.Object.GetName()].DeepCopy()
+		desired := step.Object.(*apiextensionsv1.CustomResourceDefinition)
+		converted.Spec.Conversion, converted.Annotations = desired.Spec.Conversion, desired.Annotations
+		c.Observed.CRDs[converted.Name] = converted
+	}
+	c.Previous = *plan.Status.DeepCopy()
+}

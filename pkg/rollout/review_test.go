@@ -1,0 +1,216 @@
+package rollout
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// pathsToProbe are the addresses to dial, and the path of the review to send there.
+func pathsToProbe(plan Plan) []string {
+	var all []string
+	for _, e := range plan.Probes {
+		all = append(all, e.Address+e.Review.Path)
+	}
+	return all
+}
+
+func atPath(path string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = &path }
+}
+
+// Each pod has to answer a review at the path of a webhook before that is registered. One that
+// is registered, or was, is not asked.
+func TestReviewsToSend(t *testing.T) {
+	const handshake = "10.96.0.10:443"
+	for name, test := range map[string]struct {
+		start  func(*testing.T) *cluster
+		change func(*cluster)
+		want   []string
+	}{
+		"a first registration": {want: []string{"10.244.0.5:443/validate", handshake}},
+		"two pods": {
+			change: func(c *cluster) { c.serve("manager", "10.244.0.5", "10.244.0.6") },
+			want:   []string{"10.244.0.5:443/validate", "10.244.0.6:443/validate", handshake},
+		},
+		"two webhooks on one port": {
+			change: func(c *cluster) {
+				c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), atPath("/mutate")))
+			},
+			want: []string{"10.244.0.5:443/validate", handshake, "10.244.0.5:443/mutate"},
+		},
+		"a server that must not be asked": {
+			change: func(c *cluster) {
+				c.CSV.Annotations = map[string]string{vocabulary.AnnotationProbe: vocabulary.ProbeHandshake}
+			},
+			want: []string{"10.244.0.5:443", handshake},
+		},
+		"availability is enough": {change: func(c *cluster) { c.Policy.Gate = GateAvailable }},
+		"a live registration":    {start: registeredAtPath},
+		"a registration that another client deleted": {
+			start:  registeredAtPath,
+			change: func(c *cluster) { c.remove(c.validating("manager")) },
+			want:   []string{"10.244.0.5:443", handshake},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := test.start
+			if start == nil {
+				start = func(t *testing.T) *cluster {
+					c := unregistered(t)
+					atPath("/validate")(&c.CSV.Spec.WebhookDefinitions[0])
+					return c
+				}
+			}
+			c := start(t)
+			if test.change != nil {
+				test.change(c)
+			}
+			if diff := cmp.Diff(test.want, pathsToProbe(c.next())); diff != "" {
+				t.Errorf("reviews to send (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func registeredAtPath(t *testing.T) *cluster {
+	return installed(t, webhookOf("manager", atPath("/validate")))
+}
+
+// A path that is not served keeps a webhook from being registered, and no other one.
+func TestPathThatIsNotServed(t *testing.T) {
+	c := unregistered(t)
+	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), atPath("/wrong")))
+	c.answer = func(e Endpoint) Answer {
+		if e.Review.Path == "/wrong" {
+			return Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+		}
+		return Answer{}
+	}
+	plan := c.pass()
+	if diff := cmp.Diff([]string{
+		"v.manager.example.com Waiting Registering: the registration is being written",
+		"m.manager.example.com Waiting PathNotServed: there is nothing at /wrong",
+	}, webhooksOf(plan)); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+	if steps := strings.Join(stepsOf(plan), "; "); strings.Contains(steps, "m.manager") || !strings.Contains(steps, "v.manager") {
+		t.Errorf("the plan does %s", steps)
+	}
+}
+
+// pathCalled is the path of the live registration.
+func (c *cluster) pathCalled() string { return pathOf(c.validating("manager")) }
+
+// A path that is edited is called once it is served, and the previous one until then.
+func TestPathThatIsEdited(t *testing.T) {
+	c := registeredAtPath(t)
+	c.answer = func(e Endpoint) Answer {
+		if e.Review.Path == "/wrong" {
+			return Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+		}
+		return Answer{}
+	}
+	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
+	for range 3 {
+		plan := c.pass()
+		if diff := cmp.Diff([]string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan)); diff != "" {
+			t.Errorf("webhooks (-want +got):\n%s", diff)
+		}
+		if c.pathCalled() != "/validate" {
+			t.Fatalf("%s is called", c.pathCalled())
+		}
+	}
+	if steps := stepsOf(c.next()); len(steps) > 0 {
+		t.Errorf("each pass does %q", steps)
+	}
+	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.pass()
+	if c.pathCalled() != "/right" {
+		t.Errorf("%s is called", c.pathCalled())
+	}
+}
+
+// The same holds where the administrator injects the caBundle.
+func TestPathThatIsEditedUnderADelegatedCABundle(t *testing.T) {
+	c := registeredAtPath(t)
+	c.trust.Delegated = true
+	c.goesOn()
+	c.answer = func(e Endpoint) Answer {
+		if e.Review.Path == "/wrong" {
+			return Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+		}
+		return Answer{}
+	}
+	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.pass()
+	if c.pass(); c.pathCalled() != "/validate" {
+		t.Fatalf("%s is called", c.pathCalled())
+	}
+	if steps := stepsOf(c.next()); len(steps) > 0 {
+		t.Errorf("each pass does %q", steps)
+	}
+	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
+	if c.pass(); c.pathCalled() != "/right" {
+		t.Errorf("%s is called", c.pathCalled())
+	}
+}
+
+// A definition is converted at the previous path until the edited one is served, also while the
+// ClusterServiceVersion is held. A path that another client wrote, or removed, is repaired.
+func TestConversionPathThatIsEdited(t *testing.T) {
+	const ours, theirs = "olm-webhook-manager", "kubectl-edit"
+	route := `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:service":{"f:path":{}}}}}}}`
+	refuses := func(e Endpoint) Answer {
+		if e.Review.Path == "/v2" {
+			return Answer{Reason: "PathNotServed", Message: "there is nothing at /v2"}
+		}
+		return Answer{}
+	}
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		writer string
+		want   string
+	}{
+		"it is served":                    {func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{} } }, ours, "/v2"},
+		"it is not served":                {func(*cluster) {}, ours, "/convert"},
+		"a requirement is not met":        {func(c *cluster) { obstacles["a requirement"].put(c) }, ours, "/convert"},
+		"the description has a mistake":   {func(c *cluster) { obstacles["a mistake"].put(c) }, ours, "/convert"},
+		"another client wrote the live":   {func(*cluster) {}, theirs, "/v2"},
+		"availability is all that counts": {func(c *cluster) { c.Policy.Gate = GateAvailable }, ours, "/v2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := convertsTwo(t)
+			for _, crd := range c.Observed.CRDs {
+				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, route)}
+			}
+			c.answer = refuses
+			c.CSV.Spec.WebhookDefinitions[0].WebhookPath = new("/v2")
+			test.change(c)
+			for range 3 {
+				c.convertsWhatItPlans()
+			}
+			if got := conversionPath(c.Observed.CRDs["things.example.com"].Spec.Conversion); got != test.want {
+				t.Errorf("%s is called, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A path that another client writes into a registration is repaired, whatever the pods answer.
+func TestPathThatAnotherClientWrites(t *testing.T) {
+	c := registeredAtPath(t)
+	c.answer = func(Endpoint) Answer { return Answer{Reason: "PathNotServed", Message: "there is nothing"} }
+	other := "/other"
+	c.validating("manager").Webhooks[0].ClientConfig.Service.Path = &other
+	c.pass()
+	if c.pathCalled() != "/validate" {
+		t.Errorf("%s is called", c.pathCalled())
+	}
+}
