@@ -23,9 +23,10 @@ const discoveryAge = 250 * time.Millisecond
 type served struct {
 	client discovery.DiscoveryInterface
 
-	mutex   sync.Mutex
-	version answered[string]
-	kinds   map[schema.GroupVersion]answered[map[string]bool]
+	mutex     sync.Mutex
+	version   answered[string]
+	kinds     map[schema.GroupVersion]answered[map[string]bool]
+	announced map[schema.GroupVersion]time.Time // when a change last announced what is served, or it was first asked for
 }
 
 type answered[T any] struct {
@@ -34,7 +35,7 @@ type answered[T any] struct {
 }
 
 func newServed(client discovery.DiscoveryInterface) *served {
-	return &served{client: client, kinds: map[schema.GroupVersion]answered[map[string]bool]{}}
+	return &served{client: client, kinds: map[schema.GroupVersion]answered[map[string]bool]{}, announced: map[schema.GroupVersion]time.Time{}}
 }
 
 // kubernetes is the version of the API server, as it says itself.
@@ -56,12 +57,13 @@ func (s *served) kubernetes(now time.Time) (string, error) {
 // else's question: an operator may be the one that has to answer.
 func (s *served) serves(kind schema.GroupVersionKind, now time.Time) (bool, error) {
 	group := kind.GroupVersion()
-	if known, asked := s.known(group); asked && now.Sub(known.at) < discoveryAge {
+	known, asked := s.known(group)
+	if asked && now.Sub(known.at) < discoveryAge {
 		return known.answer[kind.Kind], nil
 	}
 	list, err := s.client.ServerResourcesForGroupVersion(group.String())
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsServiceUnavailable(err) {
-		return false, err
+		return known.answer[kind.Kind], err
 	}
 	kinds := map[string]bool{}
 	if err == nil {
@@ -82,11 +84,26 @@ func (s *served) known(group schema.GroupVersion) (answered[map[string]bool], bo
 	return known, asked
 }
 
-// forget makes the answer about a version of a group void.
-func (s *served) forget(group schema.GroupVersion) {
+// announce makes the answer about a version of a group void, because a change announces another.
+func (s *served) announce(group schema.GroupVersion, now time.Time) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.kinds, group)
+	if _, asked := s.announced[group]; asked {
+		s.announced[group] = now
+	}
+}
+
+// announcedAt returns when a change last announced what a version of a group serves. For one that
+// nobody has asked for before it is now.
+func (s *served) announcedAt(group schema.GroupVersion, now time.Time) time.Time {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if at, asked := s.announced[group]; asked {
+		return at
+	}
+	s.announced[group] = now
+	return now
 }
 
 // apis fills in what the API server says of itself, as far as the
@@ -102,6 +119,7 @@ func (c *Controller) apis(facts *install.Facts) error {
 	}
 	facts.Unaggregated = c.caches.aggregation.absent.Load()
 	facts.APIs = map[schema.GroupVersionKind]bool{}
+	facts.Now, facts.Announced = now, map[schema.GroupVersion]time.Time{}
 	facts.APIServices = map[string]*apiregistrationv1.APIService{}
 	for _, kind := range install.RequiredAPIs(facts.CSV) {
 		if service := c.caches.apiServices.get("", install.APIServiceName(kind.Group, kind.Version)); service != nil {
@@ -109,18 +127,25 @@ func (c *Controller) apis(facts *install.Facts) error {
 		} else if !facts.Unaggregated {
 			continue
 		}
-		serves, err := c.served.serves(kind, now)
-		if err != nil {
-			return err
-		}
-		facts.APIs[kind] = serves
+		facts.Announced[kind.GroupVersion()] = c.served.announcedAt(kind.GroupVersion(), now)
+		facts.APIs[kind] = c.serves(kind, now)
 	}
 	return nil
 }
 
+// serves reports whether a kind is served. A server that does not say so counts as one that serves
+// what it served before: its failure must not end the reconciliation of those who depend on it.
+func (c *Controller) serves(kind schema.GroupVersionKind, now time.Time) bool {
+	serves, err := c.served.serves(kind, now)
+	if err != nil {
+		c.log.WithError(err).WithField("api", kind.GroupVersion().String()).Warn("cannot see which kinds are served")
+	}
+	return serves
+}
+
 // apiChanged matters to the ClusterServiceVersions that depend on a kind of the group.
 func (c *Controller) apiChanged(group schema.GroupVersion) {
-	c.served.forget(group)
+	c.served.announce(group, c.now())
 	for _, csv := range c.caches.csvs.by(byAPI, install.APIServiceName(group.Group, group.Version)) {
 		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
 	}

@@ -1,9 +1,6 @@
 package controller
 
 import (
-	"context"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -24,13 +21,25 @@ func (c *Controller) ownedKinds(s *snapshot) map[schema.GroupVersionKind]bool {
 			continue
 		}
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
-		serves, err := c.served.serves(kind, c.now())
-		if err != nil {
-			c.log.WithError(err).WithField("apiservice", live.Name).Warn("cannot see which kinds it serves")
-		}
-		kinds[kind] = serves
+		s.observed.Announced[kind.GroupVersion()] = c.served.announcedAt(kind.GroupVersion(), c.now())
+		kinds[kind] = c.serves(kind, c.now())
 	}
 	return kinds
+}
+
+// reservedAPI is why a ClusterServiceVersion must not own its APIServices; nil when it may. It
+// holds for one that is installed, too: an edit must not do what an installation may not. That
+// one keeps its webhooks, which its author has not given up.
+func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
+	reserved := install.ReservedAPI(s.csv, c.caches.apiServices.all())
+	switch {
+	case reserved == "":
+		return nil
+	case s.upgrade.Began:
+		return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: reserved}
+	default:
+		return cannotAdopt(reserved)
+	}
 }
 
 // occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
@@ -40,17 +49,35 @@ func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
 		return nil
 	}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		refusal := ""
-		if reserved, wayOut := install.ReservedGroup(owned.Group, c.caches.apiServices.all()); reserved != "" {
-			refusal = reserved + "; " + wayOut
-		} else if live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)); live != nil {
-			refusal = s.mayClaim(live)
-		}
-		if refusal != "" {
-			return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonOwnerConflict, Message: "unable to adopt APIService: " + refusal}
+		if live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)); live != nil {
+			if refusal := s.mayClaim(live); refusal != "" {
+				return cannotAdopt(refusal)
+			}
 		}
 	}
 	return nil
+}
+
+// cannotAdopt begins with OLM v0's words.
+func cannotAdopt(why string) *scope.Failure {
+	return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonOwnerConflict, Message: "unable to adopt APIService: " + why}
+}
+
+// reservedGroups are the groups that no operator may serve, among those of the APIServices that
+// a ClusterServiceVersion has or wants.
+func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
+	groups := map[string]bool{}
+	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
+		groups[owned.Group] = true
+	}
+	for _, live := range s.observed.APIServices {
+		groups[live.Spec.Group] = true
+	}
+	for group := range groups {
+		reserved, _ := install.ReservedGroup(group, c.caches.apiServices.all())
+		groups[group] = reserved != ""
+	}
+	return groups
 }
 
 // apiServiceChanged also matters to those who own it.
@@ -58,19 +85,4 @@ func (c *Controller) apiServiceChanged(before, after rollout.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	c.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
 	c.ownersChanged(before, after)
-}
-
-// unregisterAPIs takes APIServices out of service. Few ClusterServiceVersions have any, and to
-// look costs less than to delete none.
-func (c *Controller) unregisterAPIs(ctx context.Context, owned metav1.ListOptions) error {
-	services, err := c.liveAPIServices(ctx, owned)
-	if err != nil {
-		return err
-	}
-	for i := range services {
-		if err := deleteExactly(ctx, c.Aggregator.ApiregistrationV1().APIServices(), &services[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

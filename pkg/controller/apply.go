@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -33,6 +34,7 @@ const (
 func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (news, error) {
 	var created []rollout.Object
 	changed := false
+	var failed error
 	for _, step := range steps {
 		if s.told[step.Key()] == step.Verb {
 			continue
@@ -46,8 +48,11 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		case unanswered(err), refused(err):
 			s.leaveOut(step, err)
 			return corrected, nil
+		case err != nil && step.Registers():
+			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)) // the others are written all the same
+			continue
 		case err != nil:
-			return none, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
+			return none, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
 		}
 		c.logWrite(k, step)
 		switch _, told := written.(*unstructured.Unstructured); {
@@ -61,8 +66,8 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		}
 		c.remember(k, s, step, written)
 	}
-	if changed || len(created) == 0 {
-		return none, nil // what was changed, the caches show
+	if failed != nil || changed || len(created) == 0 {
+		return none, failed // what was changed, the caches show
 	}
 	for _, o := range created {
 		s.learn(o)
@@ -81,11 +86,32 @@ func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written rol
 		}
 	}
 	c.writes.add(k, pendingWrite{object: written, changed: step.Live != nil, gone: step.Verb == rollout.Delete, at: c.now()})
-	if step.Repairs(s.status, s.observed.Contests) {
-		c.contests.repaired(types.NamespacedName{Namespace: s.csv.Namespace, Name: s.csv.Name}, step, c.now())
-	}
+	c.compare(s, step, written)
 	if step.Verb == rollout.Create {
 		c.note(s, written)
+	}
+}
+
+// compare remembers what became of a write, and counts it where somebody undid the one before,
+// or where admission made something else of it that is not accepted.
+func (c *Controller) compare(s *snapshot, step rollout.Step, written rollout.Object) {
+	csv, object := nameOf(s.csv), step.Key()
+	if step.Verb == rollout.Delete {
+		c.contests.deleted(csv, object)
+		delete(s.observed.Writes, object)
+		return
+	}
+	if step.Desired != nil {
+		write := rollout.WriteOf(step.Desired, written)
+		c.contests.wrote(csv, object, write)
+		s.observed.Writes[object] = write
+		if drift, refused := write.Refused(); refused {
+			c.contests.repaired(csv, object, drift, c.now())
+			return
+		}
+	}
+	if step.Repairs(s.status, s.observed.Contests) {
+		c.contests.repaired(csv, object, step.Drift, c.now())
 	}
 }
 
@@ -161,9 +187,9 @@ func send[T rollout.Object](ctx context.Context, client resource[T], step rollou
 	case rollout.Create:
 		return create(ctx, client, object)
 	case rollout.Apply:
-		return answer(applyWhole(ctx, client, object))
+		return answer(applyWhole(ctx, client, object, dryRun(step)))
 	case rollout.Update:
-		return answer(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager}))
+		return answer(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager, DryRun: dryRun(step)}))
 	default:
 		return object, nil, deleteExactly(ctx, client, object)
 	}
@@ -186,12 +212,20 @@ func alreadyThere[T rollout.Object](object T, err error) (written, existing roll
 	return nil, existing, err
 }
 
-func applyWhole[T rollout.Object](ctx context.Context, client resource[T], object T) (T, error) {
+// dryRun is the option of a step that is only rehearsed.
+func dryRun(step rollout.Step) []string {
+	if step.DryRun {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+func applyWhole[T rollout.Object](ctx context.Context, client resource[T], object T, dryRun []string) (T, error) {
 	body, err := json.Marshal(object)
 	if err != nil {
 		return object, err
 	}
-	return client.Patch(ctx, object.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: vocabulary.FieldManager, Force: new(true)})
+	return client.Patch(ctx, object.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: vocabulary.FieldManager, Force: new(true), DryRun: dryRun})
 }
 
 // deleteExactly removes this object, not one that has taken its name since.

@@ -66,37 +66,49 @@ type factory interface {
 	StartWithContext(context.Context)
 }
 
-func newCaches(clients Clients) caches {
+// newCaches are those of a manager of some namespaces; none means all. The workloads and Secrets of
+// operators are read in these only. What can conflict with its operators, or grant them something, is read in all.
+func newCaches(clients Clients, namespaces []string) caches {
 	all := informers.NewSharedInformerFactory(clients.Kube, 0)
 	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelManaged+"=true"))
-	pods := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelPod))
+	own := newLimited(clients.Kube, namespaces)
 	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return caches{
-		csvs:        newStore[*operatorsv1alpha1.ClusterServiceVersion](operators.Operators().V1alpha1().ClusterServiceVersions().Informer(), withoutProse),
-		groups:      newStore[*operatorsv1.OperatorGroup](operators.Operators().V1().OperatorGroups().Informer(), withoutManagedFields),
-		rollouts:    newStore[*managerv1alpha1.WebhookRollout](operators.Manager().V1alpha1().WebhookRollouts().Informer(), withoutManagedFields),
-		namespaces:  newStore[*corev1.Namespace](all.Core().V1().Namespaces().Informer(), withoutManagedFields),
-		accounts:    newStore[*corev1.ServiceAccount](all.Core().V1().ServiceAccounts().Informer(), withoutManagedFields),
-		pods:        newStore[*corev1.Pod](pods.Core().V1().Pods().Informer(), withoutPodSpec),
-		deployments: newStore[*appsv1.Deployment](managed.Apps().V1().Deployments().Informer(), lean),
-		services:    newStore[*corev1.Service](managed.Core().V1().Services().Informer(), lean),
-		slices:      newStore[*discoveryv1.EndpointSlice](managed.Discovery().V1().EndpointSlices().Informer(), withoutManagedFields),
-		secrets:     newStore[*corev1.Secret](managed.Core().V1().Secrets().Informer(), withoutManagedFields),
-		validating:  newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(), lean),
-		mutating:    newStore[*admissionregistrationv1.MutatingWebhookConfiguration](managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(), lean),
-		crds:        newStore[*apiextensionsv1.CustomResourceDefinition](extensions.Apiextensions().V1().CustomResourceDefinitions().Informer(), withoutSchemas),
+		csvs:       newStore[*operatorsv1alpha1.ClusterServiceVersion](withoutProse, operators.Operators().V1alpha1().ClusterServiceVersions().Informer()),
+		groups:     newStore[*operatorsv1.OperatorGroup](withoutManagedFields, operators.Operators().V1().OperatorGroups().Informer()),
+		rollouts:   newStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, operators.Manager().V1alpha1().WebhookRollouts().Informer()),
+		namespaces: newStore[*corev1.Namespace](withoutManagedFields, all.Core().V1().Namespaces().Informer()),
+		accounts:   newStore[*corev1.ServiceAccount](withoutManagedFields, all.Core().V1().ServiceAccounts().Informer()),
+		pods: newStore[*corev1.Pod](withoutPodSpec, own.pods(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Core().V1().Pods().Informer()
+		})...),
+		deployments: newStore[*appsv1.Deployment](lean, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Apps().V1().Deployments().Informer()
+		})...),
+		services: newStore[*corev1.Service](lean, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Core().V1().Services().Informer()
+		})...),
+		slices: newStore[*discoveryv1.EndpointSlice](withoutManagedFields, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Discovery().V1().EndpointSlices().Informer()
+		})...),
+		secrets: newStore[*corev1.Secret](withoutManagedFields, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Core().V1().Secrets().Informer()
+		})...),
+		validating: newStore[*admissionregistrationv1.ValidatingWebhookConfiguration](lean, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
+		mutating:   newStore[*admissionregistrationv1.MutatingWebhookConfiguration](lean, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
+		crds:       newStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
 
-		subscriptions: newStore[*operatorsv1alpha1.Subscription](operators.Operators().V1alpha1().Subscriptions().Informer(), withoutCatalog),
+		subscriptions: newStore[*operatorsv1alpha1.Subscription](withoutCatalog, operators.Operators().V1alpha1().Subscriptions().Informer()),
 
-		roles:               newStore[*rbacv1.Role](all.Rbac().V1().Roles().Informer(), unlessManaged(onlyRules)),
-		clusterRoles:        newStore[*rbacv1.ClusterRole](all.Rbac().V1().ClusterRoles().Informer(), unlessManaged(onlyRules)),
-		roleBindings:        newStore[*rbacv1.RoleBinding](all.Rbac().V1().RoleBindings().Informer(), unlessManaged(onlySubjects)),
-		clusterRoleBindings: newStore[*rbacv1.ClusterRoleBinding](all.Rbac().V1().ClusterRoleBindings().Informer(), unlessManaged(onlySubjects)),
-		apiServices:         newStore[*apiregistrationv1.APIService](apis.Apiregistration().V1().APIServices().Informer(), unlessManaged(withoutManagedFields)),
+		roles:               newStore[*rbacv1.Role](unlessManaged(onlyRules), all.Rbac().V1().Roles().Informer()),
+		clusterRoles:        newStore[*rbacv1.ClusterRole](unlessManaged(onlyRules), all.Rbac().V1().ClusterRoles().Informer()),
+		roleBindings:        newStore[*rbacv1.RoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().RoleBindings().Informer()),
+		clusterRoleBindings: newStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().ClusterRoleBindings().Informer()),
+		apiServices:         newStore[*apiregistrationv1.APIService](unlessManaged(withoutManagedFields), apis.Apiregistration().V1().APIServices().Informer()),
 
-		factories: []factory{all, managed, pods, operators, extensions}, aggregator: apis, aggregation: &aggregation{},
+		factories: append(own.factories(), all, managed, operators, extensions), aggregator: apis, aggregation: &aggregation{},
 	}
 }
 
@@ -193,7 +205,7 @@ func withoutSchemas(o any) (any, error) {
 		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key == corev1.LastAppliedConfigAnnotation })
 		for i := range crd.Spec.Versions {
 			v := crd.Spec.Versions[i]
-			crd.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+			crd.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, Subresources: v.Subresources}
 		}
 	}
 	return o, nil

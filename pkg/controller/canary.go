@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,25 +34,66 @@ const canaryPatience = 5 * time.Second
 // throughAPIServer lets the API server call the Service of some endpoints, and answers
 // for all of them: which of the pods it reached, nobody can tell.
 func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoints []rollout.Endpoint, trust []byte) {
-	asked := map[int32]rollout.Answer{}
-	for _, e := range endpoints {
-		answer, known := asked[e.Port]
-		if !known {
-			answer = answerOf(c.sendCanary(ctx, s, e, trust))
+	for _, some := range byPort(endpoints) {
+		target, paths := serviceOf(some[0]), pathsOf(some)
+		found := map[string]probe.Result{}
+		result := c.withCanary(ctx, s, some[0], paths, [][]byte{trust}, func(canary *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			for i, path := range paths {
+				target.Call = callOf(some[slices.IndexFunc(some, func(e rollout.Endpoint) bool { return e.Review.Path == path })])
+				found[path] = probe.PathFromAPIServer(target, install.CanaryPath(i), c.provoke(ctx, s, canary, install.CanaryPath(i)))
+			}
+		})
+		for _, e := range some {
+			answer := answerOf(result)
+			if at, asked := found[e.Review.Path]; asked {
+				answer = answerOf(at)
+			}
 			answer.ThroughAPIServer = true
-			asked[e.Port] = answer
+			s.observed.Answers[e] = answer
 		}
-		s.observed.Answers[e] = answer
 	}
+}
+
+func byPort(endpoints []rollout.Endpoint) map[int32][]rollout.Endpoint {
+	all := map[int32][]rollout.Endpoint{}
+	for _, e := range endpoints {
+		all[e.Port] = append(all[e.Port], e)
+	}
+	return all
+}
+
+// pathsOf are the paths of the reviews that endpoints are to answer.
+func pathsOf(endpoints []rollout.Endpoint) []string {
+	var paths []string
+	for _, e := range endpoints {
+		if e.Review.Path != "" && !slices.Contains(paths, e.Review.Path) {
+			paths = append(paths, e.Review.Path)
+		}
+	}
+	return paths
+}
+
+func serviceOf(e rollout.Endpoint) probe.Target {
+	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
 // sendCanary registers a canary for the Service of an endpoint, has it called once under
 // each bundle until a call does not come through, and takes the canary away again whatever
 // comes of it.
 func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, bundles ...[]byte) probe.Result {
-	target := probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
+	return c.withCanary(ctx, s, e, nil, bundles, func(*admissionregistrationv1.ValidatingWebhookConfiguration) {})
+}
+
+// withCanary is sendCanary with more paths, and with what to do with the canary once every
+// call came through.
+func (c *Controller) withCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, paths []string, bundles [][]byte,
+	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
+) probe.Result {
+	target := serviceOf(e)
 	canaries := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	canary, err := applyWhole(ctx, canaries, install.Canary(s.csv, e.Service, e.Port, bundles...))
+	desired := install.Canary(s.csv, e.Service, e.Port, bundles...)
+	install.AddPaths(desired, paths)
+	canary, err := applyWhole(ctx, canaries, desired, nil)
 	if err != nil {
 		return probe.FromAPIServer(target, install.CanarySeen, err)
 	}
@@ -70,14 +112,14 @@ func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endp
 	if err != nil {
 		return probe.FromAPIServer(target, install.CanaryCalled(0), refusal)
 	}
-	result := probe.Result{Target: target, Reason: probe.Serving}
 	for i := range bundles {
 		called := install.CanaryCalled(i)
-		if result = probe.FromAPIServer(target, called, c.refusal(ctx, s, canary, called)); result.Reason != probe.Serving {
-			break
+		if result := probe.FromAPIServer(target, called, c.refusal(ctx, s, canary, called)); result.Reason != probe.Serving {
+			return result
 		}
 	}
-	return result
+	reached(canary)
+	return probe.Result{Target: target, Reason: probe.Serving}
 }
 
 // refusal is what becomes of a call; nil when nothing refuses it as long as there is

@@ -66,7 +66,7 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 			facts.Issued, err = s.mint(facts.Blank.Name, *decision.Mint)
 		case certs.NeedRotating:
 			this := types.NamespacedName{Namespace: facts.Blank.Namespace, Name: facts.Blank.Name}
-			facts.Rotating = new(c.places.others(this, c.caches.secrets.all(), c.Certificates.Parallel, now))
+			facts.Rotating = new(c.places.others(this, c.caches.secrets.by(byReplacing, ""), c.Certificates.Parallel, now))
 		case certs.NeedLive:
 			err = c.readLive(ctx, s, deployment, &facts)
 		case certs.NeedEvidence:
@@ -97,7 +97,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 		RestartedFor: restartedFor,
 		RestartCosts: rollout.RestartCosts(live),
 		Paused:       live != nil && live.Spec.Paused,
-		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "",
+		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || s.observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, c.now()),
 	}
 	if facts.Untouched() {
 		return facts, nil
@@ -110,7 +110,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 func registered(s *snapshot, service string) []certs.Registration {
 	var all []certs.Registration
 	for _, t := range s.observed.Trusting(s.csv.Namespace, service) {
-		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation})
+		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation, Refused: s.observed.Refused[t.Name]})
 	}
 	return all
 }
@@ -142,7 +142,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: facts.Issuer, Phase: d.Phase, Secret: facts.Blank.Name,
-			TrustedCAs: int64(d.Trusted), Endpoints: d.Endpoints, NextLook: instant(d.Next),
+			TrustedCAs: int64(d.Trusted), Endpoints: d.Endpoints, LostRegistrations: d.Lost, NextLook: instant(d.Next),
 		},
 		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
 		write: owned(d.Write, facts.Secret, s),

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,12 +18,24 @@ import (
 // claimant is a ClusterServiceVersion as others see it that provide the same. A version
 // that replaces an installed one has its rights.
 func (c *Controller) claimant(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
-	claimant := scope.Claimant{CSV: csv, Began: c.begun(csv)}
+	claimant := scope.Claimant{CSV: csv, Began: c.begun(csv), Kinds: c.kindsOwned(csv)}
 	for _, name := range lineage.Replaced(csv) {
 		older := c.caches.csvs.get(csv.Namespace, name)
 		claimant.Began = claimant.Began || older != nil && c.begun(older)
 	}
 	return claimant
+}
+
+// kindsOwned are the kinds of the definitions that a ClusterServiceVersion owns, as far as they
+// exist, by name.
+func (c *Controller) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+	kinds := map[string]string{}
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		if crd := c.caches.crds.get("", d.Name); crd != nil {
+			kinds[d.Name] = crd.Spec.Names.Kind
+		}
+	}
+	return kinds
 }
 
 // neighbours are the operators of the namespace that own something which a
@@ -35,8 +48,8 @@ func (c *Controller) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, re
 		seen[relative.Name] = true
 	}
 	for _, owned := range install.Owned(csv) {
-		for _, other := range c.caches.csvs.by(byOwned, owned) {
-			if other.Namespace == csv.Namespace && !seen[other.Name] && !c.leaving(other) {
+		for _, other := range c.caches.csvs.by(byOwned, csv.Namespace+"/"+owned) {
+			if !seen[other.Name] && !c.leaving(other) {
 				seen[other.Name] = true
 				found = append(found, c.claimant(other))
 			}
@@ -45,26 +58,59 @@ func (c *Controller) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, re
 	return found
 }
 
-// rivals are those who provide an API of a ClusterServiceVersion in another group. One
+// claims is the index of who provides what, and where. Events keep it, and each reconciliation of a
+// ClusterServiceVersion its own part: of two that contend, one at least knows of the other.
+type claims struct {
+	mutex sync.Mutex
+	index scope.Claims
+}
+
+// rivals are those with the best right to an API of a ClusterServiceVersion in another group. One
 // whose own scope is not settled is none, nor is one on its way out.
-func (c *Controller) rivals(csv *operatorsv1alpha1.ClusterServiceVersion) []scope.Rival {
-	var found []scope.Rival
-	for _, api := range scope.APIsOf(csv) {
-		for _, other := range c.caches.csvs.by(byProvided, api) {
-			if other.Namespace == csv.Namespace || c.leaving(other) {
-				continue
-			}
-			if s, failure := c.scopeOf(other.Namespace); failure == nil && s.Supported(other) == nil {
-				found = append(found, scope.Rival{Claimant: c.claimant(other), Scope: s})
-			}
+func (c *Controller) rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
+	c.claim(own.CSV.Namespace, own.CSV.Name)
+	c.claims.mutex.Lock()
+	defer c.claims.mutex.Unlock()
+	return c.claims.index.Rivals(in, own)
+}
+
+// claim brings the index up to date with a ClusterServiceVersion. It has those reconciled whose right to
+// their APIs may be another then.
+func (c *Controller) claim(namespace, name string) {
+	c.setClaim(namespace+"/"+name, func() *scope.Rival {
+		csv := c.caches.csvs.get(namespace, name)
+		if csv == nil || csv.IsCopied() || c.leaving(csv) {
+			return nil
 		}
-		for _, group := range c.caches.groups.by(byProvided, api) {
-			if s, failure := c.scopeOf(group.Namespace); failure == nil && s.Group.UID == group.UID {
-				found = append(found, scope.Rival{Scope: s})
-			}
+		s, failure := c.scopeOf(namespace)
+		if failure != nil || s.Supported(csv) != nil {
+			return nil
 		}
+		return &scope.Rival{Claimant: c.claimant(csv), Scope: s}
+	})
+}
+
+// claimAll does so with the operators of a namespace, and with what its OperatorGroup lists.
+func (c *Controller) claimAll(namespace string) {
+	c.setClaim(namespace, func() *scope.Rival {
+		if s, failure := c.scopeOf(namespace); failure == nil && s.Group.Spec.StaticProvidedAPIs {
+			return &scope.Rival{Scope: s}
+		}
+		return nil
+	})
+	for _, csv := range c.caches.csvs.in(namespace) {
+		c.claim(csv.Namespace, csv.Name)
 	}
-	return found
+}
+
+// setClaim looks at the caches under the lock: the last to look is the last to write.
+func (c *Controller) setClaim(key string, look func() *scope.Rival) {
+	c.claims.mutex.Lock()
+	affected := c.claims.index.Set(key, look())
+	c.claims.mutex.Unlock()
+	for _, csv := range affected {
+		c.lookAt(csv)
+	}
 }
 
 // namespacesFor are the Namespaces that the targets of some groups depend on. There may be
@@ -83,27 +129,13 @@ func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*core
 	return found
 }
 
-// providedBy are the kinds that an operator provides, or that a group's administrator
-// says it does.
-func providedBy(o any) []string {
-	switch o := o.(type) {
-	case *operatorsv1alpha1.ClusterServiceVersion:
-		if !o.IsCopied() {
-			return scope.APIsOf(o)
-		}
-	case *operatorsv1.OperatorGroup:
-		if o.Spec.StaticProvidedAPIs {
-			return scope.AnnotatedAPIs(o)
-		}
-	}
-	return nil
-}
-
-// claimChanged matters to those who provide or own the same.
+// claimChanged matters to those who provide or own the same, or name the same Deployments.
 func (c *Controller) claimChanged(before, after rollout.Object) {
+	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
+	c.claim(changed.Namespace, changed.Name)
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || claimsAnew(before, after) {
 		for _, csv := range present(before, after) {
-			c.lookAtClaimants(csv.(*operatorsv1alpha1.ClusterServiceVersion))
+			c.lookAtNeighbours(csv.(*operatorsv1alpha1.ClusterServiceVersion))
 		}
 	}
 }
@@ -116,36 +148,23 @@ func claimsAnew(before, after rollout.Object) bool {
 		was.Status.Reason != is.Status.Reason && (scope.Yields(was.Status.Reason) || scope.Yields(is.Status.Reason))
 }
 
-func (c *Controller) lookAtClaimants(csv *operatorsv1alpha1.ClusterServiceVersion) {
+func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, owned := range install.Owned(csv) {
-		c.lookAtOthers(csv, c.caches.csvs.by(byOwned, owned))
+		c.lookAtOthers(csv, c.caches.csvs.by(byOwned, csv.Namespace+"/"+owned))
 	}
-	for _, api := range scope.APIsOf(csv) {
-		c.lookAtOthers(csv, c.caches.csvs.by(byProvided, api))
+	for _, name := range install.DeploymentNames(csv) {
+		c.lookAtOthers(csv, c.caches.csvs.by(byDeployment, csv.Namespace+"/"+name))
 	}
 }
 
 func (c *Controller) lookAtOthers(csv *operatorsv1alpha1.ClusterServiceVersion, all []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, other := range all {
-		if other.Namespace != csv.Namespace || other.Name != csv.Name {
-			c.queue.Add(key{csvKind, other.Namespace, other.Name})
+		if other.Name != csv.Name {
+			c.lookAt(other)
 		}
 	}
 }
 
-// lookAtRivalsOf looks at those who provide the same as the operators of a group, or as
-// the group says itself: what it covers may be another.
-func (c *Controller) lookAtRivalsOf(before, after rollout.Object) {
-	for _, group := range present(before, after) {
-		for _, api := range providedBy(group) {
-			for _, csv := range c.caches.csvs.by(byProvided, api) {
-				c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
-			}
-		}
-	}
-	for _, csv := range c.caches.csvs.in(present(before, after)[0].GetNamespace()) {
-		for _, api := range scope.APIsOf(csv) {
-			c.lookAtOthers(csv, c.caches.csvs.by(byProvided, api))
-		}
-	}
+func (c *Controller) lookAt(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
 }

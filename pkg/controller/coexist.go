@@ -16,6 +16,8 @@ const (
 	olmDeployment = "olm-operator"
 	// olmWatches is the flag by which OLM v0 is limited to some namespaces.
 	olmWatches = "watchedNamespaces"
+	// NamespacesFlag is the flag by which this manager is.
+	NamespacesFlag = "namespaces"
 )
 
 // RefuseBesideOLM is an error when an OLM v0 works on the same ClusterServiceVersions.
@@ -33,29 +35,44 @@ func RefuseBesideOLM(ctx context.Context, kube kubernetes.Interface, namespaces 
 			continue
 		}
 		if both := overlap(watchedBy(d), namespaces); both != "" {
-			return fmt.Errorf("deployment %s/%s is an OLM v0 that watches %s too, and both would manage the same ClusterServiceVersions: "+
-				"scale it to zero, or give each its own namespaces, this manager with --namespaces and OLM v0 with --%s", d.Namespace, d.Name, both, olmWatches)
+			return fmt.Errorf("deployment %s/%s is an OLM v0 that watches %s too: "+
+				"scale it to zero, or give each its own namespaces, this manager with --namespaces, OLM v0 with --%s", d.Namespace, d.Name, both, olmWatches)
 		}
 	}
 	return nil
 }
 
 // watchedBy are the namespaces that an OLM v0 is limited to; none means all.
-func watchedBy(d appsv1.Deployment) []string {
+func watchedBy(d appsv1.Deployment) []string { return listedBy(d, olmWatches) }
+
+// LimitedTo are the namespaces that a manager is limited to by the arguments of its Deployment; none
+// means all. An argument that is not the list itself, but names a variable that holds it, is an error.
+func LimitedTo(d appsv1.Deployment) ([]string, error) {
+	namespaces := listedBy(d, NamespacesFlag)
+	for _, namespace := range namespaces {
+		if strings.Contains(namespace, "$(") {
+			return nil, fmt.Errorf("deployment %s/%s has the argument --%s=%s, whose value stands elsewhere: name the namespaces with --%[3]s", d.Namespace, d.Name, NamespacesFlag, namespace)
+		}
+	}
+	return namespaces, nil
+}
+
+// listedBy is the list that the containers of a Deployment are given by a flag, however often.
+func listedBy(d appsv1.Deployment, flag string) (listed []string) {
 	for _, container := range d.Spec.Template.Spec.Containers {
 		arguments := slices.Concat(container.Command, container.Args)
 		for i, argument := range arguments {
 			name, value, joined := strings.Cut(strings.TrimLeft(argument, "-"), "=")
-			if name != olmWatches || !strings.HasPrefix(argument, "-") {
+			if name != flag || !strings.HasPrefix(argument, "-") {
 				continue
 			}
 			if !joined && i+1 < len(arguments) {
 				value = arguments[i+1]
 			}
-			return split(value)
+			listed = append(listed, split(value)...)
 		}
 	}
-	return nil
+	return listed
 }
 
 // overlap names what two lists of namespaces have in common; an empty list is all.
@@ -76,5 +93,11 @@ func overlap(theirs, ours []string) string {
 }
 
 func split(list string) []string {
-	return slices.DeleteFunc(strings.Split(list, ","), func(item string) bool { return strings.TrimSpace(item) == "" })
+	var items []string
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
 }

@@ -110,8 +110,12 @@ type Controller struct {
 	births   births   // of registrations
 	turns    turns    // of the versions of one operator
 	scopes   scopes   // of groups that select by labels
+	claims   claims   // who provides what, and where
 	places   places   // for rotations that go on at once
-	served   *served  // what the API server says of itself
+
+	unlabelled labelRefusals // of Namespaces
+	served     *served       // what the API server says of itself
+	builtIn    *builtIn      // what it serves of Kubernetes
 
 	processors processors
 }
@@ -121,7 +125,7 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 	c := &Controller{
 		Options: options,
 		Clients: clients,
-		caches:  newCaches(clients),
+		caches:  newCaches(clients, options.Namespaces),
 		queue:   newQueue(options.Clock),
 		events:  events,
 		log:     log,
@@ -129,11 +133,12 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		now:     time.Now,
 		writes:  writes{grace: cmp.Or(options.CacheGrace, time.Second)},
 		served:  newServed(clients.Kube.Discovery()),
+		builtIn: newBuiltIn(clients.Kube.Discovery()),
 
 		processors: newProcessors(),
 	}
 	metrics.registry.MustRegister(statusCollector{c.managedRollouts})
-	c.foreign = newOnDemand(clients.Dynamic, c.foreignChanged)
+	c.foreign = newOnDemand(clients.Dynamic, options.Namespaces, c.now, c.foreignChanged)
 	return c, c.watch()
 }
 
@@ -162,6 +167,8 @@ func (c *Controller) Fill(ctx context.Context) error {
 // Run works until the context ends, and then finishes the passes that are under way.
 func (c *Controller) Run(ctx context.Context) {
 	c.log.WithField("workers", c.Workers).Info("working")
+	c.metrics.leader.Set(1)
+	defer c.metrics.leader.Set(0)
 	var workers wait.Group
 	for range c.Workers {
 		// A pass that has begun is finished: the context of the passes outlives ctx.

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -20,7 +21,7 @@ import (
 
 // convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
 // to convert, and those that its Services, or its owners' of older versions, convert
-// already.
+// already. A Service that another client deleted is known by the Deployment that it was for.
 func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) map[string]*apiextensionsv1.CustomResourceDefinition {
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range csv.Spec.WebhookDefinitions {
@@ -30,12 +31,29 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, o
 			}
 		}
 	}
-	for _, service := range c.caches.services.ofOwners(owners) {
-		for _, crd := range c.caches.crds.by(byConverter, service.Namespace+"/"+service.Name) {
+	for _, service := range c.ownServiceNames(csv, owners) {
+		for _, crd := range c.caches.crds.by(byConverter, csv.Namespace+"/"+service) {
 			found[crd.Name] = crd
 		}
 	}
 	return found
+}
+
+// ownServiceNames are the names of the Services of some owners in the namespace of a
+// ClusterServiceVersion, and of those that are missing in front of their Deployments.
+func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) []string {
+	var all []string
+	for _, service := range c.caches.services.ofOwners(owners) {
+		all = append(all, service.Name)
+	}
+	for _, d := range c.caches.deployments.ofOwners(owners) {
+		for _, name := range []string{names.Service(d.Name), install.AlternateServiceName(csv, d.Name)} {
+			if c.caches.services.get(csv.Namespace, name) == nil {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
 }
 
 // withRequired adds to some definitions those that a ClusterServiceVersion owns or
@@ -117,8 +135,8 @@ func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[s
 
 // count looks whether definitions have objects. Where that cannot be told, because
 // their conversion fails or nobody may look, they are taken to have some.
-func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, names []string, populated map[string]bool) {
-	for _, name := range names {
+func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, populated map[string]bool) {
+	for _, name := range unknown {
 		crd := crds[name]
 		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: readableVersion(crd), Resource: crd.Spec.Names.Plural}
 		list, err := c.Metadata.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})

@@ -31,14 +31,14 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	relatives := c.lineage(csv)
-	if !relatives.Alone() {
+	if !relatives.Alone() || len(c.contenders(csv, relatives)) > 0 {
 		defer c.turns.take(k.namespace)()
 		if csv = c.caches.csvs.get(k.namespace, k.name); csv == nil {
 			return time.Time{}, nil // its going wakes nobody: the relatives are looked at for it
 		}
 		relatives = c.lineage(csv)
 	}
-	if !c.shown(k, relatives) {
+	if !c.shown(k, csv, relatives) {
 		return time.Time{}, errNotYet
 	}
 	if c.leaving(csv) {
@@ -73,17 +73,15 @@ func (c *Controller) lookAtCurrent(ctx context.Context, k key, csv *operatorsv1a
 	if err != nil {
 		return time.Time{}, err
 	}
-	if err := c.mirrorConditions(ctx, csv); err != nil {
-		return time.Time{}, err
-	}
+	mirrored := c.mirrorConditions(ctx, csv) // that it fails must not keep the status from being written
 	next, err := c.reportPatiently(ctx, k, s, plan)
-	return next, cmp.Or(err, s.unanswered)
+	return next, cmp.Or(err, mirrored, s.unanswered)
 }
 
-// shown tells whether the caches show what was written for a ClusterServiceVersion, and
-// for the other versions of its operator.
-func (c *Controller) shown(k key, l lineage.Lineage) bool {
-	for _, relative := range slices.Concat(l.Older, l.Newer) {
+// shown tells whether the caches show what was written for a ClusterServiceVersion, for the other
+// versions of its operator, and for those that contend for its Deployments.
+func (c *Controller) shown(k key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) bool {
+	for _, relative := range slices.Concat(l.Older, l.Newer, c.contenders(csv, l)) {
 		if !c.writes.shown(key{csvKind, relative.Namespace, relative.Name}, c.caches, c.now()) {
 			return false
 		}
@@ -166,6 +164,9 @@ func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.
 		plan, err := c.decide(ctx, s, c.now())
 		if err != nil {
 			return plan, err
+		}
+		if c.rehearse(ctx, s, plan.Steps) {
+			continue // what admission changed needs no write
 		}
 		news, err := c.apply(ctx, k, s, plan.Steps)
 		if err != nil {

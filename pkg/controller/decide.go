@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,15 +20,20 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 	in := c.known(s)
 	idle := in.Failure != nil || !in.Verdict.Passes() || in.Upgrade.Waits()
 	if idle && !in.Keeps() && !in.KeepsTrust() {
-		return rollout.Next(in, now), nil
+		return next(in, now), nil
 	}
 	csv := in.ToRender()
-	c.nameServices(s, csv)
+	c.nameServices(s, csv, in.Holds())
 	rendering := c.rendering(s, csv)
 	again, err := c.certify(ctx, s, &in, &rendering, now)
 	if err != nil {
 		return rollout.Plan{}, err
 	}
+	maintained, err := c.maintain(ctx, s, &in, rendering, now)
+	if err != nil {
+		return rollout.Plan{}, err
+	}
+	again = sooner(again, maintained)
 	plan, err := c.plan(s, in, rendering, now)
 	plan.NextLook = sooner(plan.NextLook, again)
 	return plan, err
@@ -41,7 +47,16 @@ func (c *Controller) plan(s *snapshot, in rollout.Input, rendering install.Input
 	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
 	}
-	return rollout.Next(in, now), nil
+	return next(in, now), nil
+}
+
+// next is the decision, with the record of what no garbage collection removes.
+func next(in rollout.Input, now time.Time) rollout.Plan {
+	plan := rollout.Next(in, now)
+	if !in.Leaving { // that one says what it said
+		plan.Status.Created = in.Observed.Created(in.CSV)
+	}
+	return plan
 }
 
 // known is what is known before anything is rendered.
@@ -83,19 +98,51 @@ func (c *Controller) rendering(s *snapshot, csv *operatorsv1alpha1.ClusterServic
 func (c *Controller) certify(ctx context.Context, s *snapshot, in *rollout.Input, rendering *install.Input, now time.Time) (again time.Time, err error) {
 	s.duePending = false
 	for _, spec := range rendering.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if len(install.DescriptionsOf(rendering.CSV, spec.Name)) == 0 {
+		if len(install.DescriptionsOf(rendering.CSV, spec.Name)) == 0 || s.verdict.Held[spec.Name] != "" {
 			continue
 		}
-		certificate, err := c.certificate(ctx, s, spec.Name, now)
+		next, err := c.certifyOne(ctx, s, in, rendering, spec.Name, now)
 		if err != nil {
 			return time.Time{}, err
 		}
-		in.Certificates[spec.Name] = certificate.status
-		in.Secrets[spec.Name] = certificate.write
-		in.Issuance = append(in.Issuance, certificate.tell...)
-		in.Nudges = append(in.Nudges, certificate.nudge...)
-		rendering.Trust[spec.Name] = certificate.trust
-		again = sooner(again, certificate.again)
+		again = sooner(again, next)
+	}
+	return again, nil
+}
+
+// certifyOne adds the certificate of one Deployment.
+func (c *Controller) certifyOne(ctx context.Context, s *snapshot, in *rollout.Input, rendering *install.Input, deployment string, now time.Time) (again time.Time, err error) {
+	certificate, err := c.certificate(ctx, s, deployment, now)
+	if err != nil {
+		return time.Time{}, err
+	}
+	in.Certificates[deployment] = certificate.status
+	in.Secrets[deployment] = certificate.write
+	in.Issuance = append(in.Issuance, certificate.tell...)
+	in.Nudges = append(in.Nudges, certificate.nudge...)
+	rendering.Trust[deployment] = certificate.trust
+	return certificate.again, nil
+}
+
+// maintain adds what is registered and is to be called in another way, with the certificates of
+// the Deployments that serve it until then.
+func (c *Controller) maintain(ctx context.Context, s *snapshot, in *rollout.Input, wanted install.Input, now time.Time) (again time.Time, err error) {
+	for _, served := range in.ToMaintain() {
+		rendering := c.rendering(s, served)
+		maps.Copy(rendering.Trust, wanted.Trust)
+		for _, spec := range served.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			s.nameService(c, spec.Name)
+			if _, known := in.Certificates[spec.Name]; known || len(in.Elsewhere(served, spec.Name)) == 0 {
+				continue
+			}
+			next, err := c.certifyOne(ctx, s, in, &rendering, spec.Name, now)
+			if err != nil {
+				return time.Time{}, err
+			}
+			again = sooner(again, next)
+		}
+		rendering.Delegations = s.nameDelegations()
+		in.Maintained = append(in.Maintained, in.Serving(served, install.Render(rendering).Deployments)...)
 	}
 	return again, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // delegated is the serving certificate of a Deployment while it is the administrator's:
@@ -40,6 +41,11 @@ func (c *Controller) delegated(ctx context.Context, s *snapshot, deployment stri
 	if len(seen.CA) == 0 {
 		result.status.Message = certs.WithoutCA(secret)
 	}
+	names := []string{issuers.CalledName(service, s.csv.Namespace)}
+	result.status.Rejected = certs.JudgeSecret(secret, names, c.now()).Status("the administrator's tools (provider none)", rollout.KeyOf(secret), "Calls to pods that serve it fail", names)
+	if result.status.Rejected != nil {
+		result.status.Message = joined(result.status.Rejected.Message, result.status.Message)
+	}
 	result.trust.CABundle = seen.CA
 	result.status.CAFingerprint = seen.CAFingerprint
 	result.status.NotBefore, result.status.NotAfter = instant(seen.NotBefore), instant(seen.NotAfter)
@@ -63,6 +69,6 @@ func (c *Controller) occupied(ctx context.Context, secret *corev1.Secret) (strin
 	if into, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName"); into != secret.Name {
 		return "", nil
 	}
-	return fmt.Sprintf("Certificate %s/%s issues into Secret %s, which is to hold the certificate of the provider that is chosen; everything stays as it is until the Certificate is deleted: kubectl -n %[1]s delete certificates.cert-manager.io %[2]s",
+	return fmt.Sprintf("Certificate %s/%s issues into Secret %s, which the chosen provider needs; nothing changes until you delete it: kubectl -n %[1]s delete certificates.cert-manager.io %[2]s",
 		secret.Namespace, name, secret.Name), nil
 }

@@ -16,8 +16,8 @@ import (
 // observeDelegations finds the bindings for servers of APIServices among all that the
 // ClusterServiceVersion has.
 func (c *Controller) observeDelegations(s *snapshot, owners []string) {
-	s.observed.AuthDelegators = byName(delegating(c.caches.clusterRoleBindings.ofOwners(owners), true))
-	s.observed.AuthReaders = byName(delegating(c.caches.roleBindings.ofOwners(owners), true))
+	s.observed.AuthDelegators = byName(proven(s.ownership, delegating(c.caches.clusterRoleBindings.ofOwners(owners), true)))
+	s.observed.AuthReaders = byName(proven(s.ownership, delegating(c.caches.roleBindings.ofOwners(owners), true)))
 }
 
 func delegating[T rollout.Object](objects []T, do bool) []T {
@@ -77,20 +77,30 @@ func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOption
 
 // undelegate takes the bindings for servers of APIServices away: they are outside of the
 // Namespace, and no garbage collection does.
-func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions) error {
-	return c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+//
+// It returns those that stay, because they belong to another owner.
+func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership install.Ownership) (left []rollout.Object, err error) {
+	err = c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+		if !ownership.Proves(binding) {
+			left = append(left, binding)
+			return nil
+		}
 		_, _, err := c.write(ctx, binding.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: binding})
 		return err
 	})
+	return left, err
 }
 
 // bequeathDelegations gives them to a version that serves APIServices, too. Those that it
 // does not need it takes away itself.
-func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, owned metav1.ListOptions) error {
-	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 {
+func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends, owned metav1.ListOptions, ownership install.Ownership) error {
+	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(heir) {
 		return nil
 	}
 	return c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+		if !ownership.Proves(binding) {
+			return nil
+		}
 		if reader, ok := binding.(*rbacv1.RoleBinding); ok {
 			return relabel(ctx, c.Kube.RbacV1().RoleBindings(reader.Namespace), heir, reader)
 		}

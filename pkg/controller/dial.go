@@ -2,10 +2,13 @@ package controller
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -29,7 +32,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 		}
 		targets := make([]probe.Target, 0, len(some))
 		for _, e := range some {
-			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
+			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What, Call: callOf(e)})
 		}
 		results := probe.All(ctx, targets, trust, c.probing())
 		if probe.NoneDialled(ofPods(some, results)) {
@@ -57,7 +60,19 @@ func ofPods(endpoints []rollout.Endpoint, results []probe.Result) []probe.Result
 // probing keeps a pass short, however many endpoints swallow packets: those that are not
 // dialled within its bounds are not proved, and dialled again in the next.
 func (c *Controller) probing() probe.Options {
-	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Total: passTimeout / 2, Dial: c.Dial}
+	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: passTimeout / 2, Dial: c.Dial}
+}
+
+// callOf is the review of an endpoint, as an API server would send it.
+func callOf(e rollout.Endpoint) probe.Call {
+	r := e.Review
+	if r == (install.Review{}) {
+		return probe.Call{}
+	}
+	return probe.Call{
+		Host: net.JoinHostPort(e.ServerName, strconv.Itoa(int(e.Port))), Path: r.Path, Body: r.Body,
+		APIVersion: r.APIVersion, Kind: r.Kind, UID: r.UID, AnyAnswer: r.AnyAnswer,
+	}
 }
 
 func answerOf(r probe.Result) rollout.Answer {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -32,6 +33,7 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 	if err != nil {
 		return err
 	}
+	live = live.proven(s.ownership)
 	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = live.validating, live.mutating, live.apiServices
 	if err := c.addUnlabelled(ctx, s); err != nil {
 		return err
@@ -52,9 +54,10 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 	return nil
 }
 
-// evidence asks everybody behind a Deployment's Service for the certificate that is to
-// be served. The pods come from the API server: one that a cache does not show yet
-// may serve another.
+// evidence asks every pod behind a Deployment's Service, as it is desired, and every endpoint
+// of the live one, for the certificate that is to be served. The pods come from the API server:
+// one that a cache does not show yet may serve another. That there is none is proof only
+// because all selectors that could find one were asked.
 func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment string, serving *certs.Serving) (*certs.Evidence, map[string]*corev1.Pod, error) {
 	seen, pods := &certs.Evidence{}, map[string]*corev1.Pod{}
 	if serving == nil {
@@ -62,11 +65,12 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 	}
 	seen.Leaf = serving.Leaf
 	service := s.observed.Services[s.services[deployment]]
-	if service == nil {
+	asked := rollout.Asked(s.called[deployment], service)
+	if asked == nil {
 		seen.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + s.services[deployment] + " is being created"}}
 		return seen, pods, nil
 	}
-	backends, endpoints, err := c.backends(ctx, service, deployment)
+	backends, endpoints, err := c.backends(ctx, asked, rollout.PodSelectors(asked, service, s.observed.Deployments[deployment]), deployment)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +79,7 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 		seen.Backends, dialled = c.ask(ctx, backends, serving)
 	}
 	if !dialled && len(backends) > 0 {
-		seen.Backends, seen.ThroughAPIServer = c.sample(ctx, s, service, backends, endpoints, serving), true
+		seen.Backends, seen.ThroughAPIServer = c.sample(ctx, s, cmp.Or(service, asked), asked, backends, endpoints, serving), true
 	}
 	for _, b := range backends {
 		if b.Pod != nil {
@@ -87,9 +91,8 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 
 // backends are those of a Service that the API server knows now, and what it knows of
 // where they are called.
-func (c *Controller) backends(ctx context.Context, service *corev1.Service, deployment string) ([]rollout.Backend, []*discoveryv1.EndpointSlice, error) {
-	behind := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(service.Spec.Selector).String()}
-	pods, err := c.Kube.CoreV1().Pods(service.Namespace).List(ctx, behind)
+func (c *Controller) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]rollout.Backend, []*discoveryv1.EndpointSlice, error) {
+	pods, err := c.podsBehind(ctx, service.Namespace, selectors)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +102,26 @@ func (c *Controller) backends(ctx context.Context, service *corev1.Service, depl
 		return nil, nil, err
 	}
 	endpoints := pointers(slices.Items)
-	return rollout.Backends(service, pointers(pods.Items), endpoints, deployment), endpoints, nil
+	return rollout.Backends(service, pods, endpoints, deployment), endpoints, nil
+}
+
+// podsBehind are the pods that any of some selectors selects, each once.
+func (c *Controller) podsBehind(ctx context.Context, namespace string, selectors []string) ([]*corev1.Pod, error) {
+	var all []*corev1.Pod
+	listed := map[types.UID]bool{}
+	for _, selector := range selectors {
+		pods, err := c.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range pointers(pods.Items) {
+			if !listed[pod.UID] {
+				listed[pod.UID] = true
+				all = append(all, pod)
+			}
+		}
+	}
+	return all, nil
 }
 
 // ask dials every address of the backends, and says of each backend what it serves, and

@@ -24,19 +24,20 @@ import (
 // running. Where objects need a conversion webhook, its ClusterServiceVersion stays as
 // it is, and an error says what to do first.
 //
-// The manager must not run any more: it would put everything back.
-func Farewell(ctx context.Context, clients Clients, log *logrus.Entry) error {
-	c := &Controller{Clients: clients, log: log}
-	csvs, err := clients.OLM.OperatorsV1alpha1().ClusterServiceVersions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+// The manager must not run any more: it would put everything back. Namespaces are those that it
+// was limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
+// works in any of them is an error: what it looks after is not the manager's.
+func Farewell(ctx context.Context, clients Clients, log *logrus.Entry, namespaces ...string) error {
+	if err := RefuseBesideOLM(ctx, clients.Kube, namespaces); err != nil {
+		return err
+	}
+	c := &Controller{Clients: clients, log: log, Options: Options{Namespaces: namespaces}}
+	csvs, err := c.finalizedCSVs(ctx)
 	if err != nil {
 		return err
 	}
 	var held []string
-	for i := range csvs.Items {
-		csv := &csvs.Items[i]
-		if csv.IsCopied() || !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
-			continue
-		}
+	for _, csv := range csvs {
 		inUse, err := c.dismiss(ctx, csv)
 		if err != nil {
 			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
@@ -46,16 +47,45 @@ func Farewell(ctx context.Context, clients Clients, log *logrus.Entry) error {
 		}
 	}
 	if len(held) > 0 {
-		return fmt.Errorf("conversion webhooks are in use and stay, with their finalizers. Do what is said of each, then run the command again:\n  %s", strings.Join(held, "\n  "))
+		return ConversionsInUseError{Held: held}
 	}
 	return nil
+}
+
+// ConversionsInUseError names the ClusterServiceVersions whose conversions objects need.
+type ConversionsInUseError struct{ Held []string }
+
+func (e ConversionsInUseError) Error() string {
+	return "conversion webhooks are in use and stay, with their finalizers. Do what is said of each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
+}
+
+// finalizedCSVs are the ClusterServiceVersions in the manager's namespaces that bear the finalizer.
+func (c *Controller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
+	namespaces := c.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pointers(list.Items)...)
+	}
+	return slices.DeleteFunc(all, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csv.IsCopied() || !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV)
+	}), nil
 }
 
 // dismiss unregisters the webhooks of one ClusterServiceVersion, revokes what was lifted for
 // it, and removes the finalizer; inUse says which conversions have to stay.
 func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	log := c.log.WithFields(key{csvKind, csv.Namespace, csv.Name}.fields())
-	if err := c.unregister(ctx, csv, nil); err != nil {
+	ownership, err := c.liveOwnership(ctx, csv)
+	if err != nil {
+		return "", err
+	}
+	if err := c.unregister(ctx, csv, nil, install.Backends{}, ownership); err != nil {
 		return "", err
 	}
 	if inUse, err = c.endConversionsLive(ctx, csv); err != nil || inUse != "" {
@@ -64,7 +94,7 @@ func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if err := c.dismantle(ctx, csv, true); err != nil {
 		return "", err
 	}
-	if err := c.unlift(ctx, csv); err != nil {
+	if err := c.unlift(ctx, csv, ownership); err != nil {
 		return "", err
 	}
 	log.Info("webhooks are unregistered and the finalizer is removed")

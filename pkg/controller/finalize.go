@@ -36,13 +36,22 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 		return time.Time{}, nil
 	}
 	var heir *operatorsv1alpha1.ClusterServiceVersion
-	if csv.DeletionTimestamp != nil {
-		heir = relatives.Heir()
+	var backends install.Backends
+	if csv.DeletionTimestamp != nil && len(relatives.Older) > 0 {
+		var err error
+		if backends, err = c.liveBackends(ctx, csv); err != nil {
+			return time.Time{}, err
+		}
+		heir = relatives.Heir(backends.Installed)
 	}
-	if err := c.unregister(ctx, csv, heir); err != nil {
+	ownership, err := c.liveOwnership(ctx, csv)
+	if err != nil {
 		return time.Time{}, err
 	}
-	inUse, err := c.endConversions(ctx, k, csv, relatives)
+	if err := c.unregister(ctx, csv, heir, backends, ownership); err != nil {
+		return time.Time{}, err
+	}
+	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -53,12 +62,12 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	if csv.DeletionTimestamp == nil {
 		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
-	return time.Time{}, c.letGo(ctx, csv, heir, relatives)
+	return time.Time{}, c.letGo(ctx, csv, heir, relatives, ownership)
 }
 
 // letGo removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
 // and then the finalizer.
-func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) error {
+func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, ownership install.Ownership) error {
 	if c.keeps(csv, relatives) {
 		orphaned, err := c.orphaned(ctx, csv)
 		if err != nil {
@@ -68,10 +77,10 @@ func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.Clu
 			return err
 		}
 	}
-	if err := c.bequeathPermissions(ctx, csv, heir); err != nil {
+	if err := c.bequeathPermissions(ctx, csv, heir, ownership); err != nil {
 		return err
 	}
-	if err := c.revoke(ctx, csv); err != nil {
+	if err := c.revoke(ctx, csv, ownership); err != nil {
 		return err
 	}
 	if err := c.forget(ctx, csv); err != nil {
@@ -91,39 +100,70 @@ func (c *Controller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterS
 }
 
 // unregister takes all registrations of a ClusterServiceVersion out of service but for
-// those that the heir wants, and what lets their servers ask who calls them.
-func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion) error {
+// those that the heir wants and serves, and what lets their servers ask who calls them. What only
+// bears the labels stays.
+func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends, ownership install.Ownership) error {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
-	admission := c.Kube.AdmissionregistrationV1()
 	if heir != nil {
-		if err := c.bequeath(ctx, csv, heir, owned); err != nil {
+		if err := c.bequeath(ctx, csv, heir, backends, owned, ownership); err != nil {
 			return err
 		}
 	}
-	if err := admission.ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+	live, err := c.liveRegistrations(ctx, owned)
+	if err != nil {
 		return err
 	}
-	if err := admission.MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned); err != nil {
+	if err := c.deleteRegistrations(ctx, live.proven(ownership)); err != nil {
 		return err
 	}
-	if err := c.unregisterAPIs(ctx, owned); err != nil {
+	left, err := c.undelegate(ctx, owned, ownership)
+	if err != nil {
 		return err
 	}
-	return c.undelegate(ctx, owned)
+	c.reportLeft(csv, append(live.unproven(ownership), left...))
+	return nil
+}
+
+// deleteRegistrations deletes webhooks first: they could refuse the rest.
+func (c *Controller) deleteRegistrations(ctx context.Context, live liveRegistrations) error {
+	admission := c.Kube.AdmissionregistrationV1()
+	if err := deleteEach(ctx, admission.ValidatingWebhookConfigurations(), live.validating); err != nil {
+		return err
+	}
+	if err := deleteEach(ctx, admission.MutatingWebhookConfigurations(), live.mutating); err != nil {
+		return err
+	}
+	return deleteEach(ctx, c.Aggregator.ApiregistrationV1().APIServices(), live.apiServices)
+}
+
+func deleteEach[T rollout.Object](ctx context.Context, client resource[T], objects []T) error {
+	for _, o := range objects {
+		if err := deleteExactly(ctx, client, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // countPause is how often to look whether the objects that hold up an uninstallation
 // are gone: the manager does not watch them.
 const countPause = 15 * time.Second
 
+// converters are the versions that go on with the conversions of one that is deleted: newer ones, and
+// older ones that have a backend of their own. An older one that was never installed could not.
+func converters(relatives lineage.Lineage, backends install.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
+	older := slices.DeleteFunc(slices.Clone(relatives.Older), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !backends.ServesAny(c) })
+	return append(older, relatives.Newer...)
+}
+
 // endConversions takes the CustomResourceDefinitions back to no conversion. Where
 // objects would lose fields, the finalizer stays, and with it what converts them.
 //
 // Those that another version of the operator converts, or will, are not ended. It says
 // which are in use.
-func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (inUse string, err error) {
+func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	crds := c.convertible(csv, []string{ownerID(csv.Namespace, csv.Name)})
-	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
+	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
 			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
 				return install.Converts(relative, name) >= 0

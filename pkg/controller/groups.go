@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +35,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 		return c.tellProvidedAPIs(ctx, k, group, provided)
 	}
 	account := c.caches.accounts.get(k.namespace, group.Spec.ServiceAccountName)
-	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.namespacesFor(group), account, c.now())
+	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.namespacesFor(group), account, c.unlabelled.of(scope.LabelOf(group)), c.now())
 	if !changed {
 		return nil
 	}
@@ -66,26 +69,66 @@ func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operato
 	return nil
 }
 
-// lookAtNamespaces keeps the labels of all Namespaces as their OperatorGroups want them.
-func (c *Controller) lookAtNamespaces(ctx context.Context) error {
-	k := key{kind: namespacesKind}
+// lookAtNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
+// key and retries of its own: one whose change is refused does not keep another from its labels.
+func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
+	namespace := c.caches.namespaces.get("", k.name)
+	if namespace == nil {
+		c.lookAtLabels(c.unlabelled.accepted(k.name))
+		return nil
+	}
 	if !c.writes.shown(k, c.caches, c.now()) {
 		return errNotYet
 	}
-	wanted := scope.LabelsOf(slices.DeleteFunc(c.caches.groups.all(), func(g *operatorsv1.OperatorGroup) bool { return !c.inScope(g.Namespace) }))
-	selected := c.selectedLabels()
-	for _, namespace := range c.caches.namespaces.all() {
-		add, remove := wanted.Change(namespace)
-		if len(c.Namespaces) == 0 {
-			remove = append(remove, wanted.Orphaned(namespace)...)
-		}
-		// A live webhook must not lose a Namespace because its group went away.
-		remove = slices.DeleteFunc(remove, func(label string) bool { return selected[label] && !c.labels(label) })
-		if err := c.label(ctx, k, namespace, add, remove); err != nil {
-			return err
+	wanted := scope.LabelsOf(slices.DeleteFunc(c.groupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !c.inScope(g.Namespace) }))
+	add, remove := wanted.Change(namespace)
+	if len(c.Namespaces) == 0 {
+		remove = append(remove, wanted.Orphaned(namespace)...)
+	}
+	// A live webhook must not lose a Namespace because its group went away.
+	remove = slices.DeleteFunc(remove, func(label string) bool { return c.selects(label) && !c.labels(label) })
+	err := c.label(ctx, k, namespace, add, remove)
+	c.lookAtLabels(c.noteRefusal(namespace.Name, slices.Concat(add, remove), err))
+	return err
+}
+
+// noteRefusal remembers why the labels of a Namespace could not be changed. It returns those of which
+// there is something new to say.
+func (c *Controller) noteRefusal(namespace string, labels []string, err error) []string {
+	switch {
+	case err == nil:
+		return c.unlabelled.accepted(namespace)
+	case !refused(err) && !unanswered(err):
+		return nil
+	default:
+		return c.unlabelled.refused(namespace, labels, err.Error())
+	}
+}
+
+// groupsOf are the OperatorGroups that may target a Namespace, and those whose labels it bears.
+func (c *Controller) groupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
+	found := c.caches.groups.by(byTarget, namespace.Name)
+	for _, key := range scope.SelectableBy(namespace) {
+		found = append(found, c.caches.groups.by(bySelection, key)...)
+	}
+	for _, label := range scope.GroupLabels(namespace) {
+		found = append(found, c.caches.groups.by(byGroupLabel, label)...)
+	}
+	slices.SortFunc(found, func(a, b *operatorsv1.OperatorGroup) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(found)
+}
+
+// lookAtLabels has the OperatorGroups with some labels, and the ClusterServiceVersions of their
+// namespaces, say which Namespaces could not be given them.
+func (c *Controller) lookAtLabels(labels []string) {
+	for _, label := range labels {
+		for _, group := range c.caches.groups.by(byGroupLabel, label) {
+			c.queue.Add(key{groupKind, group.Namespace, group.Name})
+			c.lookAtCSVsOf(group.Namespace)
 		}
 	}
-	return nil
 }
 
 // label changes labels of a Namespace that is still the one that was looked at.
@@ -114,19 +157,26 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	return nil
+	return undone(written, add, remove)
 }
 
-// selectedLabels are the labels by which live registrations select Namespaces.
-func (c *Controller) selectedLabels() map[string]bool {
-	selected := map[string]bool{}
-	for _, configuration := range c.caches.validating.all() {
-		maps.Copy(selected, selectedBy(configuration))
+// undone is the refusal of a change of labels that admission took back: the answer does not
+// have it.
+func undone(written *corev1.Namespace, add, remove []string) error {
+	back := slices.DeleteFunc(slices.Concat(add, remove), func(label string) bool {
+		_, borne := written.Labels[label]
+		return borne == slices.Contains(add, label)
+	})
+	if len(back) == 0 {
+		return nil
 	}
-	for _, configuration := range c.caches.mutating.all() {
-		maps.Copy(selected, selectedBy(configuration))
-	}
-	return selected
+	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, fmt.Errorf(
+		"admission takes back the change of %s: exclude the Namespace from the mutating webhook or MutatingAdmissionPolicy", strings.Join(back, ", ")))
+}
+
+// selects reports whether live registrations select Namespaces by a label.
+func (c *Controller) selects(label string) bool {
+	return len(c.caches.validating.by(byGroupLabel, label))+len(c.caches.mutating.by(byGroupLabel, label)) > 0
 }
 
 // selectedBy are the labels by which a registration selects Namespaces.
@@ -156,11 +206,25 @@ func selectedBy(registration rollout.Object) map[string]bool {
 // labels tells whether a group marks its targets with the label and is not on its way
 // out. It asks for the group's spec: its status may still tell of the spec before.
 func (c *Controller) labels(label string) bool {
-	return slices.ContainsFunc(c.caches.groups.all(), func(g *operatorsv1.OperatorGroup) bool {
-		if operatorsv1.OperatorGroupLabelPrefix+string(g.UID) != label || g.DeletionTimestamp != nil {
+	return slices.ContainsFunc(c.caches.groups.by(byGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
+		if g.DeletionTimestamp != nil {
 			return false
 		}
 		targets, err := scope.Targets(g, c.namespacesFor(g))
 		return err == nil && !slices.Contains(targets, metav1.NamespaceAll)
 	})
+}
+
+// groupLabelsOf are the labels of OperatorGroups that an object bears, is the origin of, or selects by.
+func groupLabelsOf(o rollout.Object) []string {
+	switch o := o.(type) {
+	case *corev1.Namespace:
+		return scope.GroupLabels(o)
+	case *operatorsv1.OperatorGroup:
+		return []string{scope.LabelOf(o)}
+	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
+		return slices.DeleteFunc(slices.Collect(maps.Keys(selectedBy(o))), func(label string) bool { return !operatorsv1.IsOperatorGroupLabel(label) })
+	default:
+		return nil
+	}
 }

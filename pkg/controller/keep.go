@@ -62,7 +62,7 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 	if len(s.upgrade.From) > 0 && !s.upgrade.Began {
 		return nil
 	}
-	c.nameServices(s, s.csv)
+	c.nameServices(s, s.csv, false)
 	wanted := install.Keep(s.csv, s.observed.Deployments, s.services, s.observed.CRDs)
 	bindings := c.caches.roleBindings.ofOwner(ownerID(s.csv.Namespace, s.csv.Name))
 	for _, k := range keepable {

@@ -3,47 +3,107 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // lift grants the permissions of a ClusterServiceVersion wherever its OperatorGroup wants
-// them. That they are granted is a requirement, so nothing waits for the answer: the
-// caches show it, and wake the ClusterServiceVersion up.
+// them, and counts what is granted: that it is granted is a requirement.
 func (c *Controller) lift(ctx context.Context, k key, s *snapshot) error {
 	if !c.LiftRoles || s.failure != nil || s.verdict.Mistakes() != "" || s.verdict.Conflict != "" {
 		return nil
 	}
 	live := c.lifted(s)
-	var wanted []rollout.Object
-	for _, o := range install.Lift(c.grants(s, live)).Objects() {
-		wanted = append(wanted, o.(rollout.Object))
+	desired := install.Lift(c.grants(s, live)).Objects()
+	l := lifting{desired: desired, now: map[string]metav1.Object{}}
+	for _, o := range live {
+		l.now[rollout.KeyOf(o)] = o
 	}
-	for _, step := range rollout.Lift(s.csv, wanted, live, s.observed, s.upgrade, c.now()) {
-		written, existing, err := c.write(ctx, s.csv.Namespace, step)
-		c.metrics.observeWrite(step, err)
-		switch {
-		case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv)):
-			c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
-		case existing != nil: // the caches do not show it yet
-		case unanswered(err):
-			s.leaveOut(step, err)
-			return nil
-		case refused(err):
-			c.notLifted(s, step, fmt.Sprintf("the API server refuses %s: %v: apply manifests/lift-roles, which lets the manager grant what it does not have", step.Key(), err))
-			return nil // bindings need the role that they are for
-		case err != nil:
-			return fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
-		default:
-			c.logWrite(k, step)
-			c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
+	for _, step := range rollout.Lift(s.csv, typedObjects(desired), live, s.observed, s.upgrade, c.now()) {
+		goOn, err := c.liftStep(ctx, k, s, l, step)
+		if err != nil {
+			return err
+		}
+		if !goOn {
+			break // bindings need the role that they are for
 		}
 	}
+	s.observed.Lifted = typedObjects(l.objects())
+	s.facts.Access = s.facts.Access.With(s.csv.Namespace, l.objects())
+	s.verdict = install.Check(s.facts)
 	return nil
+}
+
+// lifting is what is to be lifted for a ClusterServiceVersion, and what of it exists.
+type lifting struct {
+	desired []metav1.Object
+	now     map[string]metav1.Object // by key
+}
+
+func (l lifting) objects() []metav1.Object { return slices.Collect(maps.Values(l.now)) }
+
+// bindsOthersRules reports whether a step writes a binding to a role whose rules are not those that are
+// lifted: another client created it, or changes it.
+func (l lifting) bindsOthersRules(step rollout.Step) bool {
+	switch step.Object.(type) {
+	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:
+		return step.Verb != rollout.Delete && !install.BindsRulesOf(step.Object, l.desired, l.objects())
+	default:
+		return false
+	}
+}
+
+// liftStep carries out one step. It reports whether the next may follow.
+func (c *Controller) liftStep(ctx context.Context, k key, s *snapshot, l lifting, step rollout.Step) (goOn bool, err error) {
+	if l.bindsOthersRules(step) {
+		c.notLifted(s, step, step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
+		return true, nil
+	}
+	written, existing, err := c.write(ctx, s.csv.Namespace, step)
+	c.metrics.observeWrite(step, err)
+	switch {
+	case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv) || !s.ownership.Proves(existing)):
+		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
+	case existing != nil: // the caches do not show it yet
+		l.now[step.Key()] = existing
+	case unanswered(err):
+		s.leaveOut(step, err)
+		return false, nil
+	case refused(err):
+		c.notLifted(s, step, fmt.Sprintf("the API server refuses %s: %v: apply manifests/lift-roles, which lets the manager grant what it does not have", step.Key(), err))
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
+	default:
+		c.logWrite(k, step)
+		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
+		c.compare(s, step, written)
+		l.note(step, written)
+	}
+	return true, nil
+}
+
+func (l lifting) note(step rollout.Step, written rollout.Object) {
+	if step.Verb == rollout.Delete {
+		delete(l.now, step.Key())
+		return
+	}
+	l.now[step.Key()] = written
+}
+
+func typedObjects(all []metav1.Object) []rollout.Object {
+	var objects []rollout.Object
+	for _, o := range all {
+		objects = append(objects, o.(rollout.Object))
+	}
+	return objects
 }
 
 // notLifted says what keeps permissions from being lifted. It is tried again.
@@ -57,7 +117,7 @@ func (c *Controller) lifted(s *snapshot) []rollout.Object {
 	owners := ownerIDs(s.csv, s.upgrade.From)
 	var all []rollout.Object
 	add := func(o rollout.Object) {
-		if install.IsLifted(o) {
+		if install.IsLifted(o) && s.ownership.Proves(o) {
 			all = append(all, o)
 		}
 	}
@@ -98,15 +158,40 @@ func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants
 			if role := c.caches.roles.get(b.Namespace, b.RoleRef.Name); role != nil {
 				g.Roles[role.Name] = role
 			}
-			if role := c.caches.clusterRoles.get("", b.RoleRef.Name); role != nil && !ours[rollout.KeyOf(role)] {
-				g.Foreign[role.Name] = true
-			}
-			if other := c.caches.clusterRoleBindings.get("", b.Name); other != nil && !ours[rollout.KeyOf(other)] {
-				g.Foreign[other.Name] = true
+			for _, o := range c.namesakes(g.Elsewhere(), b) {
+				if !ours[rollout.KeyOf(o)] {
+					g.MarkForeign(o)
+				}
 			}
 		}
 	}
 	return g
+}
+
+// namesakes are the objects in some namespaces that are called as a binding and its role; ""
+// is the cluster.
+func (c *Controller) namesakes(namespaces []string, b *rbacv1.RoleBinding) (found []rollout.Object) {
+	for _, namespace := range namespaces {
+		if namespace == metav1.NamespaceAll {
+			found = appendFound(found, c.caches.clusterRoles.get("", b.RoleRef.Name))
+			found = appendFound(found, c.caches.clusterRoleBindings.get("", b.Name))
+			continue
+		}
+		found = appendFound(found, c.caches.roles.get(namespace, b.RoleRef.Name))
+		found = appendFound(found, c.caches.roleBindings.get(namespace, b.Name))
+	}
+	return found
+}
+
+// appendFound adds an object that a cache has.
+func appendFound[P interface {
+	*T
+	rollout.Object
+}, T any](found []rollout.Object, o P) []rollout.Object {
+	if o == nil {
+		return found
+	}
+	return append(found, o)
 }
 
 // atHome are the objects of a namespace: what was lifted is called like what it was made of.

@@ -36,7 +36,45 @@ func (c *Controller) relativesIn(namespace string) lineage.Namespace {
 		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
 			return c.caches.csvs.by(byReplaced, namespace+"/"+name)
 		},
+		TookFrom: c.tookFrom,
+		TakenBy:  c.takenBy,
 	}
+}
+
+// tookFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
+func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, d := range c.caches.deployments.ofOwner(ownerID(csv.Namespace, csv.Name)) {
+		if install.OwnedBy(d, csv) {
+			versions = append(versions, c.coOwners(d, csv)...)
+		}
+	}
+	return versions
+}
+
+// takenBy are the versions that have taken over a Deployment which a ClusterServiceVersion still owns.
+func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, d := range c.caches.deployments.ofOwner(ownerID(csv.Namespace, csv.Name)) {
+		if !install.Owns(csv, d) {
+			continue
+		}
+		for _, other := range c.coOwners(d, csv) {
+			if install.Labelled(d, other) {
+				versions = append(versions, other)
+			}
+		}
+	}
+	return versions
+}
+
+// coOwners are the other ClusterServiceVersions that own an object, by their uids.
+func (c *Controller) coOwners(o rollout.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, reference := range o.GetOwnerReferences() {
+		other := c.caches.csvs.get(o.GetNamespace(), reference.Name)
+		if other != nil && other.UID == reference.UID && other.Name != csv.Name {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // begun tells whether a version has taken over from those that it replaces. Its phase
@@ -108,13 +146,15 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1
 }
 
 // bequeath gives the registrations that an older version has declared just as they are
-// to it: the version that took them over is on its way out, and they are not.
-func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, owned metav1.ListOptions) error {
+// to it: the version that took them over is on its way out, and they are not. An older version
+// without a backend that stays gets none of them: nobody would serve it.
+func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends, owned metav1.ListOptions, ownership install.Ownership) error {
 	live, err := c.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err
 	}
-	admission, same := c.Kube.AdmissionregistrationV1(), unchanged(csv, heir)
+	live = live.proven(ownership)
+	admission, same := c.Kube.AdmissionregistrationV1(), unchanged(csv, heir, backends)
 	if err := giveTo(ctx, admission.ValidatingWebhookConfigurations(), heir, live.validating, same, operatorsv1alpha1.ValidatingAdmissionWebhook); err != nil {
 		return err
 	}
@@ -124,18 +164,36 @@ func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.
 	if err := giveTo(ctx, c.Aggregator.ApiregistrationV1().APIServices(), heir, live.apiServices, same, install.APIServiceType); err != nil {
 		return err
 	}
-	return c.bequeathDelegations(ctx, heir, owned)
+	return c.bequeathDelegations(ctx, heir, backends, owned, ownership)
 }
 
-// unchanged is what two versions declare alike.
-func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion) []install.Identity {
+// unchanged is what two versions declare alike, as far as the heir has a backend for it.
+func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends) []install.Identity {
 	var same []install.Identity
-	for identity, change := range install.Changes(csv, heir) {
-		if change == install.Same {
-			same = append(same, identity)
+	changes := install.Changes(csv, heir)
+	for _, spec := range heir.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, d := range install.DescriptionsOf(heir, spec.Name) {
+			if identity := install.IdentityOf(d); changes[identity] == install.Same && backends.Serve(heir, spec.Name) {
+				same = append(same, identity)
+			}
 		}
 	}
 	return same
+}
+
+// liveBackends are those of a version's namespace that the manager looks after, as the API server has
+// them now.
+func (c *Controller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (install.Backends, error) {
+	managed := metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"}
+	deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, managed)
+	if err != nil {
+		return install.Backends{}, err
+	}
+	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, managed)
+	if err != nil {
+		return install.Backends{}, err
+	}
+	return install.Backends{Deployments: pointers(deployments.Items), Services: pointers(services.Items)}, nil
 }
 
 // giveTo gives the heir those objects that register one of the same.

@@ -16,6 +16,7 @@ import (
 // cluster, a statusCollector tells.
 type Metrics struct {
 	registry      prometheus.Registerer
+	leader        prometheus.Gauge
 	passes        *prometheus.HistogramVec
 	writes        *prometheus.CounterVec
 	probes        *prometheus.CounterVec
@@ -28,8 +29,11 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		registry: registry,
+		leader: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "olm_webhook_manager_leader", Help: "1 while this replica reconciles objects: it is the leader, or there is no leader election. 0 while it stands by.",
+		}),
 		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "olm_webhook_manager_pass_duration_seconds", Help: "Time that one look at an object took, by kind and outcome.",
+			Name: "olm_webhook_manager_reconcile_duration_seconds", Help: "Time that one reconciliation of an object took, by kind and outcome.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}, []string{"kind", "outcome"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -54,7 +58,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	for _, provider := range []managerv1alpha1.CertificateProvider{managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA} {
 		m.rotations.WithLabelValues(string(provider))
 	}
-	registry.MustRegister(m.passes, m.writes, m.probes, m.registrations, m.rotations)
+	registry.MustRegister(m.leader, m.passes, m.writes, m.probes, m.registrations, m.rotations)
 	return m
 }
 

@@ -8,7 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -28,19 +28,24 @@ type snapshot struct {
 	scope    scope.Scope
 	failure  *scope.Failure
 	config   install.Config // of the Subscription
+	facts    install.Facts
 	verdict  install.Verdict
 	observed rollout.Observed
 	rollout  *managerv1alpha1.WebhookRollout
 	upgrade  rollout.Upgrade
 
-	services map[string]string                    // names of the Services, by Deployment
-	secrets  map[string]*corev1.Secret            // by name
-	minted   map[string]certs.Generation          // in this pass, by Secret
-	taken    map[string]bool                      // names of Services that are not ours
-	told     map[string]rollout.Verb              // in this pass, to issuers and operators, by key of the object
-	foreign  map[string]bool                      // names of bindings that are not ours
-	exists   func(owner string) bool              // whether there is that ClusterServiceVersion
-	status   managerv1alpha1.WebhookRolloutStatus // what rollout says
+	services  map[string]string                    // names of the Services, by Deployment
+	called    map[string]*corev1.Service           // as they are desired, by Deployment; none while they stay as they are
+	secrets   map[string]*corev1.Secret            // by name
+	minted    map[string]certs.Generation          // in this pass, by Secret
+	taken     map[string]bool                      // names of Services that are not ours
+	rehearsed map[string]bool                      // in this pass, by key of the object
+	told      map[string]rollout.Verb              // in this pass, to issuers and operators, by key of the object
+	foreign   map[string]bool                      // names of bindings that are not ours
+	exists    func(owner string) bool              // whether there is that ClusterServiceVersion
+	status    managerv1alpha1.WebhookRolloutStatus // what rollout says
+
+	ownership install.Ownership // what proves that an object belongs to the versions
 
 	leaving    bool // on its way out, while objects need a conversion
 	duePending bool // status.certsRotateAt is an order that is not followed yet
@@ -52,27 +57,33 @@ type snapshot struct {
 // ClusterServiceVersion depends on that; nothing else.
 func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
 	owners := ownerIDs(csv, relatives.Older)
-	s := c.snapshotOf(csv, owners)
+	s := c.snapshotOf(csv, owners, c.ownership(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...))
+	s.observed.Writes, s.observed.Contests = c.contests.of(nameOf(csv), relatives.Older, c.now())
 	c.observePods(s, owners)
 	c.observeDelegations(s, owners)
 	s.observed.Served = c.ownedKinds(s)
+	s.observed.Reserved = c.reservedGroups(s)
+	s.observed.Catalog = c.catalog(csv)
 	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
+	s.observed.Lifted = c.lifted(s)
 	if s.failure == nil {
-		s.observed.Uncovered = c.uncovered(s.scope)
+		s.observed.Uncovered, s.observed.Unlabelled = c.uncovered(s.scope), c.unlabelled.of(scope.LabelOf(s.scope.Group))
 		s.failure = c.unfit(s)
 	}
-	facts, err := c.facts(csv, relatives, s)
-	if err != nil {
+	var err error
+	if s.facts, err = c.facts(csv, relatives, s); err != nil {
 		return nil, err
 	}
-	s.verdict = install.Check(facts)
+	s.verdict = install.Check(s.facts)
 	return s, nil
 }
 
 // snapshotOf is what the caches show of a ClusterServiceVersion and of what it owns.
-func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) *snapshot {
+func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, ownership install.Ownership) *snapshot {
 	s := &snapshot{
+		ownership: ownership,
+
 		csv:     csv,
 		config:  c.config(csv),
 		rollout: c.caches.rollouts.get(csv.Namespace, csv.Name),
@@ -80,8 +91,10 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 		minted:  map[string]certs.Generation{},
 		taken:   map[string]bool{},
 		told:    map[string]rollout.Verb{},
-		foreign: map[string]bool{},
-		exists:  func(owner string) bool { return len(c.caches.csvs.ofOwner(owner)) > 0 },
+
+		rehearsed: map[string]bool{},
+		foreign:   map[string]bool{},
+		exists:    func(owner string) bool { return len(c.caches.csvs.ofOwner(owner)) > 0 },
 
 		duePending: certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
 		observed: rollout.Observed{
@@ -91,16 +104,16 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 			Pods:         map[string][]*corev1.Pod{},
 			Roles:        byName(atHome(csv.Namespace, c.caches.roles.ofOwners(owners))),
 			RoleBindings: byName(atHome(csv.Namespace, delegating(c.caches.roleBindings.ofOwners(owners), false))),
-			Validating:   c.caches.validating.ofOwners(owners),
-			Mutating:     c.caches.mutating.ofOwners(owners),
-			APIServices:  c.caches.apiServices.ofOwners(owners),
+			Validating:   proven(ownership, c.caches.validating.ofOwners(owners)),
+			Mutating:     proven(ownership, c.caches.mutating.ofOwners(owners)),
+			APIServices:  proven(ownership, c.caches.apiServices.ofOwners(owners)),
 			CRDs:         c.convertible(csv, owners),
 			Populated:    map[string]bool{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
 			Unanswered:   map[string]bool{},
 			Made:         map[string]bool{},
-			Contests:     c.contests.of(types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, c.now()),
+			Announced:    map[schema.GroupVersion]time.Time{},
 		},
 	}
 	s.status = s.said()
@@ -114,7 +127,11 @@ func (c *Controller) unfit(s *snapshot) *scope.Failure {
 	if failure := s.scope.Supported(s.csv); failure != nil {
 		return failure
 	}
-	if failure := s.scope.Conflict(c.claimant(s.csv), c.rivals(s.csv)); failure != nil {
+	own := c.claimant(s.csv)
+	if failure := s.scope.Conflict(own, c.rivals(own, s.scope)); failure != nil {
+		return failure
+	}
+	if failure := c.reservedAPI(s); failure != nil {
 		return failure
 	}
 	return c.occupiedAPI(s)
@@ -136,6 +153,7 @@ func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(ownerIDs(csv, relatives.Older), s.observed.CRDs),
 		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
 	}
+	c.contention(&facts, relatives)
 	return facts, c.apis(&facts)
 }
 
@@ -156,17 +174,24 @@ func (c *Controller) observePods(s *snapshot, owners []string) {
 }
 
 // nameServices settles which Service each Deployment has, and which Secret it serves
-// from.
-func (c *Controller) nameServices(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion) {
-	s.services = map[string]string{}
+// from. The Services of a version that is held stay as they are.
+func (c *Controller) nameServices(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion, held bool) {
+	s.services, s.called = map[string]string{}, map[string]*corev1.Service{}
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		name := s.serviceName(spec.Name)
-		s.services[spec.Name] = name
-		secret := names.Secret(name)
-		if _, learned := s.secrets[secret]; !learned {
-			if cached := c.caches.secrets.get(s.csv.Namespace, secret); cached != nil {
-				s.secrets[secret] = cached
-			}
+		s.nameService(c, spec.Name)
+		if !held {
+			s.called[spec.Name] = install.CalledService(csv, spec.Name, s.services[spec.Name])
+		}
+	}
+}
+
+func (s *snapshot) nameService(c *Controller, deployment string) {
+	name := s.serviceName(deployment)
+	s.services[deployment] = name
+	secret := names.Secret(name)
+	if _, learned := s.secrets[secret]; !learned {
+		if cached := c.caches.secrets.get(s.csv.Namespace, secret); cached != nil {
+			s.secrets[secret] = cached
 		}
 	}
 }
@@ -225,6 +250,7 @@ func (s *snapshot) claim() rollout.Claim {
 		Versions: append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...),
 		Exists:   s.exists,
 		Calls:    func(service string) bool { return s.observed.Services[service] != nil },
+		Proves:   func(o rollout.Object) bool { return s.ownership.Proves(o) },
 	}
 }
 

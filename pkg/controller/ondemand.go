@@ -2,6 +2,7 @@ package controller
 
 import (
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,16 +19,18 @@ import (
 // onDemand are caches of what only some clusters have, or only some operators need:
 // each is filled from the first time on that it is asked for.
 type onDemand struct {
-	client  dynamic.Interface
-	changed func(before, after rollout.Object)
+	client     dynamic.Interface
+	namespaces []string // none: all
+	changed    func(before, after rollout.Object)
+	now        func() time.Time
 
 	mutex  sync.Mutex
 	end    <-chan struct{}
 	stores map[schema.GroupVersionResource]store[*unstructured.Unstructured]
 }
 
-func newOnDemand(client dynamic.Interface, changed func(before, after rollout.Object)) *onDemand {
-	return &onDemand{client: client, changed: changed, stores: map[schema.GroupVersionResource]store[*unstructured.Unstructured]{}}
+func newOnDemand(client dynamic.Interface, namespaces []string, now func() time.Time, changed func(before, after rollout.Object)) *onDemand {
+	return &onDemand{client: client, namespaces: namespaces, now: now, changed: changed, stores: map[schema.GroupVersionResource]store[*unstructured.Unstructured]{}}
 }
 
 // live tells until when caches are to be kept current.
@@ -44,20 +47,35 @@ func (d *onDemand) of(resource schema.GroupVersionResource) (filled store[*unstr
 	defer d.mutex.Unlock()
 	s, known := d.stores[resource]
 	if !known {
-		informer := dynamicinformer.NewFilteredDynamicInformer(d.client, resource, metav1.NamespaceAll, 0,
+		s = newStore[*unstructured.Unstructured](withoutManagedFields, d.informers(resource)...)
+		s.began = d.now()
+		for _, informer := range s.informers {
+			if _, err := informer.AddEventHandler(handler(d.changed)); err != nil {
+				panic(err) // only a stopped informer refuses
+			}
+			go informer.Run(d.end)
+		}
+		d.stores[resource] = s
+	}
+	return s, s.synced()
+}
+
+// informers are those of a resource, one for each namespace.
+func (d *onDemand) informers(resource schema.GroupVersionResource) []cache.SharedIndexInformer {
+	namespaces := orAll(d.namespaces)
+	if resource == issuers.ClusterIssuers {
+		namespaces = orAll(nil)
+	}
+	var all []cache.SharedIndexInformer
+	for _, namespace := range namespaces {
+		all = append(all, dynamicinformer.NewFilteredDynamicInformer(d.client, resource, namespace, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, func(o *metav1.ListOptions) {
 				if resource == issuers.Certificates || resource == configMaps { // of issuers, those of administrators count, too
 					o.LabelSelector = vocabulary.LabelManaged + "=true"
 				}
-			}).Informer()
-		s = newStore[*unstructured.Unstructured](informer, withoutManagedFields)
-		if _, err := informer.AddEventHandler(handler(d.changed)); err != nil {
-			panic(err) // only a stopped informer refuses
-		}
-		d.stores[resource] = s
-		go informer.Run(d.end)
+			}).Informer())
 	}
-	return s, s.synced()
+	return all
 }
 
 // known is the cache of a resource that was asked for before; ok is false when it was not.

@@ -41,3 +41,16 @@ func TestPlacesAreKept(t *testing.T) {
 		t.Errorf("%d go on when places that were not taken are free again, want 3", n)
 	}
 }
+
+// Those that are under way are found without a look at all Secrets.
+func TestPlacesAreTakenByWhatIsBeingReplaced(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	marked := func(name, annotation string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: now.Format(time.RFC3339Nano)}}}
+	}
+	secrets := holding(t, &corev1.Secret{}, marked("begun", vocabulary.AnnotationBegun), marked("promoted", vocabulary.AnnotationPromoted), marked("stable", "any"))
+	var p places
+	if got := p.others(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets.by(byReplacing, ""), 3, now); got != 2 {
+		t.Errorf("%d are under way, want 2", got)
+	}
+}

@@ -49,6 +49,7 @@ func (s *snapshot) choice() chosen {
 type issuance struct {
 	issuers.Finding
 	provider managerv1alpha1.CertificateProvider
+	issuer   string   // the provider, and the issuer that was named to it
 	names    []string // that a certificate must bear; none for all that the manager's own bear
 	steps    []rollout.Step
 	service  map[string]string // annotations by which a Service asks
@@ -71,13 +72,16 @@ func (i issuance) addTo(c *certificate, d certs.Decision, s *snapshot) {
 		c.tell = append(c.tell, i.reissue(s)...)
 	}
 	c.again = sooner(c.again, i.again)
+	if i.secret != nil {
+		c.status.Rejected = d.Rejected.Status(i.issuer, rollout.KeyOf(i.secret), "Pods are not given it", i.names)
+	}
 	i.explain(&c.status)
 }
 
 // reissue is the write by which an issuer is made to issue anew.
 func (i issuance) reissue(s *snapshot) []rollout.Step {
-	if i.secret == nil || s.mayClaim(i.secret) != "" {
-		return nil
+	if i.secret == nil || !s.ownership.Owns(i.secret) {
+		return nil // it is adopted first
 	}
 	return deletion(i.secret)
 }
@@ -88,8 +92,16 @@ func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 	if i.provider != managerv1alpha1.ProviderManager {
 		status.RotatesAt = instant(i.RenewAt)
 	}
-	if i.Problem != "" && (status.CAFingerprint == "" || status.Message == "") {
-		status.Message = i.Problem
+	problem := i.Problem
+	if status.Rejected != nil {
+		problem = joined(status.Rejected.Message, problem)
+	}
+	switch {
+	case problem == "":
+	case status.CAFingerprint == "":
+		status.Message = problem
+	default:
+		status.Message = joined(problem, status.Message)
 	}
 }
 
@@ -107,7 +119,10 @@ func (c *Controller) issuance(ctx context.Context, s *snapshot, deployment strin
 	case choice.Provider == managerv1alpha1.ProviderServiceCA:
 		i, err = c.fromServiceCA(ctx, s, deployment)
 	}
-	i.provider = choice.Provider
+	i.provider, i.issuer = choice.Provider, choice.Describe()
+	if i.Problem == "" && i.secret != nil {
+		i.Problem = s.mayClaim(i.secret)
+	}
 	if choice.Provider != managerv1alpha1.ProviderManager {
 		// What API servers ask for; that other clients may use more names is the issuer's concern.
 		i.names = []string{issuers.CalledName(s.services[deployment], s.csv.Namespace)}
@@ -144,14 +159,18 @@ func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deploymen
 	return i, nil
 }
 
-// fillPause is how often to look whether a cache that has just begun is filled.
-const fillPause = time.Second
+// retryAt is when to ask again for what no event announces: often at first, then in proportion to
+// the wait so far, and at least every 30 s.
+func retryAt(since, now time.Time) time.Time {
+	const shortest, longest = time.Second, 30 * time.Second
+	return now.Add(min(max(now.Sub(since), shortest), longest))
+}
 
 // orderFrom compares what was ordered of cert-manager with what is there.
 func (c *Controller) orderFrom(s *snapshot, facts *issuers.CertManagerFacts) (i issuance) {
 	for _, resource := range []schema.GroupVersionResource{issuers.Certificates, issuers.Issuers, issuers.ClusterIssuers} {
-		if _, filled := c.foreign.of(resource); !filled {
-			return issuance{again: c.now().Add(fillPause)}
+		if cached, filled := c.foreign.of(resource); !filled {
+			return issuance{again: retryAt(cached.began, c.now())}
 		}
 	}
 	for _, desired := range facts.Order.Objects() {
@@ -182,8 +201,13 @@ func (c *Controller) hasCertManager() bool {
 	return crd != nil && established(crd)
 }
 
-// issuePause is how often to look whether service-ca has issued.
-const issuePause = 2 * time.Second
+// orderedAt is when a Service, whose annotation orders a certificate of service-ca, was created.
+func orderedAt(service *corev1.Service, now time.Time) time.Time {
+	if service == nil {
+		return now
+	}
+	return service.CreationTimestamp.Time
+}
 
 func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment string) (issuance, error) {
 	service := s.services[deployment]
@@ -208,10 +232,10 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 	if filled {
 		i.steps = applyIfDiffers(desired, live)
 	} else {
-		i.again = c.now().Add(fillPause)
+		i.again = retryAt(cached.began, c.now())
 	}
 	if secret == nil {
-		i.again = c.now().Add(issuePause) // it is not watched before it is adopted
+		i.again = retryAt(orderedAt(facts.Service, c.now()), c.now()) // it is not watched before it is adopted
 	}
 	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
 	i.steps = append(i.steps, adoptIssued(s, secret)...)

@@ -14,9 +14,9 @@ import (
 type kind string
 
 const (
-	csvKind        kind = "ClusterServiceVersion"
-	groupKind      kind = "OperatorGroup"
-	namespacesKind kind = "Namespaces" // one key for the labels of all Namespaces
+	csvKind       kind = "ClusterServiceVersion"
+	groupKind     kind = "OperatorGroup"
+	namespaceKind kind = "Namespace" // its labels
 )
 
 // key is an item of the queue: something to look at.
@@ -76,7 +76,7 @@ func (c *Controller) look(ctx context.Context, k key) (next time.Time, err error
 	case groupKind:
 		return time.Time{}, c.lookAtGroup(ctx, k)
 	default:
-		return time.Time{}, c.lookAtNamespaces(ctx)
+		return time.Time{}, c.lookAtNamespace(ctx, k)
 	}
 }
 
@@ -87,6 +87,6 @@ func (k key) fields() map[string]any {
 	case groupKind:
 		return map[string]any{"operatorgroup": k.name, "namespace": k.namespace}
 	default:
-		return nil
+		return map[string]any{"namespace": k.name}
 	}
 }

@@ -6,6 +6,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // liveRegistrations are what makes API servers call an operator, as the API server has it now:
@@ -30,4 +33,14 @@ func (c *Controller) liveRegistrations(ctx context.Context, which metav1.ListOpt
 		return liveRegistrations{}, err
 	}
 	return liveRegistrations{pointers(validating.Items), pointers(mutating.Items), pointers(apiServices)}, nil
+}
+
+// proven are those that belong to a ClusterServiceVersion by more than their labels.
+func (l liveRegistrations) proven(o install.Ownership) liveRegistrations {
+	return liveRegistrations{proven(o, l.validating), proven(o, l.mutating), proven(o, l.apiServices)}
+}
+
+// unproven are the others.
+func (l liveRegistrations) unproven(o install.Ownership) []rollout.Object {
+	return append(append(unproven(o, l.validating), unproven(o, l.mutating)...), unproven(o, l.apiServices)...)
 }

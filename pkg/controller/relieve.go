@@ -29,7 +29,7 @@ func (c *Controller) relieve(s *snapshot, service string, provider managerv1alph
 	}
 	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
 		secret := c.caches.secrets.get(s.csv.Namespace, name)
-		if secret != nil && s.mayClaim(secret) == "" && issuers.IssuedBy(secret) != provider && install.Managed(secret) {
+		if secret != nil && s.mayClaim(secret) == "" && issuers.IssuedBy(secret) != provider && install.Managed(secret) && s.ownership.Owns(secret) {
 			steps = append(steps, deletion(secret)...)
 		}
 	}
@@ -61,7 +61,7 @@ func (c *Controller) dismissServiceCA(s *snapshot, service string, asks bool) []
 }
 
 func deleteOwned(s *snapshot, o *unstructured.Unstructured) []rollout.Step {
-	if o == nil || !install.Managed(o) || s.mayClaim(o) != "" || o.GetDeletionTimestamp() != nil {
+	if o == nil || !install.Managed(o) || !s.ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	return []rollout.Step{{Verb: rollout.Delete, Object: o, Live: o}}

@@ -43,9 +43,9 @@ func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollou
 }
 
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
-// that declare webhooks, or own APIServices.
+// that declare webhooks, own APIServices, or have something that no garbage collection removes.
 func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
-	if !install.Declares(s.csv) && s.rollout == nil {
+	if !install.Declares(s.csv) && len(status.Created) == 0 && s.rollout == nil {
 		return nil
 	}
 	current := s.rollout

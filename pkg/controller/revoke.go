@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,19 +16,15 @@ import (
 )
 
 // revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
-// does: of the whole cluster and of namespaces, whoever labelled them as its own, as OLM v0
-// does, and those that were lifted.
-func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	if err := c.revokeInCluster(ctx, permissionsOf(csv)); err != nil {
-		return err
-	}
-	return c.revokeInNamespaces(ctx, permissionsOf(csv))
+// does: of the whole cluster and of namespaces, what came with its installation, and what was lifted.
+func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership install.Ownership) error {
+	return c.revokeSelected(ctx, csv, permissionsOf(csv), ownership)
 }
 
 // bequeathPermissions gives what was lifted to the version that goes on in the place of one
 // that is on its way out: its pods keep their permissions all the while. What it does not
 // need it takes away itself.
-func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion) error {
+func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, ownership install.Ownership) error {
 	if !c.LiftRoles || heir == nil {
 		return nil
 	}
@@ -39,7 +36,7 @@ func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operato
 	if err != nil {
 		return err
 	}
-	for _, o := range append(cluster, namespaces...) {
+	for _, o := range proven(ownership, append(cluster, namespaces...)) {
 		given := o.GetLabels()
 		maps.Copy(given, install.OwnerLabels(heir))
 		o.SetLabels(given)
@@ -52,12 +49,8 @@ func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operato
 
 // unlift takes back only what was lifted: the operator goes on running with what its
 // installer granted.
-func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	lifted := liftedFor(csv)
-	if err := c.revokeInCluster(ctx, lifted); err != nil {
-		return err
-	}
-	return c.revokeInNamespaces(ctx, lifted)
+func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership install.Ownership) error {
+	return c.revokeSelected(ctx, csv, liftedFor(csv), ownership)
 }
 
 // permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
@@ -74,27 +67,24 @@ func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions 
 	return lifted
 }
 
-func (c *Controller) revokeInCluster(ctx context.Context, which metav1.ListOptions) error {
-	rbac := c.Kube.RbacV1()
-	if err := rbac.ClusterRoleBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, which); err != nil {
-		return err
-	}
-	return rbac.ClusterRoles().DeleteCollection(ctx, metav1.DeleteOptions{}, which)
-}
-
-func (c *Controller) revokeInNamespaces(ctx context.Context, which metav1.ListOptions) error {
-	granted, err := c.inNamespaces(ctx, which)
+// revokeSelected deletes, of the roles and bindings that the API server selects, those that belong to
+// a ClusterServiceVersion, bindings first, and lists the others.
+func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership install.Ownership) error {
+	cluster, err := c.inCluster(ctx, which)
 	if err != nil {
 		return err
 	}
-	for _, o := range granted {
-		if hasOwner(o) {
-			continue
-		}
+	namespaces, err := c.inNamespaces(ctx, which)
+	if err != nil {
+		return err
+	}
+	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, hasOwner)...), func(o rollout.Object) bool { return install.Delegates(o) }) // see undelegate
+	for _, o := range proven(ownership, granted) {
 		if _, _, err := c.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
 			return err
 		}
 	}
+	c.reportLeft(csv, unproven(ownership, granted))
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 // sample lets the API server call a Service under the new CA alone, on so many connections
 // that all of its backends are reached, if an answer counts. Which of them answered nobody can
 // tell, so what is found out is said of each.
-func (c *Controller) sample(ctx context.Context, s *snapshot, service *corev1.Service, backends []rollout.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
-	calls := serving.Sampling(rollout.Unsampled(service, backends, endpoints))
+func (c *Controller) sample(ctx context.Context, s *snapshot, service, asked *corev1.Service, backends []rollout.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
+	calls := serving.Sampling(rollout.Unsampled(service, asked, backends, endpoints))
 	found := certs.Backend{}
 	if calls.Worthwhile {
 		found = c.callThrough(ctx, s, service, len(backends), serving.CA)

@@ -23,11 +23,11 @@ type knownScope struct {
 	failure *scope.Failure
 }
 
-// forget is for when Namespaces have come, gone, or other labels.
-func (s *scopes) forget() {
+// forget is for when a group of a namespace covers other Namespaces than before.
+func (s *scopes) forget(namespace string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.known = nil
+	delete(s.known, namespace)
 }
 
 // of is the scope of a namespace with some groups, or what is found out.

@@ -24,10 +24,9 @@ func twoOf(t *testing.T, namespaces int) *Controller {
 		}
 		all = append(all, ns)
 	}
-	return &Controller{queue: newQueue(nil), caches: caches{
-		groups: holding(t, &operatorsv1.OperatorGroup{}, group), namespaces: holding(t, &corev1.Namespace{}, all...),
-		csvs: subscribed(t, 1).caches.csvs,
-	}}
+	c := subscribed(t, 1)
+	c.caches.groups, c.caches.namespaces = holding(t, &operatorsv1.OperatorGroup{}, group), holding(t, &corev1.Namespace{}, all...)
+	return c
 }
 
 func (c *Controller) targets(t *testing.T) []string {
@@ -62,7 +61,7 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 	was := c.caches.namespaces.get("", "2")
 	is := was.DeepCopy()
 	is.Labels = map[string]string{"team": "red"}
-	if err := c.caches.namespaces.informer.GetStore().Update(is); err != nil {
+	if err := c.caches.namespaces.informers[0].GetStore().Update(is); err != nil {
 		t.Fatal(err)
 	}
 	c.namespaceChanged(was, is)
@@ -72,7 +71,7 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 
 	group := c.caches.groups.get("shop", "og").DeepCopy()
 	group.ResourceVersion, group.Spec.Selector.MatchLabels["team"] = "2", "blue"
-	if err := c.caches.groups.informer.GetStore().Update(group); err != nil {
+	if err := c.caches.groups.informers[0].GetStore().Update(group); err != nil {
 		t.Fatal(err)
 	}
 	if _, failure := c.scopeOf("shop"); failure == nil {

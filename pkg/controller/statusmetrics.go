@@ -21,10 +21,18 @@ type statusCollector struct {
 var (
 	descWebhook = prometheus.NewDesc("olm_webhook_manager_webhook_state",
 		"1 for the state that a declared webhook is in, 0 for the others.", []string{"namespace", "csv", "deployment", "type", "webhook", "state"}, nil)
-	descExpiry = prometheus.NewDesc("olm_webhook_manager_certificate_not_after_seconds",
-		"When the serving certificate of a Deployment ends, in seconds since 1970.", []string{"namespace", "csv", "deployment", "provider"}, nil)
+	descExpiry = prometheus.NewDesc("olm_webhook_manager_certificate_expiration_timestamp_seconds",
+		"When the serving certificate of a Deployment expires, in seconds since 1970.", []string{"namespace", "csv", "deployment", "provider"}, nil)
+	descStart = prometheus.NewDesc("olm_webhook_manager_certificate_start_timestamp_seconds",
+		"When the validity of the serving certificate of a Deployment starts, in seconds since 1970.", []string{"namespace", "csv", "deployment", "provider"}, nil)
+	descRenewal = prometheus.NewDesc("olm_webhook_manager_certificate_renewal_timestamp_seconds",
+		"When the serving certificate of a Deployment is due for renewal, in seconds since 1970; absent if its provider does not announce it.", []string{"namespace", "csv", "deployment", "provider"}, nil)
 	descPhase = prometheus.NewDesc("olm_webhook_manager_certificate_phase",
 		"1 for the phase that a serving certificate is in.", []string{"namespace", "csv", "deployment", "phase"}, nil)
+	descLost = prometheus.NewDesc("olm_webhook_manager_certificate_lost_registrations",
+		"How many registrations cannot be made to trust the serving certificate of a Deployment, so that their calls fail.", []string{"namespace", "csv", "deployment"}, nil)
+	descRejected = prometheus.NewDesc("olm_webhook_manager_certificate_rejected",
+		"1 while what an issuer issued last for a Deployment cannot be served.", []string{"namespace", "csv", "deployment", "issuer", "object", "reason"}, nil)
 	descCondition = prometheus.NewDesc("olm_webhook_manager_condition",
 		"Whether a condition of a WebhookRollout is True (1) or not (0).", []string{"namespace", "csv", "condition", "reason"}, nil)
 )
@@ -45,7 +53,7 @@ func statesAsLabels(states ...managerv1alpha1.WebhookState) []*dto.LabelPair {
 
 // Describe names every metric.
 func (s statusCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descPhase, descCondition} {
+	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition} {
 		to <- d
 	}
 }
@@ -59,11 +67,19 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 		}
 		for _, d := range r.Status.Deployments {
 			deployment := label("deployment", d.Name)
-			if d.Certificate != nil {
-				to <- gaugeOf(descPhase, 1, namespace, csv, deployment, label("phase", string(d.Certificate.Phase)))
+			if c := d.Certificate; c != nil {
+				to <- gaugeOf(descPhase, 1, namespace, csv, deployment, label("phase", string(c.Phase)))
+				to <- gaugeOf(descLost, float64(len(c.LostRegistrations)), namespace, csv, deployment)
+				provider := label("provider", string(c.Provider))
+				for desc, at := range map[*prometheus.Desc]*metav1.Time{descExpiry: c.NotAfter, descStart: c.NotBefore, descRenewal: c.RotatesAt} {
+					if at != nil {
+						to <- gaugeOf(desc, float64(at.Unix()), namespace, csv, deployment, provider)
+					}
+				}
 			}
-			if d.Certificate != nil && d.Certificate.NotAfter != nil {
-				to <- gaugeOf(descExpiry, float64(d.Certificate.NotAfter.Unix()), namespace, csv, deployment, label("provider", string(d.Certificate.Provider)))
+			if d.Certificate != nil && d.Certificate.Rejected != nil {
+				rejected := d.Certificate.Rejected
+				to <- gaugeOf(descRejected, 1, namespace, csv, deployment, label("issuer", rejected.Issuer), label("object", rejected.Object), label("reason", rejected.Reason))
 			}
 			for _, w := range d.Registrations() {
 				kind, webhook := label("type", string(w.Type)), label("webhook", w.GenerateName)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,7 +32,8 @@ func TestStatusCollector(t *testing.T) {
 		Deployments: []managerv1alpha1.DeploymentStatus{{
 			Name: "manager",
 			Certificate: &managerv1alpha1.CertificateStatus{
-				Provider: managerv1alpha1.ProviderManager, Phase: managerv1alpha1.CertificateStable, NotAfter: &metav1.Time{Time: time.Unix(2e9, 0)},
+				Provider: managerv1alpha1.ProviderManager, Phase: managerv1alpha1.CertificateStable,
+				NotBefore: &metav1.Time{Time: time.Unix(1e9, 0)}, NotAfter: &metav1.Time{Time: time.Unix(2e9, 0)}, RotatesAt: &metav1.Time{Time: time.Unix(15e8, 0)},
 			},
 			Webhooks: []managerv1alpha1.WebhookStatus{{
 				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookUnreachable,
@@ -44,12 +46,21 @@ func TestStatusCollector(t *testing.T) {
 		}, {Name: "third"}},
 	}
 	expect(`
-# HELP olm_webhook_manager_certificate_not_after_seconds When the serving certificate of a Deployment ends, in seconds since 1970.
-# TYPE olm_webhook_manager_certificate_not_after_seconds gauge
-olm_webhook_manager_certificate_not_after_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 2e+09
+# HELP olm_webhook_manager_certificate_expiration_timestamp_seconds When the serving certificate of a Deployment expires, in seconds since 1970.
+# TYPE olm_webhook_manager_certificate_expiration_timestamp_seconds gauge
+olm_webhook_manager_certificate_expiration_timestamp_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 2e+09
+# HELP olm_webhook_manager_certificate_lost_registrations How many registrations cannot be made to trust the serving certificate of a Deployment, so that their calls fail.
+# TYPE olm_webhook_manager_certificate_lost_registrations gauge
+olm_webhook_manager_certificate_lost_registrations{csv="shop.v1",deployment="manager",namespace="shop"} 0
 # HELP olm_webhook_manager_certificate_phase 1 for the phase that a serving certificate is in.
 # TYPE olm_webhook_manager_certificate_phase gauge
 olm_webhook_manager_certificate_phase{csv="shop.v1",deployment="manager",namespace="shop",phase="Stable"} 1
+# HELP olm_webhook_manager_certificate_renewal_timestamp_seconds When the serving certificate of a Deployment is due for renewal, in seconds since 1970; absent if its provider does not announce it.
+# TYPE olm_webhook_manager_certificate_renewal_timestamp_seconds gauge
+olm_webhook_manager_certificate_renewal_timestamp_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 1.5e+09
+# HELP olm_webhook_manager_certificate_start_timestamp_seconds When the validity of the serving certificate of a Deployment starts, in seconds since 1970.
+# TYPE olm_webhook_manager_certificate_start_timestamp_seconds gauge
+olm_webhook_manager_certificate_start_timestamp_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 1e+09
 # HELP olm_webhook_manager_condition Whether a condition of a WebhookRollout is True (1) or not (0).
 # TYPE olm_webhook_manager_condition gauge
 olm_webhook_manager_condition{condition="Ready",csv="shop.v1",namespace="shop",reason="NoReadyEndpoints"} 0
@@ -69,4 +80,44 @@ olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="s
 
 	told = nil
 	expect("")
+}
+
+// The names follow the conventions of Prometheus: base units, _total for counters alone.
+func TestMetricNames(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m := NewMetrics(registry)
+	rollout := &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
+		Conditions: []metav1.Condition{{Type: "Ready"}},
+		Deployments: []managerv1alpha1.DeploymentStatus{{
+			Certificate: &managerv1alpha1.CertificateStatus{NotBefore: &metav1.Time{}, NotAfter: &metav1.Time{}, RotatesAt: &metav1.Time{}},
+			Webhooks:    []managerv1alpha1.WebhookStatus{{}},
+		}},
+	}}
+	registry.MustRegister(statusCollector{func() []*managerv1alpha1.WebhookRollout { return []*managerv1alpha1.WebhookRollout{rollout} }})
+	m.observePass("ClusterServiceVersion", time.Second, nil)
+	m.writes.WithLabelValues("create", "Service", "ok")
+	m.registrations.WithLabelValues("ConversionWebhook").Observe(1)
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		name := f.GetName()
+		if !strings.HasPrefix(name, "olm_webhook_manager_") {
+			t.Errorf("%s: does not begin with the name of this program", name)
+		}
+		if strings.Contains(f.GetHelp(), "since 1970") != strings.HasSuffix(name, "_timestamp_seconds") {
+			t.Errorf("%s: an instant is called _timestamp_seconds, and nothing else is", name)
+		}
+	}
+	if len(families) != 13 {
+		t.Errorf("%d metrics were checked, want all 13", len(families))
+	}
 }

@@ -2,15 +2,21 @@ package controller
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/tools/cache"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 const (
@@ -23,11 +29,8 @@ const (
 	byReplaced = "replaced"
 	// byNamed indexes Subscriptions by the ClusterServiceVersions that they name.
 	byNamed = "named"
-	// byOwned indexes ClusterServiceVersions by what of cluster scope they own.
+	// byOwned indexes ClusterServiceVersions by their namespace and what of cluster scope they own.
 	byOwned = "owned"
-	// byProvided indexes ClusterServiceVersions by the kinds that they provide, and
-	// OperatorGroups whose administrators list those by what they list.
-	byProvided = "provided"
 	// byAPI indexes ClusterServiceVersions by the APIServices that they depend on.
 	byAPI = "api"
 	// bySubject indexes bindings by whom they give something, and ClusterServiceVersions
@@ -35,8 +38,23 @@ const (
 	bySubject = "subject"
 	// byRole indexes bindings by the role that they give.
 	byRole = "role"
+	// byGroupLabel indexes Namespaces by the labels of OperatorGroups that they bear, OperatorGroups by
+	// their own, and registrations by those by which they select Namespaces.
+	byGroupLabel = "grouplabel"
+	// byTarget indexes OperatorGroups by the Namespaces that they name, and bySelection those that
+	// select Namespaces by what these bear.
+	byTarget    = "target"
+	bySelection = "selection"
+	// byDeployment indexes ClusterServiceVersions by the Deployments that they name.
+	byDeployment = "deployment"
+	// byReplacing indexes Secrets whose certificate is being replaced, all under one value.
+	byReplacing = "replacing"
 	// byConverter indexes CustomResourceDefinitions by the Service that converts them.
 	byConverter = "converter"
+	// byGroup indexes CustomResourceDefinitions and APIServices by their API group.
+	byGroup = "group"
+	// byRuled indexes ClusterServiceVersions by the API groups that rules of their webhooks name.
+	byRuled = "ruled"
 )
 
 var indexers = cache.Indexers{
@@ -67,14 +85,52 @@ var indexers = cache.Indexers{
 	},
 	byOwned: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
-			return install.Owned(csv), nil
+			var owned []string
+			for _, name := range install.Owned(csv) {
+				owned = append(owned, csv.Namespace+"/"+name)
+			}
+			return owned, nil
 		}
 		return nil, nil
 	},
-	byProvided: func(o any) ([]string, error) { return providedBy(o), nil },
-	byAPI:      func(o any) ([]string, error) { return apisOf(o), nil },
-	bySubject:  func(o any) ([]string, error) { return subjectsOf(o), nil },
-	byRole:     func(o any) ([]string, error) { return roleOf(o), nil },
+	byDeployment: func(o any) ([]string, error) {
+		var named []string
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
+			for _, name := range install.DeploymentNames(csv) {
+				named = append(named, csv.Namespace+"/"+name)
+			}
+		}
+		return named, nil
+	},
+	byReplacing: func(o any) ([]string, error) {
+		if secret, ok := o.(*corev1.Secret); ok && certs.Replacing(secret) {
+			return []string{""}, nil
+		}
+		return nil, nil
+	},
+	byGroupLabel: func(o any) ([]string, error) { return groupLabelsOf(o.(rollout.Object)), nil },
+	byTarget: func(o any) ([]string, error) {
+		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
+			return scope.TargetNames(group), nil
+		}
+		return nil, nil
+	},
+	bySelection: func(o any) ([]string, error) {
+		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
+			return scope.SelectionKeys(group), nil
+		}
+		return nil, nil
+	},
+	byAPI:     func(o any) ([]string, error) { return apisOf(o), nil },
+	bySubject: func(o any) ([]string, error) { return subjectsOf(o), nil },
+	byRole:    func(o any) ([]string, error) { return roleOf(o), nil },
+	byGroup:   func(o any) ([]string, error) { return groupOf(o), nil },
+	byRuled: func(o any) ([]string, error) {
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+			return install.RuledGroups(csv), nil
+		}
+		return nil, nil
+	},
 	byConverter: func(o any) ([]string, error) {
 		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 			if namespace, service := install.ConvertedBy(crd); namespace != "" {
@@ -85,23 +141,28 @@ var indexers = cache.Indexers{
 	},
 }
 
-// store is a typed view of an informer's cache.
+// store is a typed view of the caches of informers: of one for all namespaces, or of one for each
+// namespace.
 type store[T rollout.Object] struct {
-	informer cache.SharedIndexInformer
-	synced   cache.InformerSynced
+	informers []cache.SharedIndexInformer
+	synced    cache.InformerSynced
+	began     time.Time // when it was first asked for, where it is filled on demand
 }
 
-// newStore wraps an informer. The transform, which may be nil, strips objects before
+// newStore wraps informers. The transform, which may be nil, strips objects before
 // they are stored.
-func newStore[T rollout.Object](informer cache.SharedIndexInformer, transform cache.TransformFunc) store[T] {
-	err := informer.AddIndexers(indexers)
-	if err == nil && transform != nil {
-		err = informer.SetTransform(transform)
+func newStore[T rollout.Object](transform cache.TransformFunc, informers ...cache.SharedIndexInformer) store[T] {
+	for _, informer := range informers {
+		err := informer.AddIndexers(indexers)
+		if err == nil && transform != nil {
+			err = informer.SetTransform(transform)
+		}
+		if err != nil {
+			panic(err) // only a started informer refuses
+		}
 	}
-	if err != nil {
-		panic(err) // only a started informer refuses
-	}
-	return store[T]{informer: informer, synced: informer.HasSynced}
+	unfilled := func(informer cache.SharedIndexInformer) bool { return !informer.HasSynced() }
+	return store[T]{informers: informers, synced: func() bool { return !slices.ContainsFunc(informers, unfilled) }}
 }
 
 // get is the object of that name, or nil; for cluster-scoped ones namespace is "".
@@ -110,8 +171,10 @@ func (s store[T]) get(namespace, name string) (object T) {
 	if namespace != "" {
 		k = namespace + "/" + name
 	}
-	if o, exists, err := s.informer.GetStore().GetByKey(k); err == nil && exists {
-		object = o.(T)
+	for _, informer := range s.informers {
+		if o, exists, err := informer.GetStore().GetByKey(k); err == nil && exists {
+			object = o.(T)
+		}
 	}
 	return object
 }
@@ -143,15 +206,23 @@ func (s store[T]) ofOwners(owners []string) []T {
 
 // all is everything.
 func (s store[T]) all() []T {
-	return typed[T](s.informer.GetStore().List())
+	var all []any
+	for _, informer := range s.informers {
+		all = append(all, informer.GetStore().List()...)
+	}
+	return typed[T](all)
 }
 
 func (s store[T]) by(index, value string) []T {
-	objects, err := s.informer.GetIndexer().ByIndex(index, value)
-	if err != nil {
-		panic(fmt.Sprintf("index %s: %v", index, err))
+	var all []any
+	for _, informer := range s.informers {
+		objects, err := informer.GetIndexer().ByIndex(index, value)
+		if err != nil {
+			panic(fmt.Sprintf("index %s: %v", index, err))
+		}
+		all = append(all, objects...)
 	}
-	return typed[T](objects)
+	return typed[T](all)
 }
 
 func typed[T rollout.Object](objects []any) []T {

@@ -50,7 +50,7 @@ func addNamed[T rollout.Object](ctx context.Context, s *snapshot, found []T, nam
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err == nil && !s.isOthers(live) {
+	if err == nil && !s.isOthers(live) && s.ownership.Proves(live) {
 		s.learn(live)
 	}
 	return err

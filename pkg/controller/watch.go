@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +13,6 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -22,37 +22,41 @@ import (
 // watch maps every change to the keys that have to be looked at because of it.
 func (c *Controller) watch() error {
 	for _, watched := range []struct {
-		informer cache.SharedIndexInformer
-		changed  func(before, after rollout.Object)
+		informers []cache.SharedIndexInformer
+		changed   func(before, after rollout.Object)
 	}{
-		{c.caches.csvs.informer, c.versionChanged},
-		{c.caches.csvs.informer, c.apisChanged},
-		{c.caches.csvs.informer, c.claimChanged},
-		{c.caches.rollouts.informer, c.ownersChanged},
-		{c.caches.deployments.informer, c.ownersChanged},
-		{c.caches.pods.informer, c.ownersChanged},
-		{c.caches.services.informer, c.ownersChanged},
-		{c.caches.slices.informer, c.ownersChanged},
-		{c.caches.secrets.informer, c.ownersChanged},
-		{c.caches.roles.informer, c.ownersChanged},
-		{c.caches.roleBindings.informer, c.ownersChanged},
-		{c.caches.clusterRoleBindings.informer, c.ownersChanged},
-		{c.caches.clusterRoles.informer, c.ownersChanged},
-		{c.caches.validating.informer, c.registrationChanged},
-		{c.caches.mutating.informer, c.registrationChanged},
-		{c.caches.crds.informer, c.crdChanged},
-		{c.caches.groups.informer, c.groupChanged},
-		{c.caches.subscriptions.informer, c.subscriptionChanged},
-		{c.caches.namespaces.informer, c.namespaceChanged},
-		{c.caches.accounts.informer, c.accountChanged},
-		{c.caches.roles.informer, c.rulesChanged},
-		{c.caches.clusterRoles.informer, c.rulesChanged},
-		{c.caches.roleBindings.informer, c.grantChanged},
-		{c.caches.clusterRoleBindings.informer, c.grantChanged},
-		{c.caches.apiServices.informer, c.apiServiceChanged},
+		{c.caches.csvs.informers, c.versionChanged},
+		{c.caches.csvs.informers, c.apisChanged},
+		{c.caches.csvs.informers, c.claimChanged},
+		{c.caches.rollouts.informers, c.ownersChanged},
+		{c.caches.deployments.informers, c.deploymentChanged},
+		{c.caches.pods.informers, c.ownersChanged},
+		{c.caches.services.informers, c.ownersChanged},
+		{c.caches.slices.informers, c.ownersChanged},
+		{c.caches.secrets.informers, c.ownersChanged},
+		{c.caches.roles.informers, c.ownersChanged},
+		{c.caches.roleBindings.informers, c.ownersChanged},
+		{c.caches.clusterRoleBindings.informers, c.ownersChanged},
+		{c.caches.clusterRoles.informers, c.ownersChanged},
+		{c.caches.validating.informers, c.registrationChanged},
+		{c.caches.mutating.informers, c.registrationChanged},
+		{c.caches.crds.informers, c.crdChanged},
+		{c.caches.crds.informers, c.servedChanged},
+		{c.caches.groups.informers, c.groupChanged},
+		{c.caches.subscriptions.informers, c.subscriptionChanged},
+		{c.caches.namespaces.informers, c.namespaceChanged},
+		{c.caches.accounts.informers, c.accountChanged},
+		{c.caches.roles.informers, c.rulesChanged},
+		{c.caches.clusterRoles.informers, c.rulesChanged},
+		{c.caches.roleBindings.informers, c.grantChanged},
+		{c.caches.clusterRoleBindings.informers, c.grantChanged},
+		{c.caches.apiServices.informers, c.apiServiceChanged},
+		{c.caches.apiServices.informers, c.servedChanged},
 	} {
-		if _, err := watched.informer.AddEventHandler(handler(watched.changed)); err != nil {
-			return err
+		for _, informer := range watched.informers {
+			if _, err := informer.AddEventHandler(handler(watched.changed)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -81,6 +85,16 @@ func (c *Controller) ownersChanged(before, after rollout.Object) {
 	c.lookAtOwners(regular, before, after)
 }
 
+// deploymentChanged also matters, when a Deployment is deleted, to others that name it and wait for it.
+func (c *Controller) deploymentChanged(before, after rollout.Object) {
+	c.ownersChanged(before, after)
+	if after == nil {
+		for _, csv := range c.caches.csvs.by(byDeployment, before.GetNamespace()+"/"+before.GetName()) {
+			c.lookAt(csv)
+		}
+	}
+}
+
 // lookAtOwners does so in a lane, or in the spare one what the manager has written itself.
 func (c *Controller) lookAtOwners(wanted lane, before, after rollout.Object) {
 	for _, o := range present(before, after) {
@@ -100,7 +114,7 @@ func (c *Controller) lookAtOwners(wanted lane, before, after rollout.Object) {
 // registrationChanged also looks at the Namespaces: a label that no webhook selects
 // by any more may go.
 func (c *Controller) registrationChanged(before, after rollout.Object) {
-	if _, canary := present(before, after)[0].GetLabels()[vocabulary.LabelCanary]; canary {
+	if install.IsCanary(present(before, after)[0]) {
 		return // whoever sent it waits for it, and one that is left is found at the next look
 	}
 	if before == nil {
@@ -114,7 +128,7 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 	}
 	for label := range selectedBy(before) {
 		if !still[label] {
-			c.queue.Add(key{kind: namespacesKind})
+			c.lookAtNamespacesWith(label)
 		}
 	}
 }
@@ -162,12 +176,38 @@ func (c *Controller) lookAtAllCSVs() {
 	}
 }
 
+// groupChanged matters to the group itself. To its operators, to their rivals and to Namespaces only a
+// change of what it covers or lists does, and not its status.
 func (c *Controller) groupChanged(before, after rollout.Object) {
 	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
 	c.lookAtGroupsOf(group.Namespace)
+	if before != nil && after != nil && before.GetUID() == after.GetUID() && before.GetGeneration() == after.GetGeneration() &&
+		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() && maps.Equal(before.GetAnnotations(), after.GetAnnotations()) {
+		return
+	}
 	c.lookAtCSVsOf(group.Namespace)
-	c.lookAtRivalsOf(before, after)
-	c.queue.Add(key{kind: namespacesKind})
+	c.claimAll(group.Namespace)
+	for _, o := range present(before, after) {
+		c.lookAtTargets(o.(*operatorsv1.OperatorGroup))
+	}
+}
+
+// lookAtTargets has the labels of the Namespaces checked that a group targets, or that bear its label.
+func (c *Controller) lookAtTargets(group *operatorsv1.OperatorGroup) {
+	targets, err := scope.Targets(group, c.namespacesFor(group))
+	if err == nil {
+		for _, name := range targets {
+			c.queue.Add(key{kind: namespaceKind, name: name})
+		}
+	}
+	c.lookAtNamespacesWith(scope.LabelOf(group))
+}
+
+// lookAtNamespacesWith has the labels of the Namespaces checked that bear one.
+func (c *Controller) lookAtNamespacesWith(label string) {
+	for _, namespace := range c.caches.namespaces.by(byGroupLabel, label) {
+		c.queue.Add(key{kind: namespaceKind, name: namespace.Name})
+	}
 }
 
 // namespaceChanged matters to the groups that target the Namespace, or did, and to
@@ -177,20 +217,20 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {
 		return
 	}
-	c.scopes.forget()
 	name := present(before, after)[0].GetName()
-	c.queue.Add(key{kind: namespacesKind})
+	c.queue.Add(key{kind: namespaceKind, name: name})
 	c.lookAtCSVsOf(name)
-	for _, group := range c.caches.groups.in(name) {
-		c.lookAtRivalsOf(nil, group)
-	}
+	c.claimAll(name)
 	was, _ := before.(*corev1.Namespace)
 	is, _ := after.(*corev1.Namespace)
-	for _, group := range c.caches.groups.all() {
-		if scope.Concerns(group, was, is) {
-			c.queue.Add(key{groupKind, group.Namespace, group.Name})
-			c.lookAtCSVsOf(group.Namespace)
-			c.lookAtRivalsOf(nil, group)
+	for _, o := range present(before, after) {
+		for _, group := range c.groupsOf(o.(*corev1.Namespace)) {
+			if scope.Concerns(group, was, is) {
+				c.scopes.forget(group.Namespace)
+				c.queue.Add(key{groupKind, group.Namespace, group.Name})
+				c.lookAtCSVsOf(group.Namespace)
+				c.claimAll(group.Namespace)
+			}
 		}
 	}
 }

@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// teams each have the same operator, which owns ten definitions, in a group of their own Namespace.
+func teams(t testing.TB, number int) *Controller {
+	t.Helper()
+	var csvs []*operatorsv1alpha1.ClusterServiceVersion
+	var groups []*operatorsv1.OperatorGroup
+	var namespaces []*corev1.Namespace
+	for i := range number {
+		name := fmt.Sprintf("team-%d", i)
+		group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "og", UID: types.UID("og-" + name), Generation: 1}}
+		group.Spec.TargetNamespaces = []string{name}
+		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "op.v1", UID: types.UID("op-" + name), Generation: 1}}
+		csv.Spec.InstallModes = []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true}}
+		csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{{Name: "server"}}
+		for kind := range 10 {
+			csv.Spec.CustomResourceDefinitions.Owned = append(csv.Spec.CustomResourceDefinitions.Owned,
+				operatorsv1alpha1.CRDDescription{Name: fmt.Sprintf("kinds%d.example.com", kind), Version: "v1", Kind: fmt.Sprint("Kind", kind)})
+		}
+		csvs, groups = append(csvs, csv), append(groups, group)
+		namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	c := &Controller{queue: newQueue(nil), now: time.Now, caches: emptyCaches(t)}
+	c.caches.csvs = holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
+	c.caches.groups = holding(t, &operatorsv1.OperatorGroup{}, groups...)
+	c.caches.namespaces = holding(t, &corev1.Namespace{}, namespaces...)
+	for _, csv := range csvs {
+		c.claimChanged(nil, csv)
+	}
+	c.drain()
+	return c
+}
+
+// drain takes what waits off the queue.
+func (c *Controller) drain() (woken []key) {
+	for c.queue.Len() > 0 {
+		k, _ := c.queue.Get()
+		c.queue.Done(k)
+		woken = append(woken, k)
+	}
+	return woken
+}
+
+// eventsOfOneTeam are changes of which the other teams need not know.
+func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
+	before := c.caches.csvs.get("team-7", "op.v1")
+	edited := before.DeepCopy()
+	edited.Generation = 2
+	begun := before.DeepCopy()
+	begun.Status.Phase = operatorsv1alpha1.CSVPhaseSucceeded
+	group := c.caches.groups.get("team-7", "og")
+	status, selects := group.DeepCopy(), group.DeepCopy()
+	status.Status.Namespaces = []string{"team-7"}
+	selects.Generation, selects.Spec.UpgradeStrategy = 2, operatorsv1.UpgradeStrategyUnsafeFailForward
+	namespace := c.caches.namespaces.get("", "team-7")
+	labelled := namespace.DeepCopy()
+	labelled.Labels = map[string]string{"of": "team-7"}
+	put := func(s interface{ Update(any) error }, o rollout.Object) {
+		if err := s.Update(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return map[string]func(){
+		"an edit of its operator": func() {
+			put(c.caches.csvs.informers[0].GetStore(), edited)
+			c.claimChanged(before, edited)
+			c.versionChanged(before, edited)
+		},
+		"another phase": func() {
+			put(c.caches.csvs.informers[0].GetStore(), begun)
+			c.claimChanged(before, begun)
+			c.versionChanged(before, begun)
+		},
+		"a status of its group": func() { put(c.caches.groups.informers[0].GetStore(), status); c.groupChanged(group, status) },
+		"an edit of its group":  func() { put(c.caches.groups.informers[0].GetStore(), selects); c.groupChanged(group, selects) },
+		"a label of its Namespace": func() {
+			put(c.caches.namespaces.informers[0].GetStore(), labelled)
+			c.namespaceChanged(namespace, labelled)
+		},
+	}
+}
+
+// What happens to one team wakes nobody else, and costs the same however many others there are.
+func TestAnEventOfOneTeamAmongMany(t *testing.T) {
+	few, many := teams(t, 40), teams(t, 400)
+	fewEvents, manyEvents := eventsOfOneTeam(t, few), eventsOfOneTeam(t, many)
+	for name, event := range manyEvents {
+		many.drain()
+		event()
+		for _, k := range many.drain() {
+			if k.namespace != "team-7" && k.name != "team-7" {
+				t.Errorf("%s wakes %v", name, k)
+			}
+		}
+		work := func(c *Controller, event func()) float64 {
+			return testing.AllocsPerRun(20, func() { event(); c.drain() })
+		}
+		if few, many := work(few, fewEvents[name]), work(many, event); many > 1.5*few+10 {
+			t.Errorf("%s: %v allocations among 40 teams, %v among 400", name, few, many)
+		}
+	}
+}
+
+// BenchmarkOneEventAmongTeams is an edit of one operator among those of many teams: the events that it
+// causes, and what its own reconciliation reads of the others.
+func BenchmarkOneEventAmongTeams(b *testing.B) {
+	for _, number := range []int{100, 400, 1600} {
+		b.Run(fmt.Sprintf("teams=%d", number), func(b *testing.B) {
+			c := teams(b, number)
+			event := eventsOfOneTeam(b, c)["an edit of its operator"]
+			for b.Loop() {
+				event()
+				c.drain()
+				csv := c.caches.csvs.get("team-7", "op.v1")
+				own, _ := c.scopeOf(csv.Namespace)
+				claimant, relatives := c.claimant(csv), c.lineage(csv)
+				if own.Conflict(claimant, c.rivals(claimant, own)) != nil || len(c.neighbours(csv, relatives)) > 0 || len(c.contenders(csv, relatives)) > 0 {
+					b.Fatal("it has a rival")
+				}
+			}
+			if each := b.Elapsed() / time.Duration(b.N); each > 100*time.Millisecond {
+				b.Errorf("one event takes %s", each)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package controller
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// contenders are the ClusterServiceVersions that name a Deployment of another one and are no version of
+// its operator. Only one of them can have the Deployment.
+func (c *Controller) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
+	known := map[string]bool{csv.Name: true}
+	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
+		known[relative.Name] = true
+	}
+	var found []*operatorsv1alpha1.ClusterServiceVersion
+	for _, name := range install.DeploymentNames(csv) {
+		for _, other := range c.caches.csvs.by(byDeployment, csv.Namespace+"/"+name) {
+			if !known[other.Name] {
+				known[other.Name] = true
+				found = append(found, other)
+			}
+		}
+	}
+	return found
+}
+
+// contention adds to the facts of a ClusterServiceVersion who else may have its Deployments.
+func (c *Controller) contention(facts *install.Facts, relatives lineage.Lineage) {
+	for _, other := range c.contenders(facts.CSV, relatives) {
+		if !c.leaving(other) {
+			facts.Contenders = append(facts.Contenders, scope.Claimant{CSV: other, Began: c.begun(other)})
+		}
+	}
+	if len(facts.Contenders) == 0 {
+		return
+	}
+	facts.Active, facts.Deployments = c.begun(facts.CSV), map[string]*appsv1.Deployment{}
+	for _, name := range install.DeploymentNames(facts.CSV) {
+		if live := c.caches.deployments.get(facts.CSV.Namespace, name); live != nil {
+			facts.Deployments[name] = live
+		}
+	}
+}

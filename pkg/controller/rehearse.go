@@ -1,0 +1,31 @@
+package controller
+
+import (
+	"context"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// rehearse asks by dry runs whether admission made live objects differ from what is desired. A
+// process does so once for an object that it has not written itself. What a dry run does not
+// show, because a webhook does not take part in one, the write itself shows.
+func (c *Controller) rehearse(ctx context.Context, s *snapshot, steps []rollout.Step) (accepted bool) {
+	for _, step := range steps {
+		if !step.Rehearse || s.rehearsed[step.Key()] {
+			continue
+		}
+		s.rehearsed[step.Key()] = true
+		rehearsal := step
+		rehearsal.DryRun = true
+		answer, _, err := c.write(ctx, s.csv.Namespace, rehearsal)
+		if err != nil || answer == nil {
+			continue
+		}
+		if write, same := step.Rehearsed(answer); same {
+			s.observed.Writes[step.Key()] = write
+			c.contests.wrote(nameOf(s.csv), step.Key(), write)
+			accepted = true
+		}
+	}
+	return accepted
+}
