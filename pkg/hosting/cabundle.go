@@ -4,27 +4,43 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
+	"strings"
 	"time"
 )
 
-// maxAuthorities is how many there may be in a bundle of self-signed ones: more than a
-// control plane has members, and few enough for a configuration.
-const maxAuthorities = 16
+// livePods are the pods of one namespace that exist, by UID.
+type livePods struct {
+	namespace string
+	uids      map[string]bool
+}
 
-// joinAuthorities returns a bundle that begins with one's own authorities and goes on with
-// the latest of the others that are valid still: each replica with a self-signed
-// certificate has an authority of its own, and all are called by one configuration.
-func joinAuthorities(own, others []byte, now time.Time) []byte {
+// podOwner is how the CA of one pod's certificate names the pod.
+func podOwner(namespace, uid string) string {
+	return namespace + "/" + uid
+}
+
+// gone reports whether the pod whose certificate a CA signed does not exist any more. It is
+// unknown, and the pod may exist, where the CA names none, or one of another namespace.
+func (l *livePods) gone(ca *x509.Certificate) bool {
+	if l == nil || len(ca.Subject.OrganizationalUnit) != 1 {
+		return false
+	}
+	namespace, uid, named := strings.Cut(ca.Subject.OrganizationalUnit[0], "/")
+	return named && namespace == l.namespace && !l.uids[uid]
+}
+
+// joinAuthorities returns a bundle of one's own CAs and of the others that can still be in use:
+// other replicas may serve under CAs of their own, and all are called by one configuration. Of
+// those, a CA leaves the bundle when it has expired or its pod does not exist any more.
+func joinAuthorities(own, others []byte, pods *livePods, now time.Time) []byte {
 	joined := bytes.TrimSpace(own)
-	count := len(certificatesIn(own))
 	for _, block := range certificatesIn(others) {
 		cert, err := x509.ParseCertificate(block.Bytes)
 		encoded := bytes.TrimSpace(pem.EncodeToMemory(block))
-		if err != nil || now.After(cert.NotAfter) || bytes.Contains(joined, encoded) || count == maxAuthorities {
+		if err != nil || now.After(cert.NotAfter) || pods.gone(cert) || bytes.Contains(joined, encoded) {
 			continue
 		}
 		joined = append(append(joined, '\n'), encoded...)
-		count++
 	}
 	return append(joined, '\n')
 }

@@ -100,11 +100,11 @@ func TestCertificateIsServableWhileItIsValid(t *testing.T) {
 
 func mint(t *testing.T, now time.Time) (cert, key, ca []byte) {
 	t.Helper()
-	cert, key, ca, err := mintSelfSigned([]string{"127.0.0.1"}, now)
+	pair, err := mintSelfSigned([]string{"127.0.0.1"}, "", now, selfSignedLife)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cert, key, ca
+	return pair.cert, pair.key, pair.ca
 }
 
 func write(t *testing.T, file string, data []byte) {

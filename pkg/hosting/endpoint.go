@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -17,6 +18,7 @@ type endpoint struct {
 	name    string
 	webhook *Webhook
 	metrics *webhookMetrics
+	load    *load
 	ready   atomic.Bool
 }
 
@@ -24,7 +26,7 @@ type endpoint struct {
 // around it: for tests of a handler, with net/http/httptest, and for servers of other
 // make. Prepare is the caller's to call.
 func NewHTTPHandler(name string, w Webhook) (http.Handler, error) {
-	e := newEndpoint(name, w, newMetrics())
+	e := newEndpoint(name, w, newMetrics(), newLoad())
 	if err := e.webhook.check(); err != nil {
 		return nil, fmt.Errorf("webhook %q: %w", name, err)
 	}
@@ -32,13 +34,15 @@ func NewHTTPHandler(name string, w Webhook) (http.Handler, error) {
 	return e, nil
 }
 
-func newEndpoint(name string, w Webhook, m *metrics) *endpoint {
-	return &endpoint{name: name, webhook: w.withDefaults(name), metrics: m.forWebhook(name)}
+func newEndpoint(name string, w Webhook, m *metrics, l *load) *endpoint {
+	e := &endpoint{name: name, webhook: w.withDefaults(name), metrics: m.forWebhook(name), load: l}
+	l.maxBodyMemory = max(l.maxBodyMemory, e.webhook.MaxBodyBytes) // each body that is allowed can be read
+	return e
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	answer, said, err := e.call(w, r)
+	answer, said, err := e.call(w, r, began)
 	if err != nil {
 		e.log(said, err)
 		writeFailure(w, r, err)
@@ -52,7 +56,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // log leaves out, unless asked, what any caller can provoke as often as he likes.
 func (e *endpoint) log(said outcome, err error) {
 	switch said {
-	case invalid:
+	case invalid, overloaded:
 		klog.V(2).Infof("Webhook %s: %v", e.name, err)
 	case panicked: // call has said more of it
 	default:
@@ -60,8 +64,13 @@ func (e *endpoint) log(said outcome, err error) {
 	}
 }
 
-// call returns at the deadline at the latest, whatever the handler does.
-func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (answer []byte, said outcome, err error) {
+// call returns at the deadline at the latest, whatever the handler does, unless the caller
+// has hung up: then nobody waits, and call returns with the handler. So a connection has no
+// more handlers than HTTP/2 streams, also when the client resets the streams.
+func (e *endpoint) call(w http.ResponseWriter, r *http.Request, began time.Time) (answer []byte, said outcome, err error) {
+	if err := limitTime(w, began.Add(defaultTimeout)); err != nil {
+		return nil, failed, err
+	}
 	if err := checkHTTP(w, r); err != nil {
 		return nil, invalid, err
 	}
@@ -73,9 +82,13 @@ func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (answer []byte, 
 		return nil, invalid, err
 	}
 	defer cancel()
-	body, err := readBody(ctx, w, r, e.webhook.MaxBodyBytes)
+	if err := e.load.begin(); err != nil {
+		return nil, overloaded, err
+	}
+	body, err := e.readBody(ctx, w, r)
 	if err != nil {
-		return nil, invalid, err
+		e.load.end()
+		return nil, outcomeOf(err), err
 	}
 	done := make(chan answered, 1)
 	go e.handle(ctx, body, done)
@@ -85,8 +98,29 @@ func (e *endpoint) call(w http.ResponseWriter, r *http.Request) (answer []byte, 
 			return a.answer, a.said, a.err
 		}
 	case <-ctx.Done():
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			<-done
+		}
 	}
 	return nil, failed, late(ctx)
+}
+
+func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := limitTime(w, deadline); err != nil {
+			return nil, err
+		}
+	}
+	return e.load.readBody(r, e.webhook.MaxBodyBytes)
+}
+
+// outcomeOf returns the outcome of a call whose body could not be read.
+func outcomeOf(err error) outcome {
+	var f *failure
+	if errors.As(err, &f) && f.code == http.StatusTooManyRequests {
+		return overloaded
+	}
+	return invalid
 }
 
 func checkHTTP(w http.ResponseWriter, r *http.Request) error {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
@@ -57,22 +59,32 @@ func late(ctx context.Context) error {
 		fmt.Sprintf("the handler had no answer by the call's deadline: %v", context.Cause(ctx))}
 }
 
+// lingerTime is how long a client may go on sending a body that is not read, while the answer
+// reaches it.
+const lingerTime = 2 * time.Second
+
 // writeFailure answers with an error.
 func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
 	f := &failure{http.StatusInternalServerError, metav1.StatusReasonInternalError, err.Error()}
 	errors.As(err, &f)
 	if r.ProtoMajor == 1 && !f.afterBody() {
-		// To keep the connection, the server would wait for the rest of the body, for as
-		// long as the client likes, before it answers.
+		// To keep the connection, the server would wait for the rest of the body before it
+		// answers. It still reads some of it after the answer.
 		w.Header().Set("Connection", "close")
+		_ = limitTime(w, time.Now().Add(lingerTime)) // the request's own deadline is set already
 	}
-	body, err := json.Marshal(metav1.Status{
+	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure,
 		Message:  f.message,
 		Reason:   f.reason,
 		Code:     f.code,
-	})
+	}
+	if f.code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfterSeconds}
+	}
+	body, err := json.Marshal(status)
 	if err != nil {
 		klog.Errorf("A status cannot be encoded: %v", err)
 	}

@@ -27,9 +27,10 @@ func (e *endpoint) handle(ctx context.Context, body *body, done chan<- answered)
 			a = answered{said: panicked, err: internalError(fmt.Errorf("the handler panicked: %v", cause))}
 		}
 		body.release()
+		e.load.end()
 		done <- a
 	}()
-	a = e.answer(ctx, body.Bytes())
+	a = e.answer(ctx, body.data)
 }
 
 func (e *endpoint) answer(ctx context.Context, body []byte) answered {

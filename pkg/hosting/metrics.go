@@ -52,11 +52,25 @@ func (w *webhookMetrics) observe(o outcome, took time.Duration) {
 	w.duration[o].Observe(took.Seconds())
 }
 
+// watchLoad adds what the calls in progress hold.
+func (m *metrics) watchLoad(l *load) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "hosting_webhook_requests_inflight",
+			Help: "Calls whose handler has not returned, also those whose caller has hung up.",
+		}, func() float64 { return float64(l.requests.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "hosting_webhook_body_memory_bytes",
+			Help: "Memory of the bodies of those calls, without the first 64 KiB of each.",
+		}, func() float64 { return float64(l.bodyMemory.Load()) }),
+	)
+}
+
 // watchExpiry adds when the serving certificate ends, to alert on before it does.
 func (m *metrics) watchExpiry(c *certificate) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "hosting_certificate_not_after_seconds",
-		Help: "When the serving certificate ends, in seconds since 1970; 0 while there is none.",
+		Name: "hosting_certificate_expiration_timestamp_seconds",
+		Help: "When the serving certificate expires, in seconds since 1970; 0 while there is none.",
 	}, func() float64 {
 		if end := c.expiry(); !end.IsZero() {
 			return float64(end.Unix())

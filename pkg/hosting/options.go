@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	cliflag "k8s.io/component-base/cli/flag"
 	componentbaseconfig "k8s.io/component-base/config"
@@ -18,6 +19,7 @@ import (
 
 // options are the values of the flags.
 type options struct {
+	process       string
 	kubeconfig    string
 	controllers   []string
 	webhooks      []string
@@ -26,6 +28,8 @@ type options struct {
 	healthAddress string
 	drainPeriod   time.Duration
 	drainTimeout  time.Duration
+	maxRequests   int
+	maxBodyMemory resource.QuantityValue
 	callers       callerOptions
 	registration  registrationOptions
 	election      componentbaseconfig.LeaderElectionConfiguration
@@ -37,12 +41,15 @@ func newOptions(name string) (*options, error) {
 		return nil, err
 	}
 	o := &options{
+		process:       name,
 		controllers:   []string{"*"},
 		features:      features,
 		serving:       genericoptions.NewSecureServingOptions(),
 		healthAddress: ":8081",
 		drainPeriod:   10 * time.Second,
 		drainTimeout:  10 * time.Second,
+		maxRequests:   defaultMaxRequests,
+		maxBodyMemory: resource.QuantityValue{Quantity: *resource.NewQuantity(defaultMaxBodyMemory, resource.BinarySI)},
 		callers:       newCallerOptions(),
 		election:      newElectionOptions(name),
 	}
@@ -75,6 +82,7 @@ func (o *options) flags(b *Builder) *cliflag.NamedFlagSets {
 	if len(b.webhooks) > 0 {
 		o.serving.AddFlags(sets.FlagSet("serving"))
 		o.addDrainFlags(sets.FlagSet("serving"))
+		o.addLoadFlags(sets.FlagSet("serving"))
 		o.callers.addFlags(sets.FlagSet("callers"))
 		o.registration.addFlags(sets.FlagSet("registration"))
 	}
@@ -86,6 +94,13 @@ func (o *options) addDrainFlags(fs *pflag.FlagSet) {
 		"After SIGTERM, how long to go on serving while the cluster learns that this process is not ready any more. It is up to three quarters longer while calls still come.")
 	fs.DurationVar(&o.drainTimeout, "drain-timeout", o.drainTimeout,
 		"After that, how long to wait for the calls under way. The pod's terminationGracePeriodSeconds should be more than this and one and three quarters of the drain period.")
+}
+
+func (o *options) addLoadFlags(fs *pflag.FlagSet) {
+	fs.IntVar(&o.maxRequests, "max-requests-inflight", o.maxRequests,
+		"How many calls may be in progress at once; more are answered with 429. A call is in progress until its handler returns, also after its caller has hung up.")
+	fs.Var(&o.maxBodyMemory, "max-body-memory",
+		"How much memory the bodies of all calls in progress may hold; a body that needs more is answered with 429. The first 64 KiB of each body are not counted. It is at least the largest MaxBodyBytes of the webhooks.")
 }
 
 func selectionUsage(what string, names []string) string {
@@ -116,6 +131,9 @@ func (o *options) complete() error {
 	if o.drainPeriod < 0 || o.drainTimeout < 0 {
 		mistakes = append(mistakes, fmt.Errorf("--drain-period=%s and --drain-timeout=%s must not be negative", o.drainPeriod, o.drainTimeout))
 	}
-	mistakes = append(mistakes, o.callers.complete(o.kubeconfig), o.registration.complete())
+	if o.maxRequests < 1 || o.maxBodyMemory.Sign() < 0 {
+		mistakes = append(mistakes, fmt.Errorf("--max-requests-inflight=%d must be positive and --max-body-memory=%s must not be negative", o.maxRequests, &o.maxBodyMemory))
+	}
+	mistakes = append(mistakes, o.callers.complete(o.kubeconfig), o.registration.complete(o.process))
 	return errors.Join(mistakes...)
 }

@@ -13,6 +13,8 @@ const (
 	unready   outcome = "unready"  // before the webhook was prepared
 	failed    outcome = "failed"   // the handler returned an error
 	panicked  outcome = "panicked" // the handler panicked
+
+	overloaded outcome = "overloaded" // the calls in progress left no room for it
 )
 
-var outcomes = []outcome{allowed, patched, denied, converted, refused, invalid, unready, failed, panicked}
+var outcomes = []outcome{allowed, patched, denied, converted, refused, invalid, unready, failed, panicked, overloaded}

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/connlimit"
 )
 
 // process is what runs of a Builder's controllers and webhooks, as the flags say.
@@ -104,6 +106,25 @@ func (p *process) control(ctx context.Context) error {
 	return running.Wait()
 }
 
+// maxHealthConnections is more than the probes and scrapers of one process have. Beyond it, a
+// new connection closes the one that has waited longest for a request.
+const maxHealthConnections = 200
+
+// newHealthServer bounds what a connection may hold, and for how long: any client that reaches
+// the address may connect. It serves the listener that it returns.
+func newHealthServer(listener net.Listener, handler http.Handler) (*http.Server, net.Listener) {
+	connections := connlimit.New(listener, maxHealthConnections)
+	return &http.Server{
+		Handler:           connections.Handler(handler),
+		ConnContext:       connlimit.ConnContext,
+		MaxHeaderBytes:    8 << 10,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       30 * time.Second,
+	}, connections
+}
+
 // serveHealth serves health and metrics over plain HTTP, for probes and scrapers, and
 // where there is no webhook and so no certificate.
 func (p *process) serveHealth() (stop func(), err error) {
@@ -120,9 +141,9 @@ func (p *process) serveHealth() (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--health-bind-address: %w", err)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server, connections := newHealthServer(listener, mux)
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(connections); !errors.Is(err, http.ErrServerClosed) {
 			klog.Errorf("Health is not served any more: %v", err)
 		}
 	}()

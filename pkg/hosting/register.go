@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/restmapper"
@@ -24,6 +25,7 @@ type registrar struct {
 	client   kubernetes.Interface
 	dynamic  dynamic.Interface
 	kinds    meta.RESTMapper
+	pods     *livePods // nil if unknown
 }
 
 // register registers the webhooks once they are served. Where the API server is not there
@@ -57,7 +59,7 @@ func (s *webhookServer) ready() error {
 }
 
 func (s *webhookServer) registerOnce(ctx context.Context) error {
-	r, err := s.newRegistrar()
+	r, err := s.newRegistrar(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,22 +91,39 @@ func (r *registrar) write(ctx context.Context, e *endpoint) error {
 	}
 }
 
-// bundle is what API servers are to trust. Others' authorities stay where each replica
-// has made one for itself.
+// bundle is what API servers are to trust. Other CAs stay where replicas make certificates
+// themselves: another replica may serve under one of them.
 func (r *registrar) bundle(others []byte) []byte {
 	if !r.options.selfSigned {
 		return r.caBundle
 	}
-	return joinAuthorities(r.caBundle, others, time.Now())
+	return joinAuthorities(r.caBundle, others, r.pods, time.Now())
 }
 
-// newRegistrar reads anew what may have changed since the last attempt: the authorities
-// and what kinds the API server has.
-func (s *webhookServer) newRegistrar() (*registrar, error) {
+// newRegistrar reads again what may have changed since the last attempt: the CAs, and what
+// kinds the API server has.
+func (s *webhookServer) newRegistrar(ctx context.Context) (*registrar, error) {
 	caBundle, err := s.options.registration.readCA(s.certificate)
 	if err != nil {
 		return nil, err
 	}
+	r, err := s.newTrustClient()
+	if err != nil {
+		return nil, err
+	}
+	r.caBundle = caBundle
+	r.pods = livePodsIn(ctx, r.client, keyPair{ca: caBundle})
+	resources, err := restmapper.GetAPIGroupResources(r.client.Discovery())
+	if err != nil {
+		return nil, fmt.Errorf("what kinds there are: %w", err)
+	}
+	r.kinds = restmapper.NewDiscoveryRESTMapper(resources)
+	return r, nil
+}
+
+// newTrustClient returns a registrar that reads registrations and changes their caBundles. It
+// asks for kinds only if one of the webhooks is a conversion.
+func (s *webhookServer) newTrustClient() (*registrar, error) {
 	env, err := s.clients.environment("registration")
 	if err != nil {
 		return nil, err
@@ -113,16 +132,11 @@ func (s *webhookServer) newRegistrar() (*registrar, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := restmapper.GetAPIGroupResources(env.Client.Discovery())
-	if err != nil {
-		return nil, fmt.Errorf("what kinds there are: %w", err)
-	}
 	return &registrar{
-		process:  s.clients.process,
-		options:  &s.options.registration,
-		caBundle: caBundle,
-		client:   env.Client,
-		dynamic:  dynamicClient,
-		kinds:    restmapper.NewDiscoveryRESTMapper(resources),
+		process: s.clients.process,
+		options: &s.options.registration,
+		client:  env.Client,
+		dynamic: dynamicClient,
+		kinds:   restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(env.Client.Discovery())),
 	}, nil
 }

@@ -21,11 +21,15 @@ type registrationOptions struct {
 	url        string
 	caFile     string
 	selfSigned bool
+	secret     string
 
 	// client is what the flags come to, but for path and caBundle.
 	client admissionregistrationv1.WebhookClientConfig
 	// hosts are the names and addresses that a certificate must be for.
 	hosts []string
+	// secretNamespace and secretName are of the Secret by which replicas share a self-signed
+	// certificate; empty if they do not.
+	secretNamespace, secretName string
 }
 
 func (o *registrationOptions) addFlags(fs *pflag.FlagSet) {
@@ -38,13 +42,39 @@ func (o *registrationOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.caFile, "webhook-ca-file", "",
 		"PEM file of the authorities that API servers are to trust (default: ca.crt beside the serving certificate).")
 	fs.BoolVar(&o.selfSigned, "self-signed-certificate", false,
-		"At the start, unless there is one that is good for a month, make a serving certificate and its authority, ca.crt, for --webhook-service or --webhook-url.")
+		"At the start, unless there is one that is good for a month, make a serving certificate and its authority, ca.crt, for --webhook-service or --webhook-url. With --register-webhooks, replicas share it by a Secret and renew it.")
+	fs.StringVar(&o.secret, "certificate-secret", "",
+		"NAMESPACE/NAME of the Secret by which replicas share a self-signed certificate (default: BUILDER-SERVICE-certificate in the Service's namespace; with --webhook-url, BUILDER-certificate in the pod's). Without permission for it each replica has a certificate of its own.")
 }
 
-func (o *registrationOptions) complete() error {
+func (o *registrationOptions) complete(process string) error {
 	if !o.enabled && !o.selfSigned {
 		return nil
 	}
+	return errors.Join(o.completeClient(), o.completeSecret(process))
+}
+
+// completeSecret leaves the Secret out where nobody could have it trusted, or it has no place.
+func (o *registrationOptions) completeSecret(process string) error {
+	if !o.enabled || !o.selfSigned {
+		return nil
+	}
+	namespace, name, isPair := strings.Cut(o.secret, "/")
+	switch {
+	case o.secret == "" && o.client.Service != nil:
+		namespace, name = o.client.Service.Namespace, process+"-"+o.client.Service.Name+"-certificate"
+	case o.secret == "":
+		namespace, name = podNamespace(), process+"-certificate"
+	case !isPair || namespace == "" || name == "" || strings.Contains(name, "/"):
+		return fmt.Errorf("--certificate-secret=%s: say NAMESPACE/NAME", o.secret)
+	}
+	if namespace != "" {
+		o.secretNamespace, o.secretName = namespace, name
+	}
+	return nil
+}
+
+func (o *registrationOptions) completeClient() error {
 	switch {
 	case (o.service == "") == (o.url == ""):
 		return errors.New("--register-webhooks and --self-signed-certificate need one of --webhook-service and --webhook-url")
@@ -117,10 +147,19 @@ func (o *registrationOptions) readCA(c *certificate) ([]byte, error) {
 	return bundle, nil
 }
 
-// makeCertificate makes one if it was asked for.
+func (o *registrationOptions) files(c *certificate) pairFiles {
+	return pairFiles{cert: c.certFile, key: c.keyFile, ca: o.caPath(c)}
+}
+
+// makeCertificate makes one if it was asked for and the API server need not be asked first.
 func (o *registrationOptions) makeCertificate(c *certificate) error {
-	if !o.selfSigned {
+	switch {
+	case !o.selfSigned || o.secretName != "":
 		return nil
+	case o.enabled:
+		// At the start any certificate does that is valid: it is renewed while it is served.
+		return makeSelfSigned(o.files(c), o.hosts, renewedLife, 0)
+	default:
+		return makeSelfSigned(o.files(c), o.hosts, selfSignedLife, selfSignedSpare)
 	}
-	return makeSelfSigned(c.certFile, c.keyFile, o.caPath(c), o.hosts)
 }

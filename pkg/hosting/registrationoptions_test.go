@@ -44,7 +44,7 @@ func TestRegistrationOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := registrationOptions{enabled: true, service: test.service, url: test.url}
-			err := o.complete()
+			err := o.complete("shop-hooks")
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("got %v, want an error with %q", err, test.err)
@@ -62,6 +62,35 @@ func TestRegistrationOptions(t *testing.T) {
 			}
 			if again := o.clientConfig("/q", nil); cmp.Equal(test.want, again) {
 				t.Error("one webhook's path stayed in the next one's configuration")
+			}
+		})
+	}
+}
+
+func TestCertificateSecret(t *testing.T) {
+	for name, test := range map[string]struct {
+		options  registrationOptions
+		pod      string // namespace
+		want     string
+		mistaken bool
+	}{
+		"beside the Service":       {options: registrationOptions{enabled: true, selfSigned: true, service: "shop/hooks"}, pod: "elsewhere", want: "shop/label-hooks-certificate"},
+		"beside the pod":           {options: registrationOptions{enabled: true, selfSigned: true, url: "https://127.0.0.1:9443"}, pod: "elsewhere", want: "elsewhere/label-certificate"},
+		"outside a pod":            {options: registrationOptions{enabled: true, selfSigned: true, url: "https://127.0.0.1:9443"}, want: "/"},
+		"as named":                 {options: registrationOptions{enabled: true, selfSigned: true, service: "shop/hooks", secret: "vault/pair"}, want: "vault/pair"},
+		"nobody would trust it":    {options: registrationOptions{selfSigned: true, service: "shop/hooks"}, want: "/"},
+		"a certificate of another": {options: registrationOptions{enabled: true, service: "shop/hooks"}, want: "/"},
+		"without a namespace":      {options: registrationOptions{enabled: true, selfSigned: true, service: "shop/hooks", secret: "pair"}, mistaken: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("POD_NAMESPACE", test.pod)
+			o := test.options
+			err := o.complete("label")
+			if (err != nil) != test.mistaken {
+				t.Fatalf("got %v", err)
+			}
+			if got := o.secretNamespace + "/" + o.secretName; err == nil && got != test.want {
+				t.Errorf("the Secret is %s, want %s", got, test.want)
 			}
 		})
 	}

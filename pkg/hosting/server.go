@@ -19,6 +19,7 @@ type webhookServer struct {
 	metrics     *metrics
 	certificate *certificate
 	endpoints   []*endpoint
+	trust       *trustKeeper // nil if the webhooks are registered by another program
 	drain       drain
 }
 
@@ -31,8 +32,13 @@ func newWebhookServer(b *Builder, names []string, p *process) *webhookServer {
 		certificate: &certificate{certFile: files.CertFile, keyFile: files.KeyFile},
 	}
 	p.metrics.watchExpiry(s.certificate)
+	calls := &load{maxRequests: int64(p.options.maxRequests), maxBodyMemory: p.options.maxBodyMemory.Value()}
+	p.metrics.watchLoad(calls)
 	for _, name := range names {
-		s.endpoints = append(s.endpoints, newEndpoint(name, b.webhooks[name], p.metrics))
+		s.endpoints = append(s.endpoints, newEndpoint(name, b.webhooks[name], p.metrics, calls))
+	}
+	if p.options.registration.enabled {
+		s.trust = newTrustKeeper(s)
 	}
 	return s
 }
@@ -55,7 +61,11 @@ func (s *webhookServer) run(ctx context.Context) error {
 	for _, e := range s.endpoints {
 		starting.Go(func() error { return s.prepare(ctx, calls, e) })
 	}
-	if s.options.registration.enabled {
+	if s.trust != nil {
+		starting.Go(func() error {
+			s.trust.run(ctx)
+			return nil
+		})
 		starting.Go(func() error {
 			s.register(ctx)
 			return nil
@@ -86,8 +96,7 @@ func (s *webhookServer) serve(stop <-chan struct{}) (stopped <-chan struct{}, er
 	if err != nil {
 		return nil, err
 	}
-	stopped, _, err = info.Serve(s.drain.handler(handler), s.options.drainTimeout, stop)
-	return stopped, err
+	return serveTLS(info, limitedTime(s.drain.handler(handler)), s.options.drainTimeout, stop)
 }
 
 func (s *webhookServer) mux() http.Handler {
@@ -107,6 +116,10 @@ func (s *webhookServer) checks() []check {
 	checks := []check{
 		{"shutdown", s.drain.check},
 		{"certificate", func() error { return s.certificate.servable(time.Now()) }},
+	}
+	if s.trust != nil {
+		// Only registrations that exist count: the first one waits until the process is ready.
+		checks = append(checks, check{"registrations", s.trust.check})
 	}
 	for _, e := range s.endpoints {
 		checks = append(checks, check{"webhook-" + e.name, e.prepared})

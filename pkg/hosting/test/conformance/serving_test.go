@@ -187,7 +187,7 @@ func TestMetrics(t *testing.T) {
 		`hosting_webhook_requests_total{outcome="allowed",webhook="judge"} 0`,
 		`hosting_webhook_duration_seconds_bucket{outcome="invalid",webhook="judge",le="0.001"}`,
 		`hosting_webhook_duration_seconds_count{outcome="invalid",webhook="judge"} 3`,
-		`hosting_certificate_not_after_seconds `,
+		`hosting_certificate_expiration_timestamp_seconds `,
 		`go_goroutines `,
 	} {
 		if !strings.Contains(metrics, want) {

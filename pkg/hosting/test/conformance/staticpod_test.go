@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 // The sample of a static pod is one that the API server takes, and its arguments have the
@@ -56,9 +58,9 @@ func TestStaticPod(t *testing.T) {
 func runSample(t *testing.T, args []string) {
 	t.Helper()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "volumelabels")
-	if output, err := exec.Command("go", "build", "-o", program, "../../../../examples/volumelabels").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	program, err := programs.Path(programs.VolumeLabels)
+	if err != nil {
+		t.Fatal(err)
 	}
 	kubeconfig, err := os.ReadFile(cluster.Kubeconfig)
 	if err != nil {

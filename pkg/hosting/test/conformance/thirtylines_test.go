@@ -5,30 +5,54 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 // The program of docs/hosting.md, run as the page says.
 func TestAWebhookIn30Lines(t *testing.T) {
-	code := programOf(t, "../../../../docs/hosting.md")
+	startQuickStart(t)
+	namespace := newNamespaceOf(t, "team-label")
+	client, _ := newClient(t)
+
+	create := func(labels map[string]string) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart", Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "any"}}}}
+		_, err := client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	eventually(t, "a pod without a team is denied", func() bool {
+		return strings.Contains(fmt.Sprint(create(nil)), "denied the request: pod cart has no label team: say who owns it")
+	})
+	if err := create(map[string]string{"team": "shop"}); err != nil {
+		t.Errorf("a pod with a team is not created: %v", err)
+	}
+}
+
+// startQuickStart builds the program of docs/hosting.md and runs it as the page says.
+func startQuickStart(t *testing.T) (address string, pid int) {
+	t.Helper()
+	page, err := os.ReadFile("../../../../docs/hosting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := programs.ProgramOf(string(page))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if lines := strings.Count(code, "\n"); lines > 30 {
 		t.Errorf("it has %d lines", lines)
 	}
 	dir := t.TempDir()
-	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "team-label")
-	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
+	program, err := programs.Path(programs.TeamLabel)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if output, err := exec.Command("go", "build", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-
-	namespace, address := newNamespaceOf(t, "team-label"), newAddress()
+	address = newAddress()
 	var log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
@@ -45,31 +69,5 @@ func TestAWebhookIn30Lines(t *testing.T) {
 		}
 		unregister(t, client, "team-label")
 	})
-
-	create := func(labels map[string]string) error {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart", Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "any"}}}}
-		_, err := client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err
-	}
-	eventually(t, "a pod without a team is denied", func() bool {
-		return strings.Contains(fmt.Sprint(create(nil)), "denied the request: pod cart has no label team: say who owns it")
-	})
-	if err := create(map[string]string{"team": "shop"}); err != nil {
-		t.Errorf("a pod with a team is not created: %v", err)
-	}
-}
-
-// programOf returns the first Go program of a page.
-func programOf(t *testing.T, page string) string {
-	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "```go\n")
-	code, _, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatalf("%s has no program", page)
-	}
-	return code
+	return address, cmd.Process.Pid
 }

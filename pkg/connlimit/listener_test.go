@@ -1,0 +1,102 @@
+package connlimit
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// start serves with two connections at most. A request for /wait is in progress until the test
+// receives from release.
+func start(t *testing.T) (server *httptest.Server, began, release chan struct{}) {
+	t.Helper()
+	began, release = make(chan struct{}), make(chan struct{})
+	server = httptest.NewUnstartedServer(nil)
+	limited := New(server.Listener, 2)
+	server.Listener, server.EnableHTTP2 = limited, true
+	server.Config.ConnContext = ConnContext
+	server.Config.Handler = limited.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/wait") {
+			began <- struct{}{}
+			<-release
+		}
+	}))
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server, began, release
+}
+
+func dial(t *testing.T, server *httptest.Server) *tls.Conn {
+	t.Helper()
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// isClosed waits until the server has closed a connection.
+func isClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("the server sent something")
+	}
+}
+
+// HTTP/2 has several requests on one connection. The connection is busy until the last has ended.
+func TestBusyConnectionsAreKept(t *testing.T) {
+	server, began, release := start(t)
+	client := server.Client()
+	results := make(chan error, 2)
+	get := func(path string) {
+		response, err := client.Get(server.URL + path)
+		if err == nil {
+			_, err = io.Copy(io.Discard, response.Body)
+			response.Body.Close()
+			if response.ProtoMajor != 2 {
+				t.Errorf("it is %s", response.Proto)
+			}
+		}
+		results <- err
+	}
+	for range 2 {
+		go get("/wait")
+		<-began
+	}
+	release <- struct{}{} // one of the two requests ends
+	if err := <-results; err != nil {
+		t.Fatal(err)
+	}
+
+	first := dial(t, server)
+	dial(t, server) // takes the place of the first: the other connection is busy
+	isClosed(t, first)
+	release <- struct{}{}
+	if err := <-results; err != nil {
+		t.Errorf("a request in progress failed: %v", err)
+	}
+}
+
+// When all connections are busy, a new one is closed at once.
+func TestNoRoomForAnotherConnection(t *testing.T) {
+	server, began, release := start(t)
+	for range 2 {
+		if _, err := io.WriteString(dial(t, server), "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+	}
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	isClosed(t, conn)
+	release <- struct{}{}
+	release <- struct{}{}
+}

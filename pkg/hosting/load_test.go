@@ -1,0 +1,299 @@
+package hosting
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/test/streams"
+)
+
+const podReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
+	`"kind":{"group":"","version":"v1","kind":"Pod"},"operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}}}`
+
+// counting is a webhook whose handlers run, without heeding their context, until proceed is
+// closed.
+type counting struct {
+	running, most, begun atomic.Int64
+	proceed              chan struct{}
+}
+
+func (c *counting) handler() Handler {
+	return Validating(func(context.Context, Request[*corev1.Pod]) error {
+		c.begun.Add(1)
+		n := c.running.Add(1)
+		for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+			continue
+		}
+		<-c.proceed
+		c.running.Add(-1)
+		return nil
+	})
+}
+
+// serveOverTLS serves a webhook as a process does, with a bound on what its calls hold.
+func serveOverTLS(t *testing.T, h Handler, l *load, maxStreams uint32) *httptest.Server {
+	t.Helper()
+	e := newEndpoint("pods", Webhook{Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}, Handler: h}, newMetrics(), l)
+	e.ready.Store(true)
+	server := httptest.NewUnstartedServer(limitedTime(e))
+	server.EnableHTTP2 = true
+	if err := http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}); err != nil {
+		t.Fatal(err)
+	}
+	server.TLS = server.Config.TLSConfig
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+func admitPod(context.Context, Request[*corev1.Pod]) error { return nil }
+
+// A client opens streams and resets each when its handler runs. The server counts the handlers
+// of reset streams, and ends the connection.
+func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
+	const maxStreams = 10
+	c := &counting{proceed: make(chan struct{})}
+	server := serveOverTLS(t, c.handler(), newLoad(), maxStreams)
+	defer close(c.proceed)
+	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for i := range 100 * maxStreams {
+		stream, err := conn.Post("/pods?timeout=30s", []byte(podReview))
+		if i < maxStreams {
+			eventually(t, "the stream's handler runs", func() bool { return c.begun.Load() == int64(i+1) })
+		}
+		if err == nil {
+			err = conn.Reset(stream)
+		}
+		if err != nil {
+			break // the server has closed the connection
+		}
+	}
+	select {
+	case <-conn.Refused:
+	case <-time.After(10 * time.Second):
+		t.Errorf("the server takes streams without end from a client that resets them")
+	}
+	if most := c.most.Load(); most != maxStreams {
+		t.Errorf("%d handlers ran at once on a connection of %d streams", most, maxStreams)
+	}
+}
+
+// Handlers that go on after their calls are answered, or after their callers hung up, count.
+func TestHandlersInProgressAreBounded(t *testing.T) {
+	c := &counting{proceed: make(chan struct{})}
+	l := newLoad()
+	l.maxRequests = 2
+	server := serveOverTLS(t, c.handler(), l, 100)
+	late := postTo(t, server, "20ms", podReview)
+	if late.StatusCode != http.StatusGatewayTimeout {
+		t.Errorf("a late handler is answered for with HTTP %d", late.StatusCode)
+	}
+	hungUp, hangUp := context.WithCancel(t.Context())
+	go func() {
+		request, _ := http.NewRequestWithContext(hungUp, http.MethodPost, server.URL+"/pods", strings.NewReader(podReview))
+		request.Header.Set("Content-Type", "application/json")
+		if response, err := server.Client().Do(request); err == nil {
+			response.Body.Close()
+		}
+	}()
+	eventually(t, "the second handler runs", func() bool { return c.running.Load() == 2 })
+	hangUp()
+	refused := postTo(t, server, "30s", podReview)
+	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "1" {
+		t.Errorf("the third call is answered with HTTP %d, Retry-After %q", refused.StatusCode, refused.Header.Get("Retry-After"))
+	}
+	close(c.proceed)
+	eventually(t, "a call is taken again", func() bool { return postTo(t, server, "30s", podReview).StatusCode == http.StatusOK })
+	eventually(t, "nothing is counted any more", func() bool { return l.requests.Load() == 0 })
+}
+
+// What arrives is what a body's memory grows with.
+func TestMemoryGrowsWithTheBody(t *testing.T) {
+	l := newLoad()
+	server := serveOverTLS(t, Validating(admitPod), l, 100)
+	const length = 6 << 20
+	conn := beginBody(t, server, length, 0)
+	eventually(t, "the call is in progress", func() bool { return l.requests.Load() == 1 })
+	if held := l.bodyMemory.Load(); held != 0 {
+		t.Errorf("a body of which nothing has arrived holds %d bytes", held)
+	}
+	const arrived = 1 << 20
+	sendSpaces(conn, arrived)
+	eventually(t, "the body grows", func() bool { return l.bodyMemory.Load() >= arrived-uncountedBytes })
+	if held := l.bodyMemory.Load(); held > 2*arrived {
+		t.Errorf("%d bytes of a body hold %d", arrived, held)
+	}
+	sendSpaces(conn, length-arrived)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	eventually(t, "the memory is given back", func() bool { return l.bodyMemory.Load() == 0 && l.requests.Load() == 0 })
+}
+
+// A body that does not fit is refused before it grows.
+func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
+	l := newLoad()
+	server := serveOverTLS(t, Validating(admitPod), l, 100)
+	const length = 6 << 20
+	for range 2 {
+		beginBody(t, server, length, length-1)
+	}
+	eventually(t, "two bodies are held", func() bool { return l.bodyMemory.Load() > 2*(length-uncountedBytes)-4 })
+	held := l.bodyMemory.Load()
+	conn := beginBody(t, server, length, uncountedBytes)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("the third is answered with %s", response.Status)
+	}
+	if now := l.bodyMemory.Load(); now != held {
+		t.Errorf("the bodies hold %d bytes after %d", now, held)
+	}
+}
+
+// All bodies together are bounded. Small ones are read nevertheless.
+func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
+	l := newLoad()
+	server := serveOverTLS(t, Validating(admitPod), l, 100)
+	const length = 7<<20 - 1<<10
+	const many = 40
+	var answered atomic.Int64 // before its body ends, a call is answered only to refuse it
+	var conns []*tls.Conn
+	for range many {
+		conn := beginBody(t, server, length, length-1)
+		conns = append(conns, conn)
+		go func() {
+			if _, err := conn.Read(make([]byte, 1)); err == nil {
+				answered.Add(1)
+			}
+		}()
+	}
+	eventually(t, "the bodies that fit are held and the others refused", func() bool {
+		if memory := l.bodyMemory.Load(); memory > defaultMaxBodyMemory {
+			t.Fatalf("the bodies hold %d bytes, the limit is %d", memory, defaultMaxBodyMemory)
+		}
+		held := l.requests.Load()
+		return held+answered.Load() == many && held > 0 && l.bodyMemory.Load() == held*(length+1-uncountedBytes)
+	})
+	if small := postTo(t, server, "30s", podReview); small.StatusCode != http.StatusOK {
+		t.Errorf("a small body is answered with HTTP %d", small.StatusCode)
+	}
+	large := podReview + strings.Repeat(" ", length-len(podReview))
+	if refused := postTo(t, server, "30s", large); refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "1" {
+		t.Errorf("a large body is answered with HTTP %d, Retry-After %q", refused.StatusCode, refused.Header.Get("Retry-After"))
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+	eventually(t, "a large body is read again", func() bool { return postTo(t, server, "30s", large).StatusCode == http.StatusOK })
+}
+
+// A client that stops in the middle of a body loses its connection, whatever it is answered.
+func TestStoppedBodiesEndTheirConnection(t *testing.T) {
+	server := serveOverTLS(t, Validating(admitPod), newLoad(), 100)
+	const json = "Content-Type: application/json\r\n"
+	for name, begin := range map[string]string{
+		"a call":               "POST /pods?timeout=300ms HTTP/1.1\r\n" + json,
+		"a call of other type": "POST /pods?timeout=300ms HTTP/1.1\r\n",
+		"a call of no time":    "POST /pods?timeout=0s HTTP/1.1\r\n" + json,
+		"HTTP/1.0":             "POST /pods?timeout=300ms HTTP/1.0\r\nConnection: keep-alive\r\n" + json,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dialServer(t, server)
+			fmt.Fprintf(conn, "%sHost: x\r\nContent-Length: 100\r\n\r\n{", begin)
+			if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the connection is held after the answer %q", answer)
+			}
+		})
+	}
+}
+
+func postTo(t *testing.T, server *httptest.Server, timeout, body string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/pods?timeout="+timeout, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response
+}
+
+func dialServer(t *testing.T, server *httptest.Server) *tls.Conn {
+	t.Helper()
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// beginBody announces a body of a length over HTTP/1.1 and sends the first bytes of it.
+func beginBody(t *testing.T, server *httptest.Server, length, first int) *tls.Conn {
+	t.Helper()
+	conn := dialServer(t, server)
+	fmt.Fprintf(conn, "POST /pods?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", length)
+	sendSpaces(conn, first)
+	return conn
+}
+
+// sendSpaces sends that many bytes, if the server lets it.
+func sendSpaces(conn *tls.Conn, n int) {
+	_, _ = io.CopyN(conn, spaces{}, int64(n))
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(30 * time.Second); !holds(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}

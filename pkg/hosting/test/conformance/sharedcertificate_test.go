@@ -1,0 +1,248 @@
+package conformance
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/tls"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/utils/ptr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+)
+
+func judgingIn(namespace string) *hosting.Builder {
+	b := hosting.NewBuilder(namespace)
+	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+	return b
+}
+
+// Replicas that start at the same time serve one certificate. The key of its CA is nowhere.
+func TestReplicasShareACertificate(t *testing.T) {
+	namespace := newNamespaceOf(t, "shared")
+	var replicas []*host
+	for range 3 {
+		replicas = append(replicas, launch(t, judgingIn(namespace), newAddress(), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks"))
+	}
+	for _, r := range replicas {
+		r.waitUntilReady(t)
+		if !bytes.Equal(r.authority(t), replicas[0].authority(t)) {
+			t.Error("the replicas have different CAs")
+		}
+	}
+	client, _ := newClient(t)
+	secret := certificateSecret(t, client, namespace)
+	if keys := slices.Sorted(maps.Keys(secret.Data)); !slices.Equal(keys, []string{"ca.crt", "tls.crt", "tls.key"}) {
+		t.Errorf("the Secret has %v", keys)
+	}
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cas, err := cert.ParseCertsPEM(secret.Data["ca.crt"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cas[0].PublicKey.(*ecdsa.PublicKey).Equal(pair.PrivateKey.(*ecdsa.PrivateKey).Public()) {
+		t.Error("the Secret has the key of the CA")
+	}
+	eventually(t, "the one CA is registered", func() bool {
+		return bytes.Equal(caBundleOf(t, client, namespace), bytes.TrimSpace(secret.Data["ca.crt"]))
+	})
+}
+
+// Whatever becomes of the Secret, no call fails, and a good certificate is in it again. One that
+// somebody put there is served when it is trusted.
+func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
+	namespace := newNamespaceOf(t, "shared")
+	client, _ := newClient(t)
+	address := endpointAddress(t)
+	createService(t, client, namespace, address)
+	h := execute(t, judgingIn(namespace), newAddress(), []string{
+		"--bind-address=" + address.IP.String(), "--secure-port=" + strconv.Itoa(address.Port),
+		"--cert-dir=" + t.TempDir(), "--self-signed-certificate", "--drain-period=100ms",
+		"--register-webhooks", "--webhook-service=" + namespace + "/hooks:8443",
+	})
+	h.waitUntilReady(t)
+	waitUntilCalled(t, client, namespace)
+	load := startLoad(t, client, namespace)
+	secrets := client.CoreV1().Secrets(namespace)
+	store := func(change func(*corev1.Secret)) {
+		t.Helper()
+		secret := certificateSecret(t, client, namespace)
+		change(secret)
+		if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	another, key, err := cert.GenerateSelfSignedCertKey("hooks."+namespace+".svc", nil, []string{"hooks." + namespace + ".svc.cluster.local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := certificateSecret(t, client, namespace).Data["ca.crt"]
+	store(func(s *corev1.Secret) {
+		s.Data = map[string][]byte{"tls.crt": another, "tls.key": key, "ca.crt": another}
+	})
+	leaf, err := cert.ParseCertsPEM(another)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other certificate is served", func() bool { return bytes.Equal(leafAt(t, address), leaf[0].Raw) })
+	if !bytes.Contains(caBundleOf(t, client, namespace), bytes.TrimSpace(old)) {
+		t.Error("the previous CA is not trusted any more, and a replica may serve under it")
+	}
+
+	restored := func() bool {
+		secret, err := secrets.Get(t.Context(), namespace+"-hooks-certificate", metav1.GetOptions{})
+		return err == nil && bytes.Equal(secret.Data["tls.crt"], another) && bytes.Equal(secret.Data["tls.key"], key)
+	}
+	store(func(s *corev1.Secret) { s.Data["tls.key"] = []byte("no key") })
+	eventually(t, "the key is restored", restored)
+	store(func(s *corev1.Secret) { s.Data["ca.crt"], s.Immutable = []byte{}, ptr.To(true) })
+	eventually(t, "the immutable Secret is replaced", restored)
+	if err := secrets.Delete(t.Context(), namespace+"-hooks-certificate", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Secret is created again", restored)
+	load.another(t, 50)
+	load.wantNoneFailed(t)
+}
+
+// Without permission for Secrets each replica has a certificate of its own, and all are trusted.
+func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
+	namespace := newNamespaceOf(t, "own")
+	client, _ := newClient(t)
+	kubeconfig, grant := limitedUser(t, client, namespace)
+	grant("get", "create", "update")
+	args := []string{"--register-webhooks", "--webhook-url=", "--webhook-service=" + namespace + "/hooks", "--kubeconfig=" + kubeconfig}
+	first := start(t, judgingIn(namespace), args...)
+	eventually(t, "the first registers", func() bool { return len(caBundleOf(t, client, namespace)) > 0 })
+	second := start(t, judgingIn(namespace), args...)
+	for name, h := range map[string]*host{"first": first, "second": second} {
+		if !bytes.Contains(caBundleOf(t, client, namespace), bytes.TrimSpace(h.authority(t))) {
+			t.Errorf("the %s replica is ready, and its CA is not registered", name)
+		}
+	}
+	if bytes.Equal(first.authority(t), second.authority(t)) {
+		t.Error("both replicas have one CA")
+	}
+	if _, err := client.CoreV1().Secrets(namespace).Get(t.Context(), namespace+"-hooks-certificate", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the Secret: %v", err)
+	}
+}
+
+// While the registration that there is does not trust its CA, a replica is not ready.
+func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
+	namespace := newNamespaceOf(t, "trusted")
+	client, _ := newClient(t)
+	start(t, judgingIn(namespace), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks", "--certificate-secret="+namespace+"/of-the-first")
+	var before []byte
+	eventually(t, "the webhook is registered", func() bool {
+		before = caBundleOf(t, client, namespace)
+		return len(before) > 0
+	})
+
+	kubeconfig, grant := limitedUser(t, client, namespace)
+	grant("get")
+	h := launch(t, judgingIn(namespace), newAddress(), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks", "--kubeconfig="+kubeconfig)
+	eventually(t, "the registration keeps the replica from being ready", func() bool {
+		code, body := h.get(t, "/readyz")
+		return code != 200 && strings.Contains(body, "[+]certificate ok") && strings.Contains(body, "[-]registrations failed: ValidatingWebhookConfiguration "+namespace+"-judge: ")
+	})
+	if after := caBundleOf(t, client, namespace); !bytes.Equal(before, after) {
+		t.Errorf("the caBundle has changed to\n%s", after)
+	}
+	grant("get", "create", "update")
+	h.waitUntilReady(t)
+	after := caBundleOf(t, client, namespace)
+	if !bytes.Contains(after, bytes.TrimSpace(h.authority(t))) || !bytes.Contains(after, before) {
+		t.Errorf("the replica is ready under the caBundle\n%s", after)
+	}
+}
+
+// limitedUser returns a kubeconfig of a user who may do nothing but what is granted for webhook
+// configurations.
+func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeconfig string, grant func(verbs ...string)) {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		user.Impersonate = name
+	}
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	roles := client.RbacV1().ClusterRoles()
+	return kubeconfig, func(verbs ...string) {
+		t.Helper()
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{admissionregistrationv1.GroupName}, Resources: []string{"validatingwebhookconfigurations"}, Verbs: verbs,
+		}}}
+		_, err := roles.Create(t.Context(), role, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			_, err = roles.Update(t.Context(), role, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func certificateSecret(t *testing.T, client kubernetes.Interface, namespace string) *corev1.Secret {
+	t.Helper()
+	secret, err := client.CoreV1().Secrets(namespace).Get(t.Context(), namespace+"-hooks-certificate", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// caBundleOf returns what API servers trust; nothing while there is no registration.
+func caBundleOf(t *testing.T, client kubernetes.Interface, namespace string) []byte {
+	t.Helper()
+	c, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), namespace+"-judge", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(c.Webhooks[0].ClientConfig.CABundle)
+}
+
+// leafAt returns the certificate that is served, whoever trusts it.
+func leafAt(t *testing.T, address *net.TCPAddr) []byte {
+	t.Helper()
+	conn, err := tls.Dial("tcp", address.String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.ConnectionState().PeerCertificates[0].Raw
+}

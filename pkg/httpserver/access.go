@@ -1,0 +1,136 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+const (
+	// allowedFor is how long a token that was allowed is not reviewed again.
+	allowedFor = time.Minute
+	// allowedTokens is how many such tokens are remembered.
+	allowedTokens = 64
+	// reviewTimeout, reviewRate and reviewBurst bound the reviews that unknown callers cause: even
+	// if the API server does not answer, the connections that wait for it are fewer than the limit.
+	reviewTimeout = 5 * time.Second
+	reviewRate    = 5
+	reviewBurst   = 10
+)
+
+// access lets a caller pass if its bearer token belongs to a user (TokenReview) who may get the
+// path of the request (SubjectAccessReview).
+type access struct {
+	kube    kubernetes.Interface
+	next    http.Handler
+	log     *logrus.Entry
+	allowed *cache.LRUExpireCache // key: request path and hash of the token
+	reviews flowcontrol.RateLimiter
+}
+
+// Authorized puts delegated authentication and authorization before a handler. Only refusals are
+// reviewed every time: they occupy no memory.
+func Authorized(kube kubernetes.Interface, next http.Handler, log *logrus.Entry) http.Handler {
+	return &access{
+		kube: kube, next: next, log: log,
+		allowed: cache.NewLRUExpireCache(allowedTokens),
+		reviews: flowcontrol.NewTokenBucketRateLimiter(reviewRate, reviewBurst),
+	}
+}
+
+// ServeHTTP answers a caller who may get the path of the request.
+func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if refused := a.review(r); refused != nil {
+		if refused.code == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		if refused.code == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "1")
+		}
+		http.Error(w, refused.message, refused.code)
+		return
+	}
+	a.next.ServeHTTP(w, r)
+}
+
+// refusal is the answer to a caller who may not pass.
+type refusal struct {
+	code    int
+	message string
+}
+
+func (a *access) review(r *http.Request) *refusal {
+	token := bearerToken(r)
+	if token == "" {
+		return &refusal{http.StatusUnauthorized, "no bearer token: send the token of a ServiceAccount in the header Authorization"}
+	}
+	key := sha256.Sum256([]byte(r.URL.Path + "\x00" + token))
+	if _, ok := a.allowed.Get(key); ok {
+		return nil
+	}
+	if !a.reviews.TryAccept() {
+		return &refusal{http.StatusTooManyRequests, "too many callers with unknown tokens: retry"}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	refused, err := a.ask(ctx, token, r.URL.Path)
+	if err != nil {
+		a.log.WithError(err).Warnf("a request for %s cannot be authorized", r.URL.Path)
+		return &refusal{http.StatusInternalServerError, "the API server did not answer the TokenReview or SubjectAccessReview: the log of the manager has the cause"}
+	}
+	if refused == nil {
+		a.allowed.Add(key, true, allowedFor)
+	}
+	return refused
+}
+
+// ask returns what the API server holds against the caller; nil if nothing.
+func (a *access) ask(ctx context.Context, token, path string) (*refusal, error) {
+	identity, err := a.kube.AuthenticationV1().TokenReviews().Create(ctx,
+		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("create TokenReview: %w", err)
+	}
+	if !identity.Status.Authenticated {
+		return &refusal{http.StatusUnauthorized, "the API server does not accept the bearer token"}, nil
+	}
+	user := identity.Status.User
+	access, err := a.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra(user.Extra),
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "get"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("create SubjectAccessReview: %w", err)
+	}
+	if !access.Status.Allowed || access.Status.Denied {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not get %s: bind it to the ClusterRole olm-webhook-manager-metrics-reader", user.Username, path)}, nil
+	}
+	return nil, nil
+}
+
+func extra(of map[string]authenticationv1.ExtraValue) map[string]authorizationv1.ExtraValue {
+	values := map[string]authorizationv1.ExtraValue{}
+	for key, value := range of {
+		values[key] = authorizationv1.ExtraValue(value)
+	}
+	return values
+}
+
+func bearerToken(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

@@ -1,0 +1,133 @@
+// Package route decides where API servers send calls of a port of a Service. It follows
+// ResolveCluster in k8s.io/apiserver/pkg/util/proxy: they call the first cluster IP, or the
+// external name, and kube-proxy forwards to the ready endpoints of that port.
+package route
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// By is how API servers call a Service.
+type By string
+
+const (
+	// ByClusterIP is the first cluster IP of the Service.
+	ByClusterIP By = "ClusterIP"
+	// ByExternalName is the name of a Service of type ExternalName, at any port.
+	ByExternalName By = "ExternalName"
+	// ByEndpoint is possible only for API servers with --enable-aggregator-routing: the Service is
+	// headless. Other API servers refuse the call.
+	ByEndpoint By = "Endpoint"
+)
+
+// Of returns how API servers call a Service.
+func Of(service *corev1.Service) By {
+	switch {
+	case service.Spec.Type == corev1.ServiceTypeExternalName:
+		return ByExternalName
+	case service.Spec.ClusterIP == corev1.ClusterIPNone:
+		return ByEndpoint
+	default:
+		return ByClusterIP
+	}
+}
+
+// Endpoint is a ready endpoint of a Service, at one port.
+type Endpoint struct {
+	// IP and Port are the endpoint's own.
+	IP   string
+	Port int32
+	// Ref is the object behind the endpoint, most often a Pod; nil when the slice does not name one.
+	Ref *corev1.ObjectReference
+}
+
+// Address is IP and port, as net.JoinHostPort joins them.
+func (e Endpoint) Address() string { return net.JoinHostPort(e.IP, strconv.Itoa(int(e.Port))) }
+
+// String names the endpoint in messages.
+func (e Endpoint) String() string {
+	if e.Ref == nil {
+		return "endpoint " + e.IP
+	}
+	kind := "pod"
+	if !e.IsPod() && e.Ref.Kind != "" {
+		kind = e.Ref.Kind
+	}
+	return fmt.Sprintf("%s %s/%s", kind, e.Ref.Namespace, e.Ref.Name)
+}
+
+// IsPod reports whether a Pod is behind the endpoint.
+func (e Endpoint) IsPod() bool { return e.Ref != nil && e.Ref.Kind == "Pod" }
+
+// Backend is what is behind one port of a Service.
+type Backend struct {
+	// Port reports whether the Service has the port.
+	Port bool
+	// Target reports whether an EndpointSlice has it: a pod has a port by the name that the
+	// Service targets.
+	Target bool
+	// Ready are the ready endpoints at that port, in the order of their addresses.
+	Ready []Endpoint
+}
+
+// Behind returns what is behind a port of a Service.
+func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlice) Backend {
+	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+	if at < 0 {
+		return Backend{}
+	}
+	backend := Backend{Port: true}
+	for _, slice := range all {
+		target := target(slice, service.Spec.Ports[at].Name)
+		if target == 0 || !called(service, slice) {
+			continue
+		}
+		backend.Target = true
+		for _, e := range slice.Endpoints {
+			if !Ready(e) {
+				continue
+			}
+			for _, ip := range e.Addresses {
+				backend.Ready = append(backend.Ready, Endpoint{IP: ip, Port: target, Ref: e.TargetRef})
+			}
+		}
+	}
+	slices.SortFunc(backend.Ready, func(a, b Endpoint) int { return strings.Compare(a.Address(), b.Address()) })
+	backend.Ready = slices.CompactFunc(backend.Ready, func(a, b Endpoint) bool { return a.Address() == b.Address() })
+	return backend
+}
+
+// Ready reports whether an endpoint accepts calls. An unknown condition counts as ready.
+func Ready(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
+
+// called reports whether API servers reach the endpoints of a slice. They call the first
+// cluster IP, so of a dual-stack Service only the endpoints of that address's family.
+func called(service *corev1.Service, slice *discoveryv1.EndpointSlice) bool {
+	families := service.Spec.IPFamilies
+	return len(families) == 0 || string(families[0]) == string(slice.AddressType)
+}
+
+// target returns the port of a slice that belongs to a named port of the Service, or 0. A Service
+// of a single port need not name it.
+func target(slice *discoveryv1.EndpointSlice, name string) int32 {
+	for _, port := range slice.Ports {
+		if port.Port != nil && named(port.Name) == name {
+			return *port.Port
+		}
+	}
+	return 0
+}
+
+func named(name *string) string {
+	if name == nil {
+		return ""
+	}
+	return *name
+}

@@ -1,0 +1,76 @@
+package route
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec corev1.ServiceSpec
+		want By
+	}{
+		"a cluster IP":      {corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1"}, ByClusterIP},
+		"a node port":       {corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ClusterIP: "10.0.0.1"}, ByClusterIP},
+		"a load balancer":   {corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, ClusterIP: "10.0.0.1"}, ByClusterIP},
+		"headless":          {corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: corev1.ClusterIPNone}, ByEndpoint},
+		"an external name":  {corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "hook.example.com"}, ByExternalName},
+		"not allocated yet": {corev1.ServiceSpec{}, ByClusterIP},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Of(&corev1.Service{Spec: test.spec}); got != test.want {
+				t.Errorf("called by %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestBehind(t *testing.T) {
+	slice := func(family discoveryv1.AddressType, port string, target int32, ready *bool, addresses ...string) *discoveryv1.EndpointSlice {
+		return &discoveryv1.EndpointSlice{
+			AddressType: family,
+			Ports:       []discoveryv1.EndpointPort{{Name: &port, Port: &target}},
+			Endpoints: []discoveryv1.Endpoint{{
+				Addresses: addresses, Conditions: discoveryv1.EndpointConditions{Ready: ready}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "a"},
+			}},
+		}
+	}
+	unnamed := slice(discoveryv1.AddressTypeIPv4, "", 9443, nil, "10.1.0.1")
+	unnamed.Ports[0].Name = nil
+	for name, test := range map[string]struct {
+		port   int32
+		slices []*discoveryv1.EndpointSlice
+		want   Backend
+		ready  []string
+	}{
+		"a ready endpoint":           {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, nil, "10.1.0.1")}, Backend{Port: true, Target: true}, []string{"10.1.0.1:9443"}},
+		"two slices, and one twice":  {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, new(true), "10.1.0.2", "10.1.0.1"), slice(discoveryv1.AddressTypeIPv4, "https", 9443, nil, "10.1.0.1")}, Backend{Port: true, Target: true}, []string{"10.1.0.1:9443", "10.1.0.2:9443"}},
+		"an endpoint not ready":      {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, new(false), "10.1.0.1")}, Backend{Port: true, Target: true}, nil},
+		"another port of the pods":   {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "metrics", 8080, nil, "10.1.0.1")}, Backend{Port: true}, nil},
+		"another family":             {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv6, "https", 9443, nil, "fd00::1")}, Backend{Port: true}, nil},
+		"no such port":               {8443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, nil, "10.1.0.1")}, Backend{}, nil},
+		"no slices":                  {443, nil, Backend{Port: true}, nil},
+		"a port that has no name":    {80, []*discoveryv1.EndpointSlice{unnamed}, Backend{Port: true, Target: true}, []string{"10.1.0.1:9443"}},
+		"one whose name is not that": {443, []*discoveryv1.EndpointSlice{unnamed}, Backend{Port: true}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := &corev1.Service{Spec: corev1.ServiceSpec{
+				IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol},
+				Ports:      []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromString("https")}, {Port: 80}},
+			}}
+			got := Behind(service, test.port, test.slices)
+			var ready []string
+			for _, e := range got.Ready {
+				ready = append(ready, e.Address())
+			}
+			got.Ready = nil
+			if diff := cmp.Diff(test.want, got) + cmp.Diff(test.ready, ready); diff != "" {
+				t.Errorf("behind the port (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
