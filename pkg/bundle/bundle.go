@@ -5,13 +5,18 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operator-framework/api/pkg/encoding"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
 // Bundle is what a registry+v1 bundle holds.
@@ -90,10 +95,10 @@ func (p Problem) String() string {
 	var place strings.Builder
 	place.WriteString(p.File)
 	if p.Line > 0 {
-		fmt.Fprintf(&place, ":%d", p.Line)
+		place.WriteString(":" + strconv.Itoa(p.Line))
 	}
 	if p.Path != "" {
-		fmt.Fprintf(&place, ": %s", p.Path)
+		place.WriteString(": " + p.Path)
 	}
 	if place.Len() > 0 {
 		place.WriteString(": ")
@@ -134,10 +139,21 @@ func (b *Bundle) CRDs() []*apiextensionsv1.CustomResourceDefinition {
 	return OfType[*apiextensionsv1.CustomResourceDefinition](b)
 }
 
-// Find is the object of a kind and name, or nil.
-func (b *Bundle) Find(kind, name string) *Object {
+// Kinds are those of the bundle's objects, each once.
+func (b *Bundle) Kinds() []schema.GroupKind {
+	var kinds []schema.GroupKind
 	for _, o := range b.Objects {
-		if o.GetKind() == kind && o.GetName() == name {
+		if kind := groupkind.Of(o); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// Find is the object of a kind and name, or nil.
+func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
+	for _, o := range b.Objects {
+		if groupkind.Is(o, kind) && o.GetName() == name {
 			return o
 		}
 	}
@@ -176,9 +192,10 @@ func OfType[T any](b *Bundle) []T {
 
 // Object is one object of a bundle and where it stands.
 type Object struct {
-	// Unstructured is the object as it is written.
+	// Unstructured is the object as it is written, without the fields that its type does not
+	// have: those are among the Problems.
 	*unstructured.Unstructured
-	// Typed is the object in its Go type: nil for kinds that are not Kubernetes' or
+	// Typed is the same object in its Go type: nil for kinds that are not Kubernetes' or
 	// OLM's own, and for objects that do not fit their type.
 	Typed any
 	// File is relative to the bundle, with slashes.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -28,6 +29,10 @@ const (
 // cannot be read of it is among its Problems.
 func Open(ctx context.Context, reference string, registry Registry) (*Bundle, error) {
 	reference = strings.TrimRight(reference, "/")
+	isPath := strings.HasPrefix(reference, ".") || filepath.IsAbs(reference)
+	if !isPath && pinned(reference) {
+		return registry.pull(ctx, reference) // never a folder of that name, whose content nothing has verified
+	}
 	info, err := os.Stat(reference)
 	switch {
 	case err == nil && !info.IsDir():
@@ -36,19 +41,34 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 		return openLayout(reference)
 	case err == nil:
 		return Inspect(reference)
-	case strings.HasPrefix(reference, ".") || filepath.IsAbs(reference) || errors.Is(err, fs.ErrPermission):
+	case isPath || errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s: %w", reference, cause(err))
 	default:
 		return registry.pull(ctx, reference)
 	}
 }
 
+// pinned reports whether a reference is an image with a digest.
+func pinned(reference string) bool {
+	_, err := name.NewDigest(reference)
+	return err == nil
+}
+
+// isLayout reports whether a folder has an OCI layout. A folder with manifests is a bundle, whatever
+// else is in it.
 func isLayout(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "oci-layout"))
+	return exists(filepath.Join(dir, "oci-layout")) && !exists(filepath.Join(dir, manifestsFolder))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
 	return err == nil
 }
 
 func openLayout(dir string) (*Bundle, error) {
+	if err := plainFiles(dir); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -69,6 +89,27 @@ func openLayout(dir string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	return InspectImage(image, source)
+}
+
+// plainFiles returns an error for a layout with anything but regular files of a bounded size: the
+// library reads each whole.
+func plainFiles(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is no regular file: copy the layout again, without links", path)
+		case info.Size() > maxImage:
+			return fmt.Errorf("%s has more than %d MiB, and a bundle is a few manifests", path, maxImage>>20)
+		default:
+			return nil
+		}
+	})
 }
 
 // checkContent compares what a layout holds with the digests that it is stored under: the
@@ -123,10 +164,10 @@ func InspectImage(image v1.Image, source string) (*Bundle, error) {
 	if err := checkSize(image); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	files := mutate.Extract(image)
+	files := mutate.Extract(&boundedImage{Image: image, left: maxUnpacked})
 	defer files.Close()
 	b := newBundle(source)
-	err := b.unpack(io.LimitReader(files, maxUnpacked))
+	err := b.unpack(files)
 	if errors.Is(err, errTooBig) {
 		return b, nil
 	}
@@ -145,6 +186,9 @@ func checkSize(image v1.Image) error {
 	}
 	var size int64
 	for _, l := range manifest.Layers {
+		if len(l.URLs) > 0 || !l.MediaType.IsDistributable() {
+			return errors.New("is no bundle: its manifest names a layer that is stored outside of its registry; push the image with all layers")
+		}
 		if l.Size < 0 {
 			return fmt.Errorf("is no image: its manifest has a layer of %d bytes", l.Size)
 		}

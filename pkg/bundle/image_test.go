@@ -141,7 +141,7 @@ func TestOpen(t *testing.T) {
 		one:                                   one + "@sha256:",
 		"../../examples/projectpolicy/bundle": "../../examples/projectpolicy/bundle",
 	} {
-		b, err := Open(t.Context(), reference, Registry{})
+		b, err := Open(t.Context(), reference, Registry{PlainHTTP: true})
 		if err != nil {
 			t.Errorf("%s: %v", reference, err)
 			continue
@@ -158,13 +158,13 @@ func TestOpen(t *testing.T) {
 		"./nowhere":        "no such file or directory",
 		"Not A Reference":  "neither a folder nor the name of an image",
 	} {
-		if b, err := Open(t.Context(), reference, Registry{}); err == nil || !strings.Contains(err.Error(), want) {
+		if b, err := Open(t.Context(), reference, Registry{PlainHTTP: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v and %v, want %q", reference, b, err, want)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(cancelled, repository+":v1", Registry{}); err == nil {
+	if _, err := Open(cancelled, repository+":v1", Registry{PlainHTTP: true}); err == nil {
 		t.Error("pulled after the context ended")
 	}
 }

@@ -48,7 +48,7 @@ func TestIndexes(t *testing.T) {
 		must(t, remote.WriteIndex(reference, test.index, remote.WithTransport(server.Client().Transport)))
 		for where, reference := range map[string]string{"a layout": layoutOfIndex(t, test.index), "a registry": reference.String()} {
 			t.Run(title+" in "+where, func(t *testing.T) {
-				b, err := Open(t.Context(), reference, Registry{})
+				b, err := Open(t.Context(), reference, Registry{PlainHTTP: true})
 				if err == nil {
 					err = b.Err()
 				}

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -30,12 +34,48 @@ type Options struct {
 	Config *operatorsv1alpha1.SubscriptionConfig
 	// Labels are put on every object, beside those that it has.
 	Labels map[string]string
+	// Namespaced is whether objects of a kind are in a namespace, as the API server reports it.
+	// Kinds that are known (see groupkind.ClusterScoped) and those of the bundle need no entry.
+	Namespaced map[schema.GroupKind]bool
+	// AllowKinds are applied in addition to the kinds that every bundle may bring.
+	AllowKinds []schema.GroupKind
+}
+
+// RefusedError is returned for a bundle with objects that are not applied. It carries all objects,
+// so that a person is shown what is refused.
+type RefusedError struct {
+	Manifests []*unstructured.Unstructured
+	Refusals  []Refusal
+}
+
+func (e *RefusedError) Error() string {
+	lines := make([]string, len(e.Refusals))
+	for i, r := range e.Refusals {
+		lines[i] = r.String()
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Manifests are the objects that install a bundle, in an order in which they can be
 // applied: a namespace before what is in it, a definition before its resources, the
-// ClusterServiceVersion last. The same bundle and options give the same manifests.
+// ClusterServiceVersion last. The same bundle and options give the same manifests. The error is a
+// RefusedError for a bundle with objects that are not applied.
 func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
+	all, err := render(b, o)
+	if err != nil {
+		return nil, err
+	}
+	if refusals := b.Refusals(o.AllowKinds); len(refusals) > 0 {
+		return nil, &RefusedError{Manifests: all, Refusals: refusals}
+	}
+	if err := unique(all); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// render makes the final objects: what is shown, printed, tried and applied are these.
+func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
@@ -44,9 +84,9 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, others := b.namespaceObject(namespace), b.others(namespace)
+	own, others := b.namespaceObject(namespace), b.others(namespace, o.Namespaced)
 	permissions := b.permissions(namespace, group.Spec.TargetNamespaces)
-	subscription, csv := b.subscription(namespace, o.Config), b.installable(b.CSVObject, namespace)
+	subscription, csv := b.subscription(namespace, o.Config), b.installable(b.CSVObject, namespace, nil)
 	dropNulls(csv.Object)
 
 	all := slices.Concat(
@@ -55,9 +95,6 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	)
 	for _, object := range all {
 		label(object, o.Labels)
-	}
-	if err := unique(all); err != nil {
-		return nil, err
 	}
 	return all, nil
 }
@@ -112,17 +149,17 @@ func (b *Bundle) subscription(namespace string, config *operatorsv1alpha1.Subscr
 // otherObjects are those of the bundle besides the ClusterServiceVersion, by when they are applied.
 type otherObjects struct{ definitions, accounts, rest []*unstructured.Unstructured }
 
-func (b *Bundle) others(namespace string) otherObjects {
+func (b *Bundle) others(namespace string, namespaced map[schema.GroupKind]bool) otherObjects {
 	var others otherObjects
 	for _, o := range b.Objects {
 		if o == b.CSVObject {
 			continue
 		}
-		object := b.installable(o, namespace)
-		switch o.GetKind() {
-		case "CustomResourceDefinition":
+		object := b.installable(o, namespace, namespaced)
+		switch groupkind.Of(o) {
+		case groupkind.CustomResourceDefinition:
 			others.definitions = append(others.definitions, object)
-		case "ServiceAccount":
+		case groupkind.ServiceAccount:
 			others.accounts = append(others.accounts, object)
 		default:
 			others.rest = append(others.rest, object)
@@ -131,18 +168,13 @@ func (b *Bundle) others(namespace string) otherObjects {
 	return others
 }
 
-// installable is an object of the bundle as it goes into a namespace: without the fields
-// that its type does not have, which the API server would drop or refuse it for.
-func (b *Bundle) installable(o *Object, namespace string) *unstructured.Unstructured {
+// installable is an object of the bundle as it goes into a namespace.
+func (b *Bundle) installable(o *Object, namespace string, namespaced map[schema.GroupKind]bool) *unstructured.Unstructured {
 	object := o.DeepCopy()
-	for _, p := range b.Problems {
-		if p.Object == o && p.Kind == UnknownField {
-			remove(object.Object, steps(p.Path))
-		}
-	}
 	unstructured.RemoveNestedField(object.Object, "status")
 	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
-	if Namespaced(object) {
+	object.SetNamespace("")
+	if b.namespaced(groupkind.Of(object), namespaced) {
 		object.SetNamespace(namespace)
 	}
 	completeSubjects(object, namespace)
@@ -170,6 +202,9 @@ func dropNulls(in any) {
 // completeSubjects says which namespace the accounts of a binding are in, where the author
 // could not know.
 func completeSubjects(object *unstructured.Unstructured, namespace string) {
+	if object.GroupVersionKind().Group != rbacv1.GroupName {
+		return
+	}
 	subjects, _ := object.Object["subjects"].([]any)
 	for _, s := range subjects {
 		subject, ok := s.(map[string]any)
@@ -179,38 +214,19 @@ func completeSubjects(object *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// clusterScoped are the kinds without a namespace among those that bundles may hold.
-var clusterScoped = []string{
-	"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PriorityClass", "Namespace", "APIService",
-	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-	"StorageClass", "SecurityContextConstraints",
-	"ConsoleCLIDownload", "ConsoleExternalLogLink", "ConsoleLink", "ConsoleNotification", "ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample",
-}
-
-// Namespaced tells whether an object of a bundle is in a namespace.
-func Namespaced(object *unstructured.Unstructured) bool {
-	return !slices.Contains(clusterScoped, object.GetKind())
-}
-
-// remove takes a field away; a path that leads nowhere is nothing to do.
-func remove(in any, path []string) {
-	for i, step := range path {
-		switch value := in.(type) {
-		case map[string]any:
-			if i == len(path)-1 {
-				delete(value, step)
-			}
-			in = value[step]
-		case []any:
-			index, err := strconv.Atoi(step)
-			if err != nil || index < 0 || index >= len(value) {
-				return
-			}
-			in = value[index]
-		default:
-			return
+// namespaced reports whether objects of a kind are in a namespace: the bundle's own definition
+// states it, else Kubernetes, else the cluster. A kind that none of them knows counts as namespaced.
+func (b *Bundle) namespaced(kind schema.GroupKind, asked map[schema.GroupKind]bool) bool {
+	for _, crd := range b.CRDs() {
+		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
+			return crd.Spec.Scope != apiextensionsv1.ClusterScoped
 		}
 	}
+	if groupkind.ClusterScoped(kind) {
+		return false
+	}
+	namespaced, answered := asked[kind]
+	return namespaced || !answered
 }
 
 func label(object *unstructured.Unstructured, add map[string]string) {
@@ -235,13 +251,13 @@ func plain(object runtime.Object) *unstructured.Unstructured {
 	}
 	delete(content, "status")
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	if spec, ok := content["spec"].(map[string]any); ok && len(spec) == 0 && object.GetObjectKind().GroupVersionKind().Kind == "Namespace" {
+	if spec, ok := content["spec"].(map[string]any); ok && len(spec) == 0 && groupkind.Is(object.GetObjectKind(), groupkind.Namespace) {
 		delete(content, "spec")
 	}
 	return &unstructured.Unstructured{Object: content}
 }
 
-// unique refuses two objects of one name: applied in one go, the second would undo the first.
+// unique refuses two objects of one name: the second would overwrite the first.
 func unique(all []*unstructured.Unstructured) error {
 	seen := map[string]bool{}
 	for _, object := range all {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -217,5 +218,41 @@ func TestExamplesRenderTheSameTwice(t *testing.T) {
 		if texts[0] != texts[1] {
 			t.Errorf("%s: %s", dir, cmp.Diff(texts[0], texts[1]))
 		}
+	}
+}
+
+// A kind is known by its group: those of other groups are what Kubernetes and OLM do not know, and
+// the API server or the bundle itself states whether they have a namespace.
+func TestKindsOfOtherGroups(t *testing.T) {
+	b := InspectFS(files(map[string]string{
+		"manifests/csv.yaml": strings.Replace(csvText, "      deployments: []\n", `      deployments: []
+      permissions:
+      - serviceAccountName: shop
+        rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]
+`, 1),
+		"manifests/account.yaml": "apiVersion: other.example.com/v1\nkind: ServiceAccount\nmetadata: {name: shop}\n",
+		"manifests/role.yaml":    "apiVersion: other.example.com/v1\nkind: ClusterRole\nmetadata: {name: a}\n",
+		"manifests/thing.yaml":   "apiVersion: other.example.com/v1\nkind: Thing\nmetadata: {name: b}\n",
+		"manifests/policy.yaml":  "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: c, namespace: d}\n",
+		"manifests/crd.yaml":     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com, scope: Cluster, names: {kind: Good}}\n",
+		"manifests/good.yaml":    "apiVersion: shop.example.com/v1\nkind: Good\nmetadata: {name: e}\n",
+	}), "test")
+	all, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespaced: map[schema.GroupKind]bool{{Group: "other.example.com", Kind: "Thing"}: false}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range all {
+		if o.GroupVersionKind().Group != "operators.coreos.com" && !strings.HasPrefix(o.GetName(), "shop.v1") {
+			got = append(got, o.GroupVersionKind().GroupKind().String()+" "+o.GetNamespace()+"/"+o.GetName())
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"ClusterRole.other.example.com shop/a", "CustomResourceDefinition.apiextensions.k8s.io /goods.shop.example.com", "Good.shop.example.com /e",
+		"MutatingAdmissionPolicy.admissionregistration.k8s.io /c", "Namespace /shop", "ServiceAccount shop/shop", "ServiceAccount.other.example.com shop/shop", "Thing.other.example.com /b",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -22,6 +22,12 @@ func (b *Bundle) SuggestedNamespace() string {
 	return cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation], b.Package(), "operators")
 }
 
+// AuthorsNamespace is the namespace that an annotation suggests, if one does.
+func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
+	name = cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation])
+	return name, name != ""
+}
+
 // NamespaceTemplate is the author's Namespace, nil when there is none, and the fields of it
 // that no Namespace has. The error says why what is there is none.
 func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []string, err error) {

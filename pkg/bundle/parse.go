@@ -95,16 +95,25 @@ func (b *Bundle) parseDocument(file string, d document) {
 		return
 	}
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: file, text: d.text, firstLine: d.line}
+	if _, items := fields["items"]; items && strings.HasSuffix(o.GetKind(), "List") {
+		b.found(NotAnObject, file, d.line, "is a list of objects: no check sees the objects in it, and OLM reads one object from each file", "give each object a file")
+		return
+	}
 	if missing := missingIdentity(o); missing != "" {
 		b.found(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
 		return
 	}
 	b.Objects = append(b.Objects, o)
-	b.decode(o, content)
+	b.decode(o)
 }
 
-// toJSON is a document as JSON; false for what is no YAML, which is a problem of the kind.
+// toJSON is a document as JSON; false for what is no YAML, which is a problem of the kind. Every
+// text of a bundle is parsed here first, within limits.
 func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
+	if err := tooComplex(d.text); err != nil {
+		b.found(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
+		return nil, false
+	}
 	content, err := yaml.YAMLToJSONStrict(d.text)
 	if err == nil {
 		return content, true
@@ -130,22 +139,16 @@ func missingIdentity(o *Object) string {
 	return ""
 }
 
-// decode gives an object its type, and finds the fields that the type does not have.
-func (b *Bundle) decode(o *Object, content []byte) {
+// decode gives an object its type. The fields that the type does not have are removed first: the
+// typed and the unstructured object are always the same.
+func (b *Bundle) decode(o *Object) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
 		b.judgeKind(o)
 		return
 	}
-	unknown, err := strictjson.UnmarshalStrict(content, target, strictjson.DisallowUnknownFields)
-	for _, u := range unknown {
-		path := fieldPath(u)
-		b.Problems = append(b.Problems, Problem{
-			Kind: UnknownField, File: o.File, Line: o.Line(path), Object: o, Path: path,
-			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), WayOut: "correct or remove it",
-		})
-	}
-	if err != nil {
+	b.dropUnknownFields(o, target)
+	if err := o.decodeInto(target); err != nil {
 		b.Problems = append(b.Problems, wrongType(o, err))
 		return
 	}
@@ -228,4 +231,13 @@ func yamlError(err error, first int) (line int, detail string) {
 	}
 	n, _ := strconv.Atoi(detail[at[2]:at[3]]) // digits
 	return first + n - 1, strings.TrimSpace(detail[:at[0]] + detail[at[1]:])
+}
+
+// Typed is an object in the Go type of its kind: nil for a kind that is not known.
+func Typed(o *unstructured.Unstructured) any {
+	target := newTyped(o.GroupVersionKind())
+	if target == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, target) != nil {
+		return nil
+	}
+	return target
 }

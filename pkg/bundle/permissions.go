@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -54,7 +55,7 @@ func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
 func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.Unstructured {
 	var accounts, roles []*unstructured.Unstructured
 	for _, a := range Accounts(b.CSV) {
-		if b.Find("ServiceAccount", a.Name) == nil {
+		if b.Find(groupkind.ServiceAccount, a.Name) == nil {
 			accounts = append(accounts, plain(&corev1.ServiceAccount{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 				ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: namespace},

@@ -18,7 +18,9 @@ type positions struct {
 // Line is where a field stands in the object's file: "spec.rules[0].apiGroups", and
 // "metadata.annotations[example.com/key]" for keys with dots. A field that is not there has
 // the line of the innermost one around it that is.
-func (o *Object) Line(path string) int {
+func (o *Object) Line(path string) int { return o.lineAt(steps(path)) }
+
+func (o *Object) lineAt(at keyPath) int {
 	o.positions.parse.Do(func() {
 		var document yaml.Node
 		if yaml.Unmarshal(o.text, &document) == nil && len(document.Content) > 0 {
@@ -30,7 +32,7 @@ func (o *Object) Line(path string) int {
 		return o.firstLine
 	}
 	line := node.Line
-	for _, step := range steps(path) {
+	for _, step := range at {
 		next, at := child(node, step)
 		if next == nil {
 			break
@@ -40,8 +42,9 @@ func (o *Object) Line(path string) int {
 	return o.firstLine + line - 1
 }
 
-// steps takes a path apart: a.b[0][c.d] is a, b, 0, c.d.
-func steps(path string) []string {
+// steps takes a path apart: a.b[0][c.d] is a, b, 0, c.d. It serves to find a line only: a text
+// cannot hold every path.
+func steps(path string) keyPath {
 	var all []string
 	for path != "" {
 		switch path[0] {

@@ -74,8 +74,24 @@ func (b *Bundle) walk(fsys fs.FS, folder string) error {
 		case entry.IsDir():
 			return nil
 		}
+		if err := regular(fsys, name); err != nil {
+			b.unreadable(name, err)
+			return nil
+		}
 		return b.take(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
 	})
+}
+
+var errNotRegular = errors.New("it is no regular file")
+
+// regular returns an error for a name that is not a regular file, nor a link to one: to open a named
+// pipe would wait for ever, and a device may be endless.
+func regular(fsys fs.FS, name string) error {
+	info, err := fs.Stat(fsys, name)
+	if err == nil && !info.Mode().IsRegular() {
+		return errNotRegular
+	}
+	return err
 }
 
 func newBundle(source string) *Bundle { return &Bundle{Source: source, files: map[string][]byte{}} }

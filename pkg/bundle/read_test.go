@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
 const (
@@ -97,7 +99,7 @@ func TestProblems(t *testing.T) {
 		"a folder":                       {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
 		"a huge file":                    {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 8 MiB"}},
 		"too many files":                 {many, []string{"too-big: has more than 2000 files"}},
-		"aliases of aliases":             {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: document contains excessive aliasing"}},
+		"aliases of aliases":             {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: its aliases (*name) repeat too much of it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
@@ -189,7 +191,7 @@ spec:
   - {port: 2,
      name: two}
 `}), "test")
-	o := b.Find("Service", "a")
+	o := b.Find(groupkind.Service, "a")
 	for path, want := range map[string]int{
 		"":                                      3,
 		"kind":                                  4,

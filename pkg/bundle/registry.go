@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -18,8 +19,8 @@ import (
 type Registry struct {
 	// CA is a PEM bundle, which is trusted beside what the machine trusts.
 	CA []byte
-	// PlainHTTP takes a registry that has no TLS. Those of the machine itself and of
-	// private networks are asked so anyway when they do not answer otherwise.
+	// PlainHTTP asks a registry without TLS, if it does not answer with TLS. Without it no request
+	// is sent in plain text: it may carry a password.
 	PlainHTTP bool
 }
 
@@ -66,7 +67,42 @@ func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
 	return image, err
 }
 
+// maxAnswer limits an answer of a registry.
+const maxAnswer = maxImage + 1<<20
+
+// guarded limits the answers of a registry, and asks none without TLS unless it is allowed.
+type guarded struct {
+	next      http.RoundTripper
+	plainHTTP bool
+}
+
+// ErrPlainHTTP is returned in place of a request that would be sent without TLS.
+var ErrPlainHTTP = errors.New("no request is sent without TLS; if the registry has none: --plain-http")
+
+func (g guarded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme != "https" && !g.plainHTTP {
+		return nil, ErrPlainHTTP
+	}
+	answer, err := g.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(answer.Body, maxAnswer), answer.Body}
+	return answer, nil
+}
+
 func (r Registry) transport() (http.RoundTripper, error) {
+	base, err := r.base()
+	if err != nil {
+		return nil, err
+	}
+	return guarded{base, r.PlainHTTP}, nil
+}
+
+func (r Registry) base() (http.RoundTripper, error) {
 	if len(r.CA) == 0 {
 		return remote.DefaultTransport, nil
 	}

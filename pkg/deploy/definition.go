@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
@@ -145,13 +146,21 @@ func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 	if live.Spec.Scope != next.Spec.Scope {
 		refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: spec.scope cannot change from %s to %s: give the new version another kind", live.Name, live.Spec.Scope, next.Spec.Scope))
 	}
-	for _, stored := range live.Status.StoredVersions {
+	for _, stored := range storedversions.Possible(live) {
 		if !slices.ContainsFunc(next.Spec.Versions, named(stored)) {
-			refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: version %s vanishes, and status.storedVersions says that objects may be stored in it: %s, then upgrade to this bundle",
-				live.Name, stored, wayOut(live, next, stored)))
+			refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: version %s vanishes, and %s: %s, then upgrade to this bundle",
+				live.Name, stored, mayBeStored(live, stored), wayOut(live, next, stored)))
 		}
 	}
 	return refusals
+}
+
+// mayBeStored says why objects may be stored in a version.
+func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string) string {
+	if storedversions.Claimed(live, version) {
+		return "status.storedVersions says that objects may be stored in it"
+	}
+	return "objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration"
 }
 
 // wayOut is how a version that vanishes becomes one that nothing is stored in: its objects are
@@ -162,7 +171,7 @@ func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing stri
 		to = stored(next)
 		return fmt.Sprintf("upgrade first to a bundle that serves both %s and %s and converts between them, then %s", vanishing, to, vocabulary.StorageMigration(live.Name, to))
 	}
-	if _, err := storage.Next(live, to); err != nil {
+	if err := storage.Check(live, to); err != nil {
 		return fmt.Sprintf("%v; then %s", err, vocabulary.StorageMigration(live.Name, to))
 	}
 	return vocabulary.StorageMigration(live.Name, to)

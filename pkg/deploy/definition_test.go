@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // crd has versions, the first of which is stored.
@@ -112,10 +114,15 @@ func TestRefusals(t *testing.T) {
 	unlike.Spec.Versions[1].Schema = &apiextensionsv1.CustomResourceValidation{}
 	before := live("CA", "v2", "v1", "v0")
 	before.Status.StoredVersions = []string{"v0", "v2"}
+	trimmed, failed := live("CA", "v2", "v1"), live("CA", "v2", "v1")
+	trimmed.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: "v1,v2"}
+	failed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
 	for name, test := range map[string]struct {
 		live, next *apiextensionsv1.CustomResourceDefinition
 		want       []string
 	}{
+		"a migration is incomplete":          {trimmed, crd("v2"), []string{"version v1 vanishes, and objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration: " + migrate}},
+		"another client's migration failed":  {failed, crd("v2"), []string{"version v1 vanishes, and objects may be stored in it, although"}},
 		"a first version":                    {nil, crd("v1"), nil},
 		"a version more":                     {live("", "v1"), crd("v2", "v1"), nil},
 		"a version less, that is not stored": {live("", "v2", "v1"), crd("v2"), nil},

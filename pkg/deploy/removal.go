@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -22,6 +23,7 @@ type Removal struct {
 	// objects along.
 	Definitions int
 	Told        []string
+	stays       []*unstructured.Unstructured
 }
 
 // RemovalOf decides what of an installation's manifests goes. Objects tells how many each
@@ -30,22 +32,22 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
-		switch o.GetKind() {
-		case "Namespace":
+		switch groupkind.Of(o) {
+		case groupkind.Namespace:
 			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
-		case "OperatorGroup":
+		case groupkind.OperatorGroup:
 			if stays, why := groupStays(o, others); !stays {
 				groups = append(groups, o)
 			} else {
-				r.Told = append(r.Told, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
+				r.stay(o, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
 			}
-		case "Subscription":
+		case groupkind.Subscription:
 			if cameWithBundle(o) {
 				subscriptions = append(subscriptions, o)
 			} else {
-				r.Told = append(r.Told, fmt.Sprintf("Subscription %s stays%s", o.GetName(), byHand(o, "subscription.operators.coreos.com")))
+				r.stay(o, fmt.Sprintf("Subscription %s stays%s", o.GetName(), byHand(o, "subscription.operators.coreos.com")))
 			}
-		case "CustomResourceDefinition":
+		case groupkind.CustomResourceDefinition:
 			n, there := objects[o.GetName()]
 			if there && definitions {
 				definitionsGo = append(definitionsGo, o)
@@ -59,6 +61,10 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 	}
 	r.Goes, r.Definitions = slices.Concat(definitionsGo, r.Goes, groups, subscriptions), len(definitionsGo)
 	return r
+}
+
+func (r *Removal) stay(o *unstructured.Unstructured, why string) {
+	r.stays, r.Told = append(r.stays, o), append(r.Told, why)
 }
 
 // groupStays tells whether a group, as AdoptGroup left it, stays when its operator goes, and why.
@@ -104,4 +110,71 @@ func counted(n int) string {
 	default:
 		return fmt.Sprintf("%d objects", n)
 	}
+}
+
+// Own leaves in a removal what the installation has created, by its record, and what is adopted; it
+// adds what an earlier version of the operator has left. Live returns the object that exists, or nil.
+// Each object that goes has the uid that was decided about.
+func (r *Removal) Own(record Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
+	going := r.Goes
+	for _, e := range slices.Backward(record.Objects) {
+		o := e.object()
+		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !r.names(o) {
+			going = append(going, o)
+		}
+	}
+	r.Goes, r.Definitions = nil, 0
+	for _, o := range going {
+		there, err := live(o)
+		switch {
+		case err != nil:
+			return err
+		case there == nil:
+			continue
+		case !record.Removes(there, adopted):
+			r.Told = append(r.Told, NotOurs(there))
+			continue
+		}
+		o = o.DeepCopy()
+		o.SetUID(there.GetUID())
+		r.Goes = append(r.Goes, o)
+		if groupkind.Is(o, groupkind.CustomResourceDefinition) {
+			r.Definitions++
+		}
+	}
+	return nil
+}
+
+// names reports whether an object goes, or stays for a reason that is reported already.
+func (r *Removal) names(o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(slices.Concat(r.Goes, r.stays), func(g *unstructured.Unstructured) bool {
+		return groupkind.Of(g) == groupkind.Of(o) && g.GetNamespace() == o.GetNamespace() && g.GetName() == o.GetName()
+	})
+}
+
+// Removes reports whether a removal may delete a live object: the installation has created it, or it is adopted.
+func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool {
+	return r.Created(live) || slices.Contains(adopted, Reference(live))
+}
+
+// NotOurs says why an object stays that the installation did not create.
+func NotOurs(live *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s stays: this installation did not create it%s; --adopt %s removes it", Title(live), writtenBy(live), Reference(live))
+}
+
+func writtenBy(live *unstructured.Unstructured) string {
+	others := Others(live)
+	if len(others) == 0 {
+		return ""
+	}
+	return " (written by " + strings.Join(others, ", ") + ")"
+}
+
+// RefuseRemoval says why a bundle is not the one to remove an installation with: another version is
+// installed.
+func RefuseRemoval(record Record, csv, namespace string) error {
+	if record.CSV == "" || record.CSV == csv {
+		return nil
+	}
+	return fmt.Errorf("%s is installed in namespace %s, and not %s: remove it with its own bundle", record.CSV, namespace, csv)
 }

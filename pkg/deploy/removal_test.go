@@ -5,19 +5,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	api "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 func TestRemovalOf(t *testing.T) {
 	var manifests, byHand []*unstructured.Unstructured
-	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Role", "OperatorGroup", "Subscription", "ClusterServiceVersion"} {
+	for _, kind := range []api.GroupKind{groupkind.Namespace, groupkind.CustomResourceDefinition, {Group: "rbac.authorization.k8s.io", Kind: "Role"},
+		groupkind.OperatorGroup, groupkind.Subscription, groupkind.ClusterServiceVersion} {
 		o := &unstructured.Unstructured{}
-		o.SetKind(kind)
+		o.SetGroupVersionKind(kind.WithVersion("v1"))
 		o.SetName("shop")
 		o.SetNamespace("mall")
 		byHand = append(byHand, o.DeepCopy())
-		if kind == "OperatorGroup" || kind == "Subscription" {
+		if kind == groupkind.OperatorGroup || kind == groupkind.Subscription {
 			o.SetAnnotations(map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle})
 		}
 		manifests = append(manifests, o)

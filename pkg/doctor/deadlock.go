@@ -7,27 +7,62 @@ import (
 	"strings"
 )
 
-const breakGlass = `take one of them out of the way ("break the glass" in docs/operations.md), or exempt the namespace of its pods with a namespaceSelector`
+// Emergency is the section of docs/operations.md about webhooks that block a cluster.
+const Emergency = "Emergency: a webhook blocks the cluster"
+
+// unblock is the command that ends a deadlock: API servers ask no webhook about it. What intercepts requests is
+// always an admission webhook.
+func unblock(f Facts, blocking []int) string {
+	command := ""
+	for _, i := range blocking {
+		if w := f.Webhooks[i]; w.Kind == Validating || w.Kind == Mutating {
+			command = fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)
+			break
+		}
+	}
+	return fmt.Sprintf("%s (%q in docs/operations.md); or exempt the namespace of its pods with a namespaceSelector", command, Emergency)
+}
 
 // controlPlane finds webhooks that leases and nodes depend on: while such a one cannot be
 // called, nothing is scheduled, and nodes seem lost.
 func controlPlane(f Facts, broken map[int]bool) []Finding {
 	var findings []Finding
 	for i, w := range f.Webhooks {
-		if !w.Fails || w.Kind == Conversion || !slices.ContainsFunc(clusterNeeds, func(r request) bool { return matches(w, r, f.Namespaces) }) {
+		if !w.Fails || w.Kind == Conversion {
 			continue
 		}
-		about := []string{w.String()}
-		if broken[i] && !w.Conditional {
+		intercepted, about := intercepted(w, f), []string{w.String()}
+		if intercepted == no {
+			continue
+		}
+		if broken[i] && intercepted == surely {
 			findings = append(findings, Finding{Error, ControlPlaneBlocked, about,
-				"it intercepts leases or nodes and cannot be called: controllers lose their lead and nodes seem lost", breakGlass})
+				"it intercepts leases or nodes and cannot be called: controllers lose their lead and nodes seem lost", unblock(f, []int{i})})
 			continue
 		}
 		findings = append(findings, Finding{Warning, ControlPlaneDepends, about,
-			"it intercepts leases or nodes: when it cannot be called, controllers lose their lead and nodes seem lost" + unless(w),
+			"it intercepts leases or nodes: when it cannot be called, controllers lose their lead and nodes seem lost" + unless(w) + unlessLabelled(w, f),
 			"let its rules name the resources that it is about, and leave out kube-system and kube-node-lease by namespaceSelector"})
 	}
 	return findings
+}
+
+// intercepted decides whether a webhook is called for a request of the control plane.
+func intercepted(w Webhook, f Facts) certainty {
+	most := no
+	for _, r := range controlPlaneNeeds(f.ControlPlane) {
+		most = max(most, matches(w, r, f.Namespaces))
+	}
+	return most
+}
+
+// unlessLabelled names what decides whether the objects of the control plane are selected, when
+// their labels are not known.
+func unlessLabelled(w Webhook, f Facts) string {
+	if w.ObjectSelector == nil || len(f.ControlPlane.Unread) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", unless its objectSelector leaves them out: their labels are not known, because %s may not be listed", strings.Join(f.ControlPlane.Unread, " and "))
 }
 
 func unless(w Webhook) string {
@@ -41,16 +76,16 @@ func unless(w Webhook) string {
 func deadlocks(f Facts, broken map[int]bool) []Finding {
 	down, lost := func(i int) bool { return broken[i] }, func(int) bool { return true }
 	var findings []Finding
-	surely := findDeadlocks(f, down, waysNow, matchesSurely)
-	for _, cycle := range surely.cycles() {
-		findings = append(findings, Finding{Error, Deadlock, named(f, cycle), "none of its pods is called, and none can come back: " + around(f, cycle), breakGlass})
+	certain := findDeadlocks(f, down, waysNow, surely)
+	for _, cycle := range certain.cycles() {
+		findings = append(findings, Finding{Error, Deadlock, named(f, cycle), "none of its pods is called, and none can come back: " + around(f, cycle), unblock(f, cycle)})
 	}
-	now := findDeadlocks(f, down, waysNow, matches)
-	for _, cycle := range now.cyclesBut(surely) {
+	now := findDeadlocks(f, down, waysNow, perhaps)
+	for _, cycle := range now.cyclesBut(certain) {
 		findings = append(findings, Finding{Warning, PossibleDeadlock, named(f, cycle),
-			"none of its pods is called, and none can come back: " + around(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), breakGlass})
+			"none of its pods is called, and none can come back: " + around(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), unblock(f, cycle)})
 	}
-	possible := findDeadlocks(f, lost, waysOnceLost, matches)
+	possible := findDeadlocks(f, lost, waysOnceLost, perhaps)
 	for _, cycle := range possible.cyclesBut(now) {
 		findings = append(findings, Finding{Warning, PossibleDeadlock, named(f, cycle),
 			"if all of its pods are lost at once, as when all nodes are replaced, none can come back: " + around(f, cycle) + conditions(f, cycle),

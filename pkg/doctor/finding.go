@@ -18,6 +18,7 @@ const (
 	CertificateEndsSoon = "CertificateEndsSoon"
 	SomePodsFail        = "SomePodsFail"
 	NotAsked            = "NotAsked"
+	HeadlessService     = "HeadlessService"
 	WorkloadsUnread     = "WorkloadsUnread"
 	Deadlock            = "Deadlock"
 	PossibleDeadlock    = "PossibleDeadlock"

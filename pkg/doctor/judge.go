@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
 // soon is when a certificate's end is worth a word: every tool that renews them does
@@ -33,28 +35,57 @@ func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown
 // called at all, and whether somebody looks after it.
 func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
+	address, outside := outsideOf(w, f)
 	switch {
-	case w.URL != "":
-		findings = outside(w)
+	case outside:
+		findings = notAskedOutside(w, address)
 	case reach.Broken():
-		findings = []Finding{{levelOf(w), reach.Code, []string{w.String()}, reach.Message + ": " + consequence(w), reach.WayOut}}
-	case !w.Unverified:
-		findings = behind(w, f.Answers[w.String()], now)
+		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.WayOut}}
+	default:
+		findings = slices.Concat(headless(w, f), notAsked(w, f), behind(w, f.Answers[w.String()], now))
 	}
 	return slices.Concat(findings, abandoned(w, f), unread(w, f))
 }
 
-// behind is what the pods said of a webhook that is called.
+// headless reports a Service that only some API servers can call.
+func headless(w Webhook, f Facts) []Finding {
+	doubt := Doubt(w, f)
+	if doubt == "" {
+		return nil
+	}
+	return []Finding{{Unknown, HeadlessService, []string{w.String()}, fmt.Sprintf("%s; otherwise %s", doubt, consequence(w)),
+		"create the Service again with a cluster IP, or check the flag of the API servers"}}
+}
+
+// notAsked reports the ready endpoints of which it is not known what they serve.
+func notAsked(w Webhook, f Facts) []Finding {
+	asked, ready := Asked(Facts{Webhooks: []Webhook{w}, Services: f.Services, Answers: f.Answers})
+	if asked == ready && asked > 0 {
+		return nil
+	}
+	return []Finding{{Unknown, NotAsked, []string{w.String()},
+		fmt.Sprintf("%d of %d ready endpoints of Service %s were asked which certificate they serve, and of the others it is not known%s", asked, ready, w.Service, cause(f.Answers[w.String()])),
+		"allow create on pods/portforward; or run doctor with --direct where the addresses of the endpoints can be dialled"}}
+}
+
+// cause is why the first endpoint was not asked, where that is known.
+func cause(all []Answer) string {
+	for _, a := range all {
+		if !a.Asked && a.Message != "" {
+			return fmt.Sprintf(": %s: %s", a.Endpoint, a.Message)
+		}
+	}
+	return ""
+}
+
+// behind is what the endpoints answered that were asked.
 func behind(w Webhook, all []Answer, now time.Time) []Finding {
 	about := []string{w.String()}
-	if len(all) == 0 {
-		return []Finding{{Unknown, NotAsked, about,
-			"its pods could not be asked which certificate they serve", "port-forward has to be allowed and possible; or run doctor with --direct where the pods' addresses can be dialled"}}
-	}
+	all = slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return !a.Asked })
 	var findings []Finding
 	if bad := failed(all); len(bad) > 0 {
 		findings = append(findings, Finding{Warning, SomePodsFail, about,
-			fmt.Sprintf("%d of %d pods cannot be called, so some requests fail: %s", len(bad), len(all), bad[0].Message), "mend those pods, or delete them"})
+			fmt.Sprintf("%d of %d endpoints that were asked cannot be called, so some requests fail: %s", len(bad), len(all), bad[0].Message), "fix those pods, or delete them"})
 	}
 	endsSoon := func(a Answer) bool { return !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < soon }
 	if i := slices.IndexFunc(all, endsSoon); i >= 0 {
@@ -85,29 +116,56 @@ func unread(w Webhook, f Facts) []Finding {
 		fmt.Sprintf("let whoever runs doctor list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
 }
 
-// outside is what there is to say of a webhook that is called by URL: whether it answers
-// cannot be seen from the cluster.
-func outside(w Webhook) []Finding {
+// notAskedOutside reports a webhook that is called outside the cluster: whether it answers
+// is not known.
+func notAskedOutside(w Webhook, address string) []Finding {
 	if !w.Fails {
 		return nil
 	}
 	return []Finding{{Unknown, NotAsked, []string{w.String()},
-		fmt.Sprintf("it is called by URL, %s, and so it was not looked at; if that does not answer, %s", w.URL, consequence(w)), "ask it from where API servers run"}}
+		fmt.Sprintf("API servers call %s, which was not asked; if it does not answer, %s", address, consequence(w)), "call it from the hosts of the API servers"}}
 }
 
 // levelOf is how bad it is that a webhook cannot be called.
-func levelOf(w Webhook) Level {
-	if w.Fails && !w.Idle {
+func levelOf(w Webhook, f Facts) Level {
+	if w.Fails && !w.Idle() && !coversNothing(w, f) {
 		return Error
 	}
 	return Warning
 }
 
+// coversNothing reports whether a webhook is limited to namespaces that do not exist: each rule is for objects in
+// namespaces, and the selector selects none.
+func coversNothing(w Webhook, f Facts) bool {
+	inNamespaces := func(r admissionregistrationv1.RuleWithOperations) bool {
+		return r.Scope != nil && *r.Scope == admissionregistrationv1.NamespacedScope
+	}
+	if w.NamespaceSelector == nil || slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool { return !inNamespaces(r) }) {
+		return false
+	}
+	for _, namespace := range f.Namespaces {
+		if selects(w.NamespaceSelector, theLabels(namespace)) != no {
+			return false
+		}
+	}
+	return true
+}
+
+// consequenceIn is that in a cluster with these namespaces.
+func consequenceIn(w Webhook, f Facts) string {
+	if coversNothing(w, f) {
+		return "nothing fails while its namespaceSelector selects no namespace"
+	}
+	return consequence(w)
+}
+
 // consequence is what comes of it that a webhook cannot be called.
 func consequence(w Webhook) string {
 	switch {
-	case w.Kind == Conversion && w.Idle:
+	case w.Kind == Conversion && w.Idle():
 		return "nothing fails while the definition has one version only"
+	case w.Idle():
+		return "nothing fails, because it has no rules"
 	case w.Kind == APIService:
 		return fmt.Sprintf("requests for %s fail, and so does whoever has to know all kinds, as for the deletion of a namespace", w.Object)
 	case w.Kind == Conversion:

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -31,13 +34,17 @@ func newCluster() *cluster {
 	server := func(app string) Service {
 		labels := map[string]string{"app": app}
 		pod := Pod{Labels: map[string]string{"app": app, "pod-template-hash": "f6a"}, Placed: true, Started: true, Ready: true}
-		return Service{Ports: []int32{443}, Ready: 2, Sliced: true, Selector: labels, Pods: []Pod{pod, pod}, Templates: []map[string]string{pod.Labels}}
+		return Service{By: route.ByClusterIP, Ports: map[int32]int{443: 2}, Ready: 2, Slices: []map[string]string{{"kubernetes.io/service-name": "hook"}}, Selector: labels, Pods: []Pod{pod, pod}, Templates: []map[string]string{pod.Labels}}
 	}
 	return &cluster{Facts: Facts{
 		Services: map[types.NamespacedName]Service{shop: server("shop"), bank: server("bank")},
 		Namespaces: map[string]map[string]string{
 			"shop": {"kubernetes.io/metadata.name": "shop"}, "bank": {"kubernetes.io/metadata.name": "bank"},
 			"kube-system": {"kubernetes.io/metadata.name": "kube-system"}, "kube-node-lease": {"kubernetes.io/metadata.name": "kube-node-lease"},
+		},
+		ControlPlane: ControlPlane{
+			Nodes:  []map[string]string{{"kubernetes.io/os": "linux", "kubernetes.io/hostname": "a"}},
+			Leases: map[string][]map[string]string{"kube-system": {nil}, "kube-node-lease": {nil}},
 		},
 		Owners:  map[types.NamespacedName]bool{{Namespace: "shop", Name: "shop.v1"}: true},
 		Answers: map[string][]Answer{},
@@ -63,7 +70,7 @@ func (c *cluster) hook(name string, to types.NamespacedName, policy admissionreg
 // change changes what stands behind a Service that nobody is ready behind any more.
 func (c *cluster) change(s types.NamespacedName, changes ...func(*Service)) {
 	service := c.Services[s]
-	service.Ready = 0
+	service.Ready, service.Ports = 0, map[int32]int{443: 0}
 	for i := range service.Pods {
 		service.Pods[i].Ready = false
 	}
@@ -81,7 +88,7 @@ func (c *cluster) lose(s types.NamespacedName) { c.change(s, withoutPods) }
 
 func withoutPods(s *Service)      { s.Pods = nil }
 func withoutTemplates(s *Service) { s.Templates = nil }
-func withoutSlices(s *Service)    { s.Sliced = false }
+func withoutSlices(s *Service)    { s.Slices = nil }
 
 // withPod adds one that has come so far.
 func withPod(p Pod) func(*Service) {
@@ -97,7 +104,7 @@ func (c *cluster) judge() []Finding {
 	c.Webhooks = append(Webhooks(c.validating, nil, c.crds), c.apis...)
 	for _, w := range c.Webhooks {
 		if _, told := c.Answers[w.String()]; !told {
-			c.Answers[w.String()] = []Answer{{NotAfter: now.AddDate(0, 1, 0)}}
+			c.Answers[w.String()] = answering(c.Services[w.Service].Ports[w.Port])
 		}
 	}
 	return Judge(c.Facts, now)
@@ -137,15 +144,15 @@ func TestJudge(t *testing.T) {
 		}, []found{{Error, "CABundleUnreadable", 1}}},
 		"a foreign certificate": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Reason: "ForeignCertificate", Message: "pod a presents another"}}
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod a presents another", "pod b presents another")
 		}, []found{{Error, "ForeignCertificate", 1}}},
 		"one pod of two with a foreign certificate": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{NotAfter: now.AddDate(1, 0, 0)}, {Reason: "ForeignCertificate", Message: "pod b presents another"}}
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod b presents another")
 		}, []found{{Warning, SomePodsFail, 1}}},
 		"a certificate that ends tomorrow": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{NotAfter: now.AddDate(0, 0, 1)}}
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Asked: true, NotAfter: now.AddDate(0, 0, 1)}, {Asked: true, NotAfter: now.AddDate(0, 0, 1)}}
 		}, []found{{Warning, CertificateEndsSoon, 1}}},
 		"pods that cannot be asked": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
@@ -168,6 +175,47 @@ func TestJudge(t *testing.T) {
 			c.validating[0].Labels = map[string]string{"olm.owner": "shop.v1", "olm.owner.namespace": "shop"}
 		}, nil},
 
+		"a headless Service": {func(c *cluster) {
+			c.hook("v", shop, fail, "configmaps")
+			s := c.Services[shop]
+			s.By = route.ByEndpoint
+			c.Services[shop] = s
+		}, []found{{Unknown, HeadlessService, 1}}},
+		"a Service of an external name": {func(c *cluster) {
+			c.hook("v", shop, fail, "configmaps")
+			c.Services[shop] = Service{By: route.ByExternalName, ExternalName: "hook.example.com", Foreign: true}
+		}, []found{{Unknown, NotAsked, 1}}},
+		"ready endpoints, and none at the port": {func(c *cluster) {
+			c.hook("v", shop, fail, "configmaps")
+			s := c.Services[shop]
+			s.Ports = map[int32]int{443: 0}
+			c.Services[shop] = s
+		}, []found{{Error, "NoEndpointAtPort", 1}}},
+		"one endpoint of two that was not asked": {func(c *cluster) {
+			c.hook("v", shop, fail, "configmaps")
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = append(answering(1), Answer{Endpoint: "pod b", Message: "port-forward is refused"})
+		}, []found{{Unknown, NotAsked, 1}}},
+		"one endpoint of two that nothing is known of": {func(c *cluster) {
+			c.hook("v", shop, fail, "configmaps")
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(1)
+		}, []found{{Unknown, NotAsked, 1}}},
+		"one endpoint that fails, and one that was not asked": {func(c *cluster) {
+			c.hook("v", shop, fail, "configmaps")
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = append(answering(1, "pod a presents another"), Answer{Endpoint: "pod b"})
+		}, []found{{Warning, SomePodsFail, 1}, {Unknown, NotAsked, 1}}},
+		"a selector of no namespace": {func(c *cluster) {
+			w := c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "configmaps")
+			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "nobody"}}
+			w.Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
+		}, []found{{Warning, "ServiceMissing", 1}}},
+		"a selector of no namespace, and what is in none": {func(c *cluster) {
+			w := c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "persistentvolumes")
+			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "nobody"}}
+		}, []found{{Error, "ServiceMissing", 1}}},
+		"no rules": {func(c *cluster) {
+			c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "configmaps").Rules = nil
+		}, []found{{Warning, "ServiceMissing", 1}}},
+
 		"a conversion that objects need": {func(c *cluster) { c.crds = converted(shop, "v1", "v2"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
 		"a conversion of one version":    {func(c *cluster) { c.crds = converted(shop, "v1"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
 
@@ -180,7 +228,7 @@ func TestJudge(t *testing.T) {
 		"an APIService that trusts anybody, and is not asked": {func(c *cluster) {
 			c.apis = aggregated(shop, true)
 			c.Answers["APIService v1.shop.io"] = nil
-		}, nil},
+		}, []found{{Unknown, NotAsked, 1}}},
 
 		"it is called for its own pods": {func(c *cluster) { c.hook("v", shop, fail, "pods") }, []found{{Warning, PossibleDeadlock, 1}}},
 		"for its own pods, which are lost": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.lose(shop) },
@@ -189,11 +237,11 @@ func TestJudge(t *testing.T) {
 			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
 		"for its own pods, which serve a foreign certificate": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Reason: "ForeignCertificate", Message: "pod a presents another"}}
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod a presents another", "pod b presents another")
 		}, []found{{Error, "ForeignCertificate", 1}, {Warning, PossibleDeadlock, 1}}},
 		"for its own pods, which are being deleted and serve till then": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, func(s *Service) { s.Ready = 2 })
+			c.change(shop, withoutPods, func(s *Service) { s.Ready, s.Ports = 2, map[int32]int{443: 2} })
 		}, []found{{Warning, PossibleDeadlock, 1}}},
 		"for all pods, and no Service": {func(c *cluster) {
 			c.hook("v", types.NamespacedName{Namespace: "shop", Name: "gone"}, fail, "pods")
@@ -213,7 +261,7 @@ func TestJudge(t *testing.T) {
 		"for endpoints": {func(c *cluster) { c.hook("v", shop, fail, "endpointslices") }, []found{{Warning, PossibleDeadlock, 1}}},
 		"for endpoints, with pods that serve a foreign certificate": {func(c *cluster) {
 			c.hook("v", shop, fail, "endpointslices")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Reason: "ForeignCertificate", Message: "pod a presents another"}}
+			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod a presents another", "pod b presents another")
 		}, []found{{Error, "ForeignCertificate", 1}, {Warning, PossibleDeadlock, 1}}},
 		"for endpoints that are made, and are there": {func(c *cluster) {
 			c.hook("v", shop, fail, "endpointslices").Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
@@ -324,6 +372,18 @@ func TestJudge(t *testing.T) {
 		"the control plane depends on it": {func(c *cluster) { c.hook("v", shop, fail, "leases") }, []found{{Warning, ControlPlaneDepends, 1}}},
 		"the control plane is blocked by it": {func(c *cluster) { c.hook("v", shop, fail, "nodes/status"); c.down(shop) },
 			[]found{{Error, "NoReadyEndpoints", 1}, {Error, ControlPlaneBlocked, 1}}},
+		"the labels of nodes are selected": {func(c *cluster) {
+			c.hook("v", shop, fail, "nodes/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/os": "linux"}}
+			c.down(shop)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, ControlPlaneBlocked, 1}}},
+		"labels are selected that no node and no lease has": {func(c *cluster) {
+			c.hook("v", shop, fail, "*/*").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}
+		}, nil},
+		"labels of nodes are selected, which may not be listed": {func(c *cluster) {
+			c.hook("v", shop, fail, "nodes/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/os": "linux"}}
+			c.ControlPlane.Nodes, c.ControlPlane.Unread = nil, []string{"nodes"}
+			c.down(shop)
+		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, ControlPlaneDepends, 1}}},
 		"a selector does not keep nodes out": {func(c *cluster) {
 			c.hook("v", shop, fail, "nodes/status").NamespaceSelector = selecting(map[string]string{"not": "kube-system"})
 		}, []found{{Warning, ControlPlaneDepends, 1}}},
@@ -355,13 +415,13 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 		w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
 	}
 	selector := func(w *admissionregistrationv1.ValidatingWebhook) {
-		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}}
+		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop", "pod-template-hash": "f6a"}}
 	}
 	for name, test := range map[string]struct {
 		webhook func(*admissionregistrationv1.ValidatingWebhook)
 		behind  []func(*Service)
 		want    string
-		breaks  bool // the glass
+		breaks  bool // the deadlock, by a command
 	}{
 		"none":                         {func(*admissionregistrationv1.ValidatingWebhook) {}, []func(*Service){withoutPods}, lost, true},
 		"labels that are known":        {selector, []func(*Service){withoutPods}, lost, true},
@@ -376,7 +436,7 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 			c.change(shop, test.behind...)
 			found := c.judge()
 			last := found[len(found)-1]
-			if last.Message != test.want || (last.WayOut == breakGlass) != test.breaks {
+			if last.Message != test.want || strings.HasPrefix(last.WayOut, "kubectl delete validatingwebhookconfiguration v (") != test.breaks {
 				t.Errorf("%s: %s\nway out: %s\nwant %s", last.Code, last.Message, last.WayOut, test.want)
 			}
 		})
@@ -404,6 +464,18 @@ func TestConsequenceOfAnAPIService(t *testing.T) {
 	if found := c.judge(); len(found) != 1 || found[0].Message != want {
 		t.Errorf("findings: %+v, want %q", found, want)
 	}
+}
+
+// answering are those of so many endpoints: failures first, the others serve for a month.
+func answering(n int, failures ...string) []Answer {
+	all := make([]Answer, n)
+	for i := range all {
+		all[i] = Answer{Endpoint: "pod a", Asked: true, NotAfter: now.AddDate(0, 1, 0)}
+		if i < len(failures) {
+			all[i] = Answer{Endpoint: "pod a", Asked: true, Reason: "ForeignCertificate", Message: failures[i]}
+		}
+	}
+	return all
 }
 
 func aggregated(by types.NamespacedName, unverified bool) []Webhook {

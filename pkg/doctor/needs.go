@@ -1,9 +1,13 @@
 package doctor
 
 import (
+	"maps"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
@@ -16,8 +20,7 @@ type request struct {
 	resource  schema.GroupVersionResource
 	sub       string
 	namespace string
-	labels    map[string]string
-	guessed   bool // there may be other labels besides
+	labels    objectLabels // of the object that is written
 }
 
 var (
@@ -43,7 +46,7 @@ func waysOnceLost(name types.NamespacedName, s Service) [][]request {
 	s.Ready = 0
 	var ways [][]request
 	for _, p := range s.successors() {
-		making := request{operation: admission.Create, resource: pods, namespace: name.Namespace, labels: p.Labels, guessed: s.guessed()}
+		making := request{operation: admission.Create, resource: pods, namespace: name.Namespace, labels: s.labelsOf(p)}
 		ways = append(ways, append(stepsLeft(name, s, p), making))
 	}
 	return ways
@@ -70,6 +73,14 @@ func (s Service) successors() []Pod {
 // guessed tells that of the successors no more is known than that the Service selects them.
 func (s Service) guessed() bool { return len(s.Templates)+len(s.Pods) == 0 }
 
+// labelsOf are the labels of a pod behind the Service.
+func (s Service) labelsOf(p Pod) objectLabels {
+	if s.guessed() {
+		return atLeast(p.Labels)
+	}
+	return theLabels(p.Labels)
+}
+
 // stepsLeft are the requests that a pod still needs until it is called: the scheduler places
 // it, the kubelet gets it a token and reports, and the endpoints follow.
 //
@@ -80,70 +91,95 @@ func (s Service) guessed() bool { return len(s.Templates)+len(s.Pods) == 0 }
 func stepsLeft(name types.NamespacedName, s Service, p Pod) []request {
 	var left []request
 	if !p.Placed {
-		left = append(left, request{operation: admission.Create, resource: pods, sub: "binding", namespace: name.Namespace})
+		left = append(left, request{operation: admission.Create, resource: pods, sub: "binding", namespace: name.Namespace, labels: unlabelled})
 	}
 	if !p.Started {
-		left = append(left, request{operation: admission.Create, resource: accounts, sub: "token", namespace: name.Namespace})
+		left = append(left, request{operation: admission.Create, resource: accounts, sub: "token", namespace: name.Namespace, labels: unlabelled})
 	}
 	if !p.Ready {
-		left = append(left, request{operation: admission.Update, resource: pods, sub: "status", namespace: name.Namespace, labels: p.Labels, guessed: s.guessed()})
+		left = append(left, request{operation: admission.Update, resource: pods, sub: "status", namespace: name.Namespace, labels: s.labelsOf(p)})
 	}
 	if s.Ready > 0 {
 		return left
 	}
-	// Besides this label, a slice has those of the Service.
-	slice := request{operation: admission.Update, resource: endpointSlices, namespace: name.Namespace, labels: map[string]string{discoveryv1.LabelServiceName: name.Name}, guessed: true}
+	slice := request{operation: admission.Update, resource: endpointSlices, namespace: name.Namespace, labels: s.sliceLabels(name)}
 	left = append(left, slice)
-	if !s.Sliced {
+	if len(s.Slices) == 0 {
 		slice.operation = admission.Create
 		left = append(left, slice)
 	}
 	return left
 }
 
-// clusterNeeds are those without which nothing is scheduled or run any more, anywhere.
-var clusterNeeds = []request{
-	{operation: admission.Update, resource: leases, namespace: metav1.NamespaceSystem},
-	{operation: admission.Update, resource: leases, namespace: "kube-node-lease"},
-	{operation: admission.Update, resource: nodes, sub: "status"},
+// sliceLabels are the labels of the slice that is written: those that all slices have, or those with
+// which the EndpointSlice controller creates one.
+func (s Service) sliceLabels(name types.NamespacedName) objectLabels {
+	if len(s.Slices) == 0 {
+		created := map[string]string{discoveryv1.LabelServiceName: name.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
+		maps.Copy(created, s.Labels)
+		return theLabels(created)
+	}
+	first, others := s.Slices[0], s.Slices[1:]
+	if !slices.ContainsFunc(others, func(l map[string]string) bool { return !maps.Equal(l, first) }) {
+		return theLabels(first)
+	}
+	common := maps.Clone(first)
+	maps.DeleteFunc(common, func(key, value string) bool {
+		return slices.ContainsFunc(others, func(l map[string]string) bool { return l[key] != value })
+	})
+	return atLeast(common)
 }
 
-// matches tells whether a webhook is called for a request.
-func matches(w Webhook, r request, namespaces map[string]map[string]string) bool {
-	if !selects(w.ObjectSelector, r.labels) {
-		return false
-	}
-	// Objects that are in no namespace, and are none, escape the selector.
-	if r.namespace != "" && !selects(w.NamespaceSelector, namespaces[r.namespace]) {
-		return false
-	}
-	attributes := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, r.namespace, "", r.resource, r.sub, r.operation, nil, false, nil)
-	for _, rule := range w.Rules {
-		matcher := rules.Matcher{Rule: rule, Attr: attributes}
-		if matcher.Matches() {
-			return true
+// controlPlaneNeeds are the requests without which nothing is scheduled or run any more: for each
+// resource, one request for each set of labels that its objects have.
+func controlPlaneNeeds(c ControlPlane) []request {
+	var needs []request
+	for _, namespace := range []string{metav1.NamespaceSystem, corev1.NamespaceNodeLease} {
+		for _, l := range labelsIn(c.Leases[namespace]) {
+			needs = append(needs, request{operation: admission.Update, resource: leases, namespace: namespace, labels: l})
 		}
 	}
-	return false
-}
-
-// matchesSurely tells whether a webhook is called for a request whatever is not known here:
-// what its matchConditions say, and which labels a pod bears besides those of a selector.
-func matchesSurely(w Webhook, r request, namespaces map[string]map[string]string) bool {
-	return !w.Conditional && !(r.guessed && w.narrowed()) && matches(w, r, namespaces)
-}
-
-// narrowed tells whether labels of objects decide.
-func (w Webhook) narrowed() bool {
-	s := w.ObjectSelector
-	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
-}
-
-// selects is true for a selector that cannot be read: no API server has stored one.
-func selects(s *metav1.LabelSelector, of map[string]string) bool {
-	if s == nil {
-		return true
+	for _, l := range labelsIn(c.Nodes) {
+		needs = append(needs, request{operation: admission.Update, resource: nodes, sub: "status", labels: l})
 	}
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	return err != nil || selector.Matches(labels.Set(of))
+	return needs
+}
+
+// labelsIn are the labels of objects. Those of objects that do not exist, or may not be listed,
+// are not known.
+func labelsIn(listed []map[string]string) []objectLabels {
+	if len(listed) == 0 {
+		return []objectLabels{{}}
+	}
+	var all []objectLabels
+	for _, l := range listed {
+		all = append(all, theLabels(l))
+	}
+	return all
+}
+
+// matches decides whether a webhook is called for a request. What its matchConditions exempt is not
+// known.
+func matches(w Webhook, r request, namespaces map[string]map[string]string) certainty {
+	called := selects(w.ObjectSelector, r.labels)
+	// Objects that are in no namespace, and are none, escape the selector.
+	if r.namespace != "" {
+		called = min(called, selects(w.NamespaceSelector, theLabels(namespaces[r.namespace])))
+	}
+	if w.Conditional {
+		called = min(called, perhaps)
+	}
+	if called == no || !ruled(w, r) {
+		return no
+	}
+	return called
+}
+
+// ruled reports whether a rule of a webhook covers a request.
+func ruled(w Webhook, r request) bool {
+	attributes := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, r.namespace, "", r.resource, r.sub, r.operation, nil, false, nil)
+	return slices.ContainsFunc(w.Rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+		matcher := rules.Matcher{Rule: rule, Attr: attributes}
+		return matcher.Matches()
+	})
 }

@@ -25,7 +25,7 @@ func TestLifelinesCoverNeeds(t *testing.T) {
 	if len(requests) < 6 {
 		t.Errorf("a lost pod needs %d requests to come back", len(requests))
 	}
-	for _, r := range append(requests, clusterNeeds...) {
+	for _, r := range append(requests, controlPlaneNeeds(ControlPlane{})...) {
 		resource := strings.TrimSuffix(r.resource.Resource+"/"+r.sub, "/")
 		t.Run(string(r.operation)+" "+resource+" "+r.namespace, func(t *testing.T) {
 			d := operatorsv1alpha1.WebhookDescription{
@@ -37,7 +37,7 @@ func TestLifelinesCoverNeeds(t *testing.T) {
 			}
 			csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{d}
 			own := func(l install.Lifeline) bool { return strings.HasPrefix(l.Name, "own-") || r.namespace != "shop" }
-			if lifelines := install.SelfDeadlocksAnywhere(csv, d); !slices.ContainsFunc(lifelines, own) {
+			if lifelines := install.SelfDeadlocksAnywhere(csv)(d); !slices.ContainsFunc(lifelines, own) {
 				t.Errorf("no lifeline of its own is cut, but %+v", lifelines)
 			}
 		})

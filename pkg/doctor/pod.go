@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
 // Pod is one that a Service selects, and how far it has come.
@@ -27,10 +26,9 @@ func Staying(pods []corev1.Pod) []Pod {
 	return staying
 }
 
-// LeftOver tells of an endpoint that its pod is none of these any more. Endpoints outlive
+// LeftOver reports whether the pod behind an endpoint is none of these any more. Endpoints outlive
 // their pods where a webhook refuses that they are written.
-func LeftOver(e discoveryv1.Endpoint, pods []corev1.Pod) bool {
-	of := e.TargetRef
+func LeftOver(of *corev1.ObjectReference, pods []corev1.Pod) bool {
 	return of != nil && of.Kind == "Pod" && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Name == of.Name && (of.UID == "" || p.UID == of.UID) && !ended(p)
 	})

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -63,7 +62,7 @@ func TestLeftOver(t *testing.T) {
 		"of nobody in particular":              {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := LeftOver(discoveryv1.Endpoint{TargetRef: test.of}, test.pods); got != test.want {
+			if got := LeftOver(test.of, test.pods); got != test.want {
 				t.Errorf("left over: %t, want %t", got, test.want)
 			}
 		})

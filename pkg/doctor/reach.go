@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // Reach is whether API servers reach a webhook: why not, in one word and in a sentence.
@@ -17,9 +19,10 @@ type Reach struct {
 // Broken tells that a call fails.
 func (r Reach) Broken() bool { return r.Code != "" }
 
-// ReachOf judges one webhook. One that is called by URL is somewhere else, and not judged.
+// ReachOf judges one webhook. One that is called by URL, or by the name of an ExternalName
+// Service, is outside the cluster, and not judged.
 func ReachOf(w Webhook, f Facts, now time.Time) Reach {
-	if w.URL != "" {
+	if _, outside := outsideOf(w, f); outside {
 		return Reach{}
 	}
 	for _, look := range []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers} {
@@ -30,13 +33,34 @@ func ReachOf(w Webhook, f Facts, now time.Time) Reach {
 	return Reach{}
 }
 
+// outsideOf returns what API servers call when it is not a Service with endpoints.
+func outsideOf(w Webhook, f Facts) (address string, outside bool) {
+	if w.URL != "" {
+		return "URL " + w.URL, true
+	}
+	if s := f.Services[w.Service]; s.By == route.ByExternalName {
+		return fmt.Sprintf("the external name %s of Service %s", s.ExternalName, w.Service), true
+	}
+	return "", false
+}
+
+// Doubt is why it is not known whether API servers call a webhook that is not Broken; else empty.
+func Doubt(w Webhook, f Facts) string {
+	s, exists := f.Services[w.Service]
+	if _, outside := outsideOf(w, f); outside || !exists || s.By == route.ByClusterIP {
+		return ""
+	}
+	return fmt.Sprintf("Service %s is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster", w.Service)
+}
+
 func service(w Webhook, f Facts, _ time.Time) Reach {
 	s, there := f.Services[w.Service]
+	_, port := s.Ports[w.Port]
 	switch {
 	case !there:
 		return Reach{"ServiceMissing", fmt.Sprintf("Service %s does not exist", w.Service),
 			"install the webhook server again, or delete the registration"}
-	case !slices.Contains(s.Ports, w.Port):
+	case !port:
 		return Reach{"PortMissing", fmt.Sprintf("Service %s has no port %d", w.Service, w.Port),
 			fmt.Sprintf("give the Service port %d, or correct the registration", w.Port)}
 	default:
@@ -45,11 +69,16 @@ func service(w Webhook, f Facts, _ time.Time) Reach {
 }
 
 func endpoints(w Webhook, f Facts, _ time.Time) Reach {
-	if f.Services[w.Service].Ready > 0 {
+	s := f.Services[w.Service]
+	if s.Ports[w.Port] > 0 {
 		return Reach{}
 	}
+	if s.Ready > 0 {
+		return Reach{"NoEndpointAtPort", fmt.Sprintf("none of the %d ready endpoints of Service %s is at port %d", s.Ready, w.Service, w.Port),
+			fmt.Sprintf("compare targetPort of the Service with the ports of its pods: kubectl -n %s describe service %s", w.Service.Namespace, w.Service.Name)}
+	}
 	message := fmt.Sprintf("no endpoint of Service %s is ready", w.Service)
-	if f.Services[w.Service].LeftOver > 0 {
+	if s.LeftOver > 0 {
 		message = fmt.Sprintf("the endpoints of Service %s are left over from pods that are gone", w.Service)
 	}
 	return Reach{"NoReadyEndpoints", message, fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
@@ -80,12 +109,29 @@ func trust(w Webhook, _ Facts, now time.Time) Reach {
 func answers(w Webhook, f Facts, _ time.Time) Reach {
 	all := f.Answers[w.String()]
 	bad := failed(all)
-	if len(bad) == 0 || len(bad) < len(all) {
+	if len(bad) == 0 || len(bad) < max(len(all), f.Services[w.Service].Ports[w.Port]) {
 		return Reach{}
 	}
 	return Reach{bad[0].Reason, bad[0].Message, "the message says what to check; the certificate that the pods serve must be signed by a CA of the caBundle"}
 }
 
 func failed(all []Answer) []Answer {
-	return slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return a.Reason == "" })
+	return slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return !a.Asked || a.Reason == "" })
+}
+
+// Asked counts the ready endpoints that webhooks call, and those of them that were asked.
+func Asked(f Facts) (asked, ready int) {
+	for _, w := range f.Webhooks {
+		if _, outside := outsideOf(w, f); outside {
+			continue
+		}
+		all := f.Answers[w.String()]
+		ready += max(len(all), f.Services[w.Service].Ports[w.Port])
+		for _, a := range all {
+			if a.Asked {
+				asked++
+			}
+		}
+	}
+	return asked, ready
 }

@@ -14,7 +14,7 @@ type waiting map[int][][]int
 // findDeadlocks looks among the webhooks that are down for those that cannot come back, since
 // in each of their ways stands one that cannot either. What can come back is found by
 // repetition, beginning with those in one of whose ways nobody stands.
-func findDeadlocks(f Facts, down func(int) bool, ways func(types.NamespacedName, Service) [][]request, called func(Webhook, request, map[string]map[string]string) bool) waiting {
+func findDeadlocks(f Facts, down func(int) bool, ways func(types.NamespacedName, Service) [][]request, least certainty) waiting {
 	left := waiting{}
 	for i, w := range f.Webhooks {
 		s, there := f.Services[w.Service]
@@ -23,7 +23,7 @@ func findDeadlocks(f Facts, down func(int) bool, ways func(types.NamespacedName,
 			continue
 		}
 		for _, way := range ways(w.Service, s) {
-			left[i] = append(left[i], standingIn(f, way, called))
+			left[i] = append(left[i], standingIn(f, way, least))
 		}
 	}
 	for freed := true; freed; {
@@ -38,11 +38,12 @@ func findDeadlocks(f Facts, down func(int) bool, ways func(types.NamespacedName,
 	return left
 }
 
-// standingIn are the webhooks that refuse one of the requests while they are down.
-func standingIn(f Facts, way []request, called func(Webhook, request, map[string]map[string]string) bool) []int {
+// standingIn are the webhooks that refuse one of the requests while they are down, with at least
+// that certainty.
+func standingIn(f Facts, way []request, least certainty) []int {
 	var standing []int
 	for j, w := range f.Webhooks {
-		if w.Fails && slices.ContainsFunc(way, func(r request) bool { return called(w, r, f.Namespaces) }) {
+		if w.Fails && slices.ContainsFunc(way, func(r request) bool { return matches(w, r, f.Namespaces) >= least }) {
 			standing = append(standing, j)
 		}
 	}

@@ -44,8 +44,21 @@ type Webhook struct {
 	Conditional bool
 	// Unverified tells that whatever certificate is served is trusted.
 	Unverified bool
-	// Idle tells of a conversion that no version needs: there is one only.
-	Idle bool
+	// Versions is how many versions the definition of a conversion has.
+	Versions int
+}
+
+// Idle reports whether no request needs it: a conversion of one version, and a webhook without
+// rules.
+func (w Webhook) Idle() bool {
+	switch w.Kind {
+	case Conversion:
+		return w.Versions == 1
+	case APIService:
+		return false
+	default:
+		return len(w.Rules) == 0
+	}
 }
 
 // String names the webhook for people, and is the same for no other.
@@ -106,7 +119,7 @@ func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
 		return Webhook{}, false
 	}
 	client := c.Webhook.ClientConfig
-	w := Webhook{Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Owner: OwnerOf(crd.ObjectMeta), Fails: true, Idle: len(crd.Spec.Versions) == 1}
+	w := Webhook{Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Owner: OwnerOf(crd.ObjectMeta), Fails: true, Versions: len(crd.Spec.Versions)}
 	if s := client.Service; s != nil {
 		w.Service, w.Port = types.NamespacedName{Namespace: s.Namespace, Name: s.Name}, port(s.Port)
 	} else if client.URL != nil {

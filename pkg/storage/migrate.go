@@ -6,22 +6,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 )
 
 // Cluster is what a migration needs of one.
 type Cluster interface {
 	// Definition reads the CustomResourceDefinition, live.
 	Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error)
-	// Store makes a version the storage version of the definition that was read, if it
-	// is that still.
+	// Record sets the annotation with the versions in which objects may be stored; none deletes
+	// it. This write and the next three are refused if the definition has changed since it was read.
+	Record(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
+	// Restore sets status.storedVersions.
+	Restore(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
+	// Store makes a version the storage version.
 	Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error
 	// Hashes are what each API server says about how it stores the objects now.
 	Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error)
@@ -31,9 +33,9 @@ type Cluster interface {
 	Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Write writes an object as it was read, if it is that still.
 	Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error
-	// Forget makes a version the only one that objects of the definition that was read are
-	// said to be stored in, if it is that still.
-	Forget(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error
+	// Trim sets status.storedVersions to one version, and deletes the condition of earlier
+	// StorageVersionMigrations.
+	Trim(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error
 	Migrator
 }
 
@@ -54,97 +56,160 @@ type Refusal struct {
 }
 
 // RefusedError says which objects are still stored as they were, because something
-// refuses to write them. status.storedVersions is left as it is.
+// refuses to write them.
 type RefusedError struct {
 	CRD      string
 	Refusals []Refusal
 }
 
 func (e *RefusedError) Error() string {
-	lines := []string{fmt.Sprintf("%d objects of %s cannot be rewritten, and status.storedVersions stays as it is: mend them, or what refuses them, and run the command again", len(e.Refusals), e.CRD)}
+	lines := []string{fmt.Sprintf("%d objects of %s cannot be rewritten, and status.storedVersions keeps the versions in which they may be stored: repair them, or what refuses them, and run the command again", len(e.Refusals), e.CRD)}
 	for _, r := range e.Refusals {
 		lines = append(lines, "  "+r.Object+": "+r.Err.Error())
 	}
 	return strings.Join(lines, "\n")
 }
 
-// writers is how many objects are written side by side.
+// writers is how many objects are written concurrently.
 const writers = 8
+
+// attempts is how often a run repeats a step before it gives up: because another client changes
+// the definition each time, or because the API server accepts a write that has no effect.
+const attempts = 10
+
+// migration is one run of the command.
+type migration struct {
+	Cluster
+	to     string
+	tell   Tell
+	own    run
+	agreed revision // of the definition that every API server is known to store objects by
+	since  string   // a resourceVersion: newer objects are stored in the version
+	count  int      // objects rewritten
+
+	taken    map[step]int
+	conflict error  // the answer to the last write of the definition, if it was a conflict
+	at       string // the resourceVersion that was written under
+}
 
 // Migrate rewrites all objects in a version, or in the present storage version when to is
 // empty, and returns how many. When it returns no error, no object is stored in another.
 func Migrate(ctx context.Context, c Cluster, to string, tell Tell) (rewritten int, err error) {
-	crd, err := c.Definition(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if to == "" {
-		to = Stored(crd)
-	}
+	m := &migration{Cluster: c, to: to, tell: tell, taken: map[step]int{}}
 	for {
-		step, err := Next(crd, to)
+		crd, err := c.Definition(ctx)
 		if err != nil {
-			return rewritten, err
+			return m.count, err
 		}
-		switch step {
-		case Done:
-			return rewritten, nil
-		case MakeStorage:
-			if err := readable(ctx, c, crd, to); err != nil {
-				return rewritten, err
-			}
-			err = c.Store(ctx, crd, to)
-		case Rewrite:
-			rewritten, err = rewrite(ctx, c, crd, to, tell)
+		if m.to == "" {
+			m.to = Stored(crd)
 		}
-		if errors.Is(err, errChanged) {
-			tell(Progress{Line: fmt.Sprintf("%s was changed meanwhile, such as by a rotation of its certificate: all objects once more", crd.Name), Final: true})
-		} else if err != nil && !apierrors.IsConflict(err) {
-			return rewritten, err
+		step, err := next(crd, m.to, m.own)
+		if err != nil || step == done {
+			return m.count, err
 		}
-		if crd, err = c.Definition(ctx); err != nil {
-			return rewritten, err
+		if err := m.stuck(crd, step); err != nil {
+			return m.count, err
+		}
+		if err := m.take(ctx, crd, step); err != nil {
+			return m.count, err
 		}
 	}
 }
 
-// readable reads all objects in a version before anything is changed: one that cannot be
-// converted to it could not be rewritten either, and what is written meanwhile would be stored so.
-func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
-	for after := ""; ; {
-		page, err := c.Page(ctx, crd, version, after)
-		if token, expired := continued(err); expired {
-			after = token
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("the objects of %s cannot all be read in %s, and nothing was changed; mend what fails, such as its conversion webhook: %w", crd.Name, version, err)
-		}
-		if after = page.GetContinue(); after == "" {
-			return nil
-		}
+// stuck returns an error where another attempt of a step is of no use. A conflict although the
+// definition is unchanged is a denial by admission.
+func (m *migration) stuck(crd *apiextensionsv1.CustomResourceDefinition, step step) error {
+	m.taken[step]++
+	switch {
+	case m.conflict != nil && m.at == crd.ResourceVersion:
+		return fmt.Errorf("CustomResourceDefinition %s is refused by admission (%s): %w", crd.Name, step, m.conflict)
+	case m.taken[step] <= attempts:
+		return nil
+	case m.conflict != nil:
+		return fmt.Errorf("CustomResourceDefinition %s is changed by another client at each of %d attempts (%s): run the command again when the other client is done: %w", crd.Name, attempts, step, m.conflict)
+	default:
+		return fmt.Errorf("CustomResourceDefinition %s: %d attempts had no effect (%s): another client, or admission, changes it at once; see its managedFields", crd.Name, attempts, step)
 	}
 }
 
-// rewrite writes all objects and forgets the other versions, if the definition was the same from
-// beginning to end.
-func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell Tell) (int, error) {
-	if err := known(ctx, c, crd, to); err != nil {
-		return 0, err
+// take does one step. It returns no error when the next step is to be decided again.
+func (m *migration) take(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, step step) (err error) {
+	possible := storedversions.Possible(crd)
+	switch step {
+	case record:
+		if !slices.Contains(possible, m.to) {
+			possible = append(possible, m.to)
+		}
+		err = m.Record(ctx, crd, possible)
+	case restore:
+		err = m.Restore(ctx, crd, possible)
+	case makeStorage:
+		if err := readable(ctx, m, crd, m.to); err != nil {
+			return err
+		}
+		err = m.Store(ctx, crd, m.to)
+	case order:
+		return m.order(ctx, crd)
+	case rewrite:
+		return m.rewrite(ctx, crd)
+	case trim:
+		err = m.Trim(ctx, crd, m.to)
+	case complete:
+		err = m.Record(ctx, crd, nil)
+	case done:
 	}
-	since, err := migrated(ctx, c, crd, to, tell)
-	if err != nil {
-		return 0, err
+	if m.conflict, m.at = nil, ""; apierrors.IsConflict(err) {
+		m.conflict, m.at, err = err, crd.ResourceVersion, nil
 	}
-	n, err := rewriteAll(ctx, c, crd, to, since, tell)
-	if err != nil {
-		return n, err
+	return err
+}
+
+// order has the migrator of the cluster rewrite the objects, once in each run. It returns no error
+// when there is no migrator, or when the migrator does not do it: rewrite follows in each case.
+func (m *migration) order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	if err := m.agree(ctx, crd); err != nil {
+		return err
 	}
-	now, err := unchanged(ctx, c, crd, to)
-	if err != nil {
-		return n, err
+	m.own.ordered = true
+	since, err := migrated(ctx, m, crd, m.to, m.tell)
+	m.since = since
+	return err
+}
+
+// rewrite writes all objects under one revision of the definition.
+func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	if m.agreed != revisionOf(crd) {
+		m.since = ""
 	}
-	return n, c.Forget(ctx, now, to)
+	if err := m.agree(ctx, crd); err != nil {
+		return err
+	}
+	n, err := rewriteAll(ctx, m, crd, m.to, m.since, m.tell)
+	m.count = n
+	if err == nil {
+		err = unchanged(ctx, m, crd, m.to)
+	}
+	if errors.Is(err, errChanged) {
+		m.tell(Progress{Line: fmt.Sprintf("%s was changed meanwhile, such as by a rotation of its certificate: all objects are rewritten again", crd.Name), Final: true})
+		return nil
+	}
+	if err == nil {
+		m.own.rewritten = revisionOf(crd)
+	}
+	return err
+}
+
+// agree waits until every API server stores objects by this revision of the definition.
+func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	if m.agreed == revisionOf(crd) {
+		return nil
+	}
+	if err := known(ctx, m, crd, m.to); err != nil {
+		return err
+	}
+	m.agreed = revisionOf(crd)
+	return nil
 }
 
 // errChanged says that a definition is not what it was when its objects began to be rewritten,
@@ -152,185 +217,17 @@ func rewrite(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 // converted otherwise, or not at all, and what was written may be stored otherwise.
 var errChanged = errors.New("the definition was changed while its objects were rewritten")
 
-// unchanged is the definition as it is now, if it is what it was.
-func unchanged(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (*apiextensionsv1.CustomResourceDefinition, error) {
+// unchanged returns an error if the definition is not what it was.
+func unchanged(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	now, err := c.Definition(ctx)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case now.UID != crd.UID, Stored(now) != to:
-		return nil, fmt.Errorf("%s was changed while its objects were rewritten: nothing was forgotten, run the command again", crd.Name)
+		return fmt.Errorf("%s was changed while its objects were rewritten: run the command again", crd.Name)
 	case now.Generation != crd.Generation:
-		return nil, errChanged
+		return errChanged
 	default:
-		return now, nil
-	}
-}
-
-// agreement is how often every API server has to say so before it is believed: what it
-// says and what it does are two parts of it that learn of a change one after the other.
-const agreement = 10
-
-// known waits until every API server stores objects in the version. One that does not
-// yet would store an object, just rewritten, in the version before.
-func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
-	doubt, agreed := "", 0
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		agreed++
-		if now := doubtful(ctx, c, crd, to); now != "" {
-			agreed = 0
-			if ctx.Err() == nil { // else it tells only that nobody waits for the answer any more
-				doubt = now
-			}
-		}
-		return agreed == agreement, nil
-	})
-	if err != nil {
-		return fmt.Errorf("not every API server stores the objects of %s in %s: %s: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod", crd.Name, to, doubt)
-	}
-	return nil
-}
-
-// doubtful says why it is not known that every API server stores objects in the version;
-// empty when they all say so. One that restarts answers later.
-func doubtful(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) string {
-	hashes, err := c.Hashes(ctx, crd, to)
-	if err != nil {
-		return err.Error()
-	}
-	if slices.ContainsFunc(hashes, func(hash string) bool { return hash != Hash(crd, to) }) {
-		return "an API server still stores objects in another version"
-	}
-	return ""
-}
-
-// rewriteAll writes all objects that nobody has written since a resourceVersion; all, when it is empty.
-func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell Tell) (int, error) {
-	refused, count := &RefusedError{CRD: crd.Name}, &tally{tell: tell}
-	for after := ""; ; {
-		page, err := c.Page(ctx, crd, to, after)
-		if token, expired := continued(err); expired {
-			after = token
-			continue
-		}
-		if err != nil {
-			return count.done, err
-		}
-		if _, err := unchanged(ctx, c, crd, to); err != nil {
-			return count.done, err
-		}
-		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return writtenSince(&o, since) })
-		count.all = count.done + len(refused.Refusals) + len(page.Items)
-		if left := page.GetRemainingItemCount(); left != nil {
-			count.all += int(*left)
-		}
-		count.add(len(page.Items) - len(rest))
-		refusals, err := rewritePage(ctx, c, crd, to, rest, count)
-		if err != nil {
-			return count.done, err
-		}
-		refused.Refusals = append(refused.Refusals, refusals...)
-		if after = page.GetContinue(); after == "" {
-			break
-		}
-	}
-	count.end()
-	if len(refused.Refusals) > 0 {
-		return count.done, refused
-	}
-	return count.done, nil
-}
-
-// writtenSince tells whether an object is newer than a resourceVersion. Where versions cannot be
-// compared it is written once more, which does no harm.
-func writtenSince(o *unstructured.Unstructured, since string) bool {
-	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
-	return err == nil && order > 0
-}
-
-// continued is the token with which to go on where one has expired: what is read from
-// then on is newer than what was read before, and whatever was written in between is
-// stored as it should be.
-func continued(err error) (token string, expired bool) {
-	var status apierrors.APIStatus
-	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
-		return "", false
-	}
-	token = status.Status().Continue
-	return token, token != ""
-}
-
-// rewritePage writes some objects side by side.
-func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *tally) ([]Refusal, error) {
-	results := make([]error, len(objects))
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range writers {
-		group.Go(func() {
-			for i := range next {
-				if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
-					count.add(1)
-				}
-			}
-		})
-	}
-	for i := range objects {
-		next <- i
-	}
-	close(next)
-	group.Wait()
-	var refusals []Refusal
-	for i, err := range results {
-		switch {
-		case err == nil:
-		case refuses(err):
-			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
-		default:
-			return nil, fmt.Errorf("%s: %w", nameOf(&objects[i]), err)
-		}
-	}
-	return refusals, nil
-}
-
-// rewriteOne writes an object. What somebody else has written or deleted since it was read needs
-// no writing any more; but admission may deny with the same codes, and then the object is still
-// what it was.
-func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, object *unstructured.Unstructured) error {
-	err := c.Write(ctx, crd, to, object)
-	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return err
-	}
-	now, failure := c.Read(ctx, crd, to, object)
-	switch {
-	case apierrors.IsNotFound(failure):
 		return nil
-	case failure != nil:
-		return failure
-	case now.GetResourceVersion() != object.GetResourceVersion():
-		return nil
-	default:
-		return err
 	}
-}
-
-// refuses tells an answer about this object; another, such as that the API server is
-// not there, is one about all of them, unless it is admission's: a webhook denies with any
-// code. One that does not answer gives an internal error.
-func refuses(err error) bool {
-	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
-		return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")
-	}
-	return isStatus(err)
-}
-
-func isStatus(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status)
-}
-
-func nameOf(o *unstructured.Unstructured) string {
-	if o.GetNamespace() == "" {
-		return o.GetName()
-	}
-	return o.GetNamespace() + "/" + o.GetName()
 }

@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 var things = schema.GroupResource{Group: "example.com", Resource: "things"}
@@ -37,6 +39,14 @@ type cluster struct {
 	unread  error            // the answer to the second page
 	between func()           // before the definition is read for the last time
 	paging  func()           // before the second page is read
+
+	frozen  error  // the answer of admission to every write of the definition
+	rival   func() // another client, before each write of the definition
+	reverts func() // admission, at each write of the definition
+	rotates bool   // the certificate of the conversion webhook changes at each read of a page
+	written int    // how often the definition was written, and an object by the command
+	dies    int    // the write after which the command is killed
+	kill    func()
 
 	migrator *migrator // nil where there is none
 	wrote    []string  // by its clients
@@ -78,13 +88,58 @@ func (c *cluster) storedIn(version string) string {
 	return strings.Join(names, " ")
 }
 
-func (c *cluster) Store(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, version string) error {
+// write changes the definition as it was read; nil is another client's write.
+func (c *cluster) write(crd *apiextensionsv1.CustomResourceDefinition, change func()) error {
+	if c.frozen != nil {
+		return c.frozen
+	}
+	if c.rival != nil && crd != nil {
+		c.rival()
+	}
+	if crd != nil && crd.ResourceVersion != c.crd.ResourceVersion {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "customresourcedefinitions"}, crd.Name, errors.New("changed"))
+	}
+	change()
+	if c.reverts != nil {
+		c.reverts()
+	}
+	c.changed()
+	if c.written++; c.written == c.dies {
+		c.kill()
+	}
+	return nil
+}
+
+func (c *cluster) changed() {
+	c.latest++
+	c.crd.ResourceVersion = strconv.Itoa(c.latest)
+}
+
+func (c *cluster) Record(_ context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
+	return c.write(crd, func() {
+		c.crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: strings.Join(versions, ",")}
+		if len(versions) == 0 {
+			c.crd.Annotations = nil
+		}
+	})
+}
+
+func (c *cluster) Restore(_ context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
+	return c.write(crd, func() { c.crd.Status.StoredVersions = versions })
+}
+
+func (c *cluster) Store(_ context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	return c.write(crd, func() { c.storage(version) })
+}
+
+func (c *cluster) storage(version string) {
 	for i := range c.crd.Spec.Versions {
 		c.crd.Spec.Versions[i].Storage = c.crd.Spec.Versions[i].Name == version
 	}
 	c.crd.Generation++
-	c.crd.Status.StoredVersions = append(c.crd.Status.StoredVersions, version)
-	return nil
+	if !slices.Contains(c.crd.Status.StoredVersions, version) {
+		c.crd.Status.StoredVersions = append(c.crd.Status.StoredVersions, version)
+	}
 }
 
 func (c *cluster) Hashes(context.Context, *apiextensionsv1.CustomResourceDefinition, string) ([]string, error) {
@@ -98,6 +153,9 @@ func (c *cluster) Hashes(context.Context, *apiextensionsv1.CustomResourceDefinit
 }
 
 func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _, after string) (*unstructured.UnstructuredList, error) {
+	if c.rotates {
+		c.crd.Generation++
+	}
 	if c.expires && after != "" {
 		c.expires = false
 		err := apierrors.NewResourceExpired("too old")
@@ -158,6 +216,9 @@ func (c *cluster) Write(_ context.Context, _ *apiextensionsv1.CustomResourceDefi
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.wrote = append(c.wrote, o.GetName())
+	if c.written++; c.written == c.dies {
+		defer c.kill()
+	}
 	err := c.answers[o.GetName()]
 	switch {
 	case err != nil && c.denies:
@@ -169,9 +230,8 @@ func (c *cluster) Write(_ context.Context, _ *apiextensionsv1.CustomResourceDefi
 	return err
 }
 
-func (c *cluster) Forget(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, only string) error {
-	c.crd.Status.StoredVersions = []string{only}
-	return nil
+func (c *cluster) Trim(_ context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error {
+	return c.write(crd, func() { c.crd.Status.StoredVersions, c.crd.Status.Conditions = []string{only}, nil })
 }
 
 func TestMigrate(t *testing.T) {
@@ -202,16 +262,17 @@ func TestMigrate(t *testing.T) {
 			"4 objects of things.example.com cannot be rewritten", "v1 v2", "a b c d"},
 		"nobody is known any more": {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
 		"the API server goes":      {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
-		"one cannot be read":       {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and nothing was changed; mend what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
+		"one cannot be read":       {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and the storage version is unchanged; repair what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
 		"one API server is silent": {func(c *cluster) { c.silent = errors.New("API server https://10.0.0.3:6443: connection refused") },
 			"not every API server stores the objects of things.example.com in v2: API server https://10.0.0.3:6443: connection refused: nothing was rewritten. Run the command where each", "v1 v2", "a b c d e"},
+		"API servers are not known":   {func(c *cluster) { c.silent = ErrNoAddresses }, "the Service default/kubernetes has no EndpointSlice with an address, so the number", "v1 v2", "a b c d e"},
 		"one API server never learns": {func(c *cluster) { c.late = 1e6 }, "an API server still stores objects in another version: nothing was rewritten", "v1 v2", "a b c d e"},
-		"another is made storage":     {func(c *cluster) { c.between = func() { _ = c.Store(t.Context(), nil, "v1") } }, "was changed while its objects were rewritten", "v1 v2 v1", ""},
+		"another is made storage":     {func(c *cluster) { c.between = func() { c.storage("v1") } }, "was changed while its objects were rewritten", "v1 v2", ""},
 		"another is for a moment": {func(c *cluster) {
 			c.between = func() {
-				_ = c.Store(t.Context(), nil, "v1")
+				c.storage("v1")
 				c.stored["b"] = "v1"
-				_ = c.Store(t.Context(), nil, "v2")
+				c.storage("v2")
 			}
 		}, "", "v2", ""},
 		"its CA is replaced":         {func(c *cluster) { c.between = func() { c.crd.Generation++ } }, "", "v2", ""},

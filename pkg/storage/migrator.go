@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Migrator rewrites all objects of a definition inside of the cluster: the
-// StorageVersionMigration API. Order fails where it is not served.
+// Migrator rewrites all objects of a definition in the cluster: the StorageVersionMigration API.
 type Migrator interface {
-	// Order asks for a migration, and returns its name.
+	// Order creates a StorageVersionMigration and returns its name.
 	Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error)
-	// Ordered is how far it is.
+	// Ordered reads it.
 	Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error)
-	// Withdraw forgets it.
-	Withdraw(ctx context.Context, name string) error
+	// Withdraw deletes every StorageVersionMigration that this command has created for the
+	// definition. It returns NotFound where the API is not served.
+	Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error
 }
 
-// migrated has the cluster's own migrator rewrite the objects, and tells since when: what is older is still to
-// be written. It is empty where there is none, or it fails or stalls: of what is refused it names one object at
-// best, and what is refused as a conflict or as not found it passes over.
+// migrated has the migrator of the cluster rewrite the objects, and returns the resourceVersion since which
+// it did: older objects are still to be written. It is empty where there is no migrator, or where it fails or stalls.
+// The migrator names one refused object at most, and skips those that are refused as a conflict or as not found.
 func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell Tell) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
@@ -37,7 +37,7 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	if left := page.GetRemainingItemCount(); left != nil {
 		count += int(*left)
 	}
-	if err = order(ctx, c, crd, to, page.Items, count, tell); err == nil {
+	if err = ordered(ctx, c, crd, to, page.Items, count, tell); err == nil {
 		tell(Progress{Line: fmt.Sprintf("the cluster has rewritten %d objects", count), Final: true})
 		return page.GetResourceVersion(), nil
 	}
@@ -47,33 +47,45 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	return "", ctx.Err()
 }
 
-// order returns when the migrator has done what it is asked to do, or says why it does not. What nobody is
-// at work on is withdrawn.
-//
-// The migrator waits until its cache is as new as the order, which it learns of the next write of
-// an object, or within a minute or two: so it is given one.
-func order(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell Tell) error {
+// withdrawWithin limits how long an interrupted command takes to delete its order.
+const withdrawWithin = 10 * time.Second
+
+// ordered creates a StorageVersionMigration, and returns when it is over, or says why it is not done. It deletes
+// what an earlier run has left and, however it ends, its own: a migrator that is started later would run it then.
+func ordered(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell Tell) (err error) {
+	if err := c.Withdraw(ctx, crd); err != nil {
+		return err
+	}
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin)
+		defer cancel()
+		err = errors.Join(err, c.Withdraw(ending, crd))
+	}()
 	name, err := c.Order(ctx, crd)
 	if err != nil {
 		return err
 	}
-	started, nudged := time.Now(), len(objects) == 0
+	return over(ctx, c, crd, to, name, objects, count, tell)
+}
+
+// over returns when the migrator has ended an order.
+//
+// The migrator waits until its cache is as new as the order. It learns that from the next write of
+// an object, or within a minute or two: so one object is written.
+func over(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, tell Tell) error {
+	started, written := time.Now(), len(objects) == 0
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		now, err := c.Ordered(ctx, name)
 		if err != nil {
 			return false, err
 		}
-		if now.Status.ResourceVersion != "" && !nudged {
-			nudged = true
-			_ = c.Write(ctx, crd, to, &objects[0]) // the migrator tells what is wrong with it
+		if now.Status.ResourceVersion != "" && !written {
+			written = true
+			_ = c.Write(ctx, crd, to, &objects[0]) // the migrator reports what is wrong with it
 		}
 		waited := time.Since(started)
 		tell(Progress{Line: fmt.Sprintf("the cluster rewrites %d objects: %s", count, waited.Round(time.Second))})
-		over, failure := judge(now, waited, count)
-		if over && !isTrue(now, storagemigrationv1beta1.MigrationRunning) {
-			failure = errors.Join(failure, c.Withdraw(ctx, name))
-		}
-		return over, failure
+		return judge(now, waited, count)
 	})
 }
 

@@ -13,12 +13,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 )
 
 // migrator is the cluster's own. It takes an order up when it is first looked at, and begins when
 // something was written since.
 type migrator struct {
 	refuses error // to take an order
+	forbids error // to list and delete orders
 	idle    bool  // nobody takes orders up
 	fails   bool
 	hangs   bool
@@ -49,6 +52,7 @@ func (c *cluster) Ordered(context.Context, string) (*storagemigrationv1beta1.Sto
 		m.order.Status.ResourceVersion = "1"
 	case len(c.wrote) == 0 || m.hangs:
 	case isTrue(m.order, storagemigrationv1beta1.MigrationSucceeded), isTrue(m.order, storagemigrationv1beta1.MigrationFailed):
+		c.trimmed()
 		is(storagemigrationv1beta1.MigrationRunning, metav1.ConditionFalse, "")
 	case m.fails:
 		is(storagemigrationv1beta1.MigrationFailed, metav1.ConditionTrue, "admission denies c")
@@ -63,7 +67,20 @@ func (c *cluster) Ordered(context.Context, string) (*storagemigrationv1beta1.Sto
 	return c.migrator.order, nil
 }
 
-func (c *cluster) Withdraw(context.Context, string) error {
+// trimmed is what kube-controller-manager does when an order ends, whether it succeeded or failed.
+func (c *cluster) trimmed() {
+	c.crd.Status.StoredVersions = []string{Stored(c.crd)}
+	c.crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
+	c.changed()
+}
+
+func (c *cluster) Withdraw(context.Context, *apiextensionsv1.CustomResourceDefinition) error {
+	switch {
+	case c.migrator == nil:
+		return apierrors.NewNotFound(things, "")
+	case c.migrator.forbids != nil:
+		return c.migrator.forbids
+	}
 	c.migrator.order = nil
 	return nil
 }
@@ -76,17 +93,17 @@ func TestMigrateByTheCluster(t *testing.T) {
 		answers  map[string]error
 		err      string
 		says     string
-		wrote    int  // by the command itself
-		left     bool // the order, at which somebody is at work
+		wrote    int // by the command itself
 	}{
-		"it does":                              {&migrator{}, nil, "", "the cluster has rewritten 3 objects", 1, false},
-		"it passes over one":                   {&migrator{passes: "c"}, nil, "", "the cluster has rewritten 3 objects", 2, false},
-		"it passes over one, which is refused": {&migrator{passes: "c"}, map[string]error{"c": conflict}, "1 objects of things.example.com cannot be rewritten", "", 2, false},
-		"it may not be asked":                  {&migrator{refuses: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3, false},
-		"nobody takes the order":               {&migrator{idle: true}, nil, "", "nobody has taken up StorageVersionMigration order", 3, false},
-		"it hangs":                             {&migrator{hangs: true}, nil, "", "order is not done after 2m0.15s", 4, true},
-		"it fails":                             {&migrator{fails: true}, nil, "", "admission denies c", 4, false},
-		"it fails, and so does c":              {&migrator{fails: true}, map[string]error{"c": denied, "b": denied}, "2 objects of things.example.com cannot be rewritten", "admission denies c", 4, false},
+		"it does":                              {&migrator{}, nil, "", "the cluster has rewritten 3 objects", 1},
+		"it passes over one":                   {&migrator{passes: "c"}, nil, "", "the cluster has rewritten 3 objects", 2},
+		"it passes over one, which is refused": {&migrator{passes: "c"}, map[string]error{"c": conflict}, "1 objects of things.example.com cannot be rewritten", "", 2},
+		"it may not be asked":                  {&migrator{refuses: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3},
+		"its orders may not be listed":         {&migrator{forbids: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3},
+		"nobody takes the order":               {&migrator{idle: true}, nil, "", "nobody has taken up StorageVersionMigration order", 3},
+		"it hangs":                             {&migrator{hangs: true}, nil, "", "order is not done after 2m0.15s", 4},
+		"it fails":                             {&migrator{fails: true}, nil, "", "admission denies c", 4},
+		"it fails, and so does c":              {&migrator{fails: true}, map[string]error{"c": denied, "b": denied}, "2 objects of things.example.com cannot be rewritten", "admission denies c", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,6 +118,9 @@ func TestMigrateByTheCluster(t *testing.T) {
 				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 					t.Errorf("the error is %v, want %q", err, test.err)
 				}
+				if trusted := storedversions.Only(c.crd, "v2"); trusted != (err == nil) {
+					t.Errorf("only v2 is said to be stored: %v, after %v", trusted, err)
+				}
 				if err == nil && (n != 3 || fmt.Sprint(c.stored) != "map[a:v2 b:v2 c:v2]" || fmt.Sprint(c.crd.Status.StoredVersions) != "[v2]") {
 					t.Errorf("%d were rewritten, stored are %v in %v", n, c.stored, c.crd.Status.StoredVersions)
 				}
@@ -110,8 +130,8 @@ func TestMigrateByTheCluster(t *testing.T) {
 				if len(c.wrote) != test.wrote {
 					t.Errorf("wrote %v, want %d", c.wrote, test.wrote)
 				}
-				if left := c.migrator.order != nil; left != test.left {
-					t.Errorf("the order is left: %v", left)
+				if c.migrator.order != nil {
+					t.Error("the order is left")
 				}
 			})
 		})

@@ -1,9 +1,10 @@
 // Package storage rewrites the objects of a CustomResourceDefinition in one version, so
-// that the others can go without a loss.
+// that the others can be removed without a loss.
 //
-// What to do next is a pure function of the definition (Next); Migrate does it, through
-// an interface to the cluster. Whatever was done before, by whomever, is not done
-// again: a migration that was interrupted is begun anew, and finds little to write.
+// What to do next is a pure function of the definition and of what this run has done itself
+// (next). Migrate does it through an interface to the cluster. A migration that was interrupted
+// starts again from the definition. What other clients have done is no proof
+// (pkg/apis/storedversions).
 package storage
 
 import (
@@ -15,48 +16,116 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// Step is what a migration has to do next.
-type Step string
+// step is what a migration has to do next. A step writes to the definition at most once.
+type step string
 
-// The steps, in their order. An object is rewritten only when every API server stores
-// it in the version that is wanted, and a version is forgotten only when that is done.
+// The steps, in their order.
 const (
-	// MakeStorage makes the version the one that is written.
-	MakeStorage Step = "make it the storage version"
-	// Rewrite writes every object again, after every API server knows the storage version.
-	Rewrite Step = "rewrite all objects"
-	// Done is when nothing is stored in another version.
-	Done Step = "done"
+	// record writes the versions in which objects may be stored to an annotation, before anything
+	// is done after which status.storedVersions may be wrong.
+	record step = "record the versions in which objects may be stored"
+	// restore writes them to status.storedVersions, from which another client has removed some.
+	restore step = "restore status.storedVersions"
+	// makeStorage makes the version the one that is written.
+	makeStorage step = "make it the storage version"
+	// order has the migrator of the cluster rewrite the objects.
+	order step = "order a StorageVersionMigration"
+	// rewrite writes every object that is not known to be written since.
+	rewrite step = "rewrite all objects"
+	// trim sets status.storedVersions to the version alone.
+	trim step = "remove the other versions from status.storedVersions"
+	// complete deletes the record.
+	complete step = "delete the record of the migration"
+	// done is when all objects are stored in the version.
+	done step = "done"
 )
 
-// Next is the next step of a migration to a version. An error says why there must be
-// none, and the way out.
-func Next(crd *apiextensionsv1.CustomResourceDefinition, to string) (Step, error) {
+// run is what one run of the command has done itself.
+type run struct {
+	ordered   bool     // a StorageVersionMigration was tried
+	rewritten revision // of the definition under which every object was rewritten
+}
+
+// revision identifies the spec of a definition. Objects that are read or written under another
+// one may be converted or stored in another way.
+type revision struct {
+	uid        types.UID
+	generation int64
+}
+
+func revisionOf(crd *apiextensionsv1.CustomResourceDefinition) revision {
+	return revision{crd.UID, crd.Generation}
+}
+
+// next returns the next step of a migration to a version.
+func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (step, error) {
+	if err := Check(crd, to); err != nil {
+		return "", err
+	}
+	_, recorded := crd.Annotations[vocabulary.AnnotationStoredVersions]
+	only := storedversions.Only(crd, to) && Stored(crd) == to
+	switch possible := storedversions.Possible(crd); {
+	case own.rewritten == revisionOf(crd):
+		return finish(crd, to), nil
+	case only && !recorded:
+		return done, nil
+	case !containsAll(storedversions.Recorded(crd), possible) || !slices.Contains(storedversions.Recorded(crd), to):
+		return record, nil
+	case !containsAll(crd.Status.StoredVersions, slices.DeleteFunc(slices.Clone(possible), func(v string) bool { return v == to })):
+		return restore, nil
+	case Stored(crd) != to:
+		return makeStorage, nil
+	case !own.ordered:
+		return order, nil
+	default:
+		return rewrite, nil
+	}
+}
+
+// finish returns the next step after this run has rewritten every object.
+func finish(crd *apiextensionsv1.CustomResourceDefinition, to string) step {
+	_, recorded := crd.Annotations[vocabulary.AnnotationStoredVersions]
+	switch {
+	case !slices.Equal(crd.Status.StoredVersions, []string{to}), storedversions.Migrated(crd):
+		return trim
+	case recorded:
+		return complete
+	default:
+		return done
+	}
+}
+
+// Check returns why the objects of a definition cannot be stored in a version, and the next step
+// for the user.
+func Check(crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	wanted := versionOf(crd, to)
 	switch {
 	case crd.DeletionTimestamp != nil:
-		return "", fmt.Errorf("%s is being deleted", crd.Name)
+		return fmt.Errorf("%s is being deleted", crd.Name)
 	case wanted == nil:
-		return "", fmt.Errorf("%s has no version %s: name one of %s with --to", crd.Name, to, strings.Join(versions(crd), ", "))
+		return fmt.Errorf("%s has no version %s: name one of %s with --to", crd.Name, to, strings.Join(versions(crd), ", "))
 	case !wanted.Served:
-		return "", fmt.Errorf("%s does not serve version %s: set served to true in spec.versions, it has to be read and written", crd.Name, to)
-	case slices.Equal(crd.Status.StoredVersions, []string{to}) && wanted.Storage:
-		return Done, nil
+		return fmt.Errorf("%s does not serve version %s: set served to true in spec.versions, it has to be read and written", crd.Name, to)
 	}
-	for _, stored := range crd.Status.StoredVersions {
+	for _, stored := range storedversions.Possible(crd) {
 		if stored == to {
 			continue
 		}
 		if err := convertible(crd, stored, to); err != nil {
-			return "", err
+			return err
 		}
 	}
-	if !wanted.Storage {
-		return MakeStorage, nil
-	}
-	return Rewrite, nil
+	return nil
+}
+
+func containsAll(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(v string) bool { return !slices.Contains(all, v) })
 }
 
 // convertible is an error when objects of one version cannot become another's without
@@ -65,7 +134,7 @@ func Next(crd *apiextensionsv1.CustomResourceDefinition, to string) (Step, error
 func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string) error {
 	a, b := versionOf(crd, from), versionOf(crd, to)
 	if a == nil {
-		return fmt.Errorf("%s has objects stored in %s (status.storedVersions), which is not in spec.versions: add it, they cannot be read without", crd.Name, from)
+		return fmt.Errorf("%s may have objects stored in %s (status.storedVersions or annotation "+vocabulary.AnnotationStoredVersions+"), which is not in spec.versions: add it, they cannot be read without", crd.Name, from)
 	}
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter {

@@ -6,6 +6,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // definition has the versions v1, v2 and v3; v3 is not served.
@@ -35,28 +37,54 @@ func TestNext(t *testing.T) {
 	}
 	leaving := definition("v2", converted("ca"), "v1")
 	leaving.DeletionTimestamp = new(metav1.Now())
+	trimmed := definition("v2", converted("ca"), "v2")
+	trimmed.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: "v1,v2"}
+	failed := definition("v2", converted("ca"), "v2")
+	failed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse, Reason: "MigrationFailed"}}
+	noWebhook := definition("v2", nil, "v2")
+	noWebhook.Status.Conditions = failed.Status.Conditions
+	recorded := func(stored, versions string, storedVersions ...string) *apiextensionsv1.CustomResourceDefinition {
+		crd := definition(stored, converted("ca"), storedVersions...)
+		crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: versions}
+		return crd
+	}
+	rewrote := func(ordered bool, generation int64) run { return run{ordered, revision{"u", generation}} }
 	tests := map[string]struct {
 		crd  *apiextensionsv1.CustomResourceDefinition
 		to   string
-		want Step
+		own  run
+		want step
 		err  string
 	}{
-		"stored in it alone":             {definition("v2", nil, "v2"), "v2", Done, ""},
-		"stored in both":                 {definition("v2", converted("ca"), "v1", "v2"), "v2", Rewrite, ""},
-		"stored in the other":            {definition("v2", converted("ca"), "v1"), "v2", Rewrite, ""},
-		"written in the other":           {definition("v2", converted("ca"), "v2"), "v1", MakeStorage, ""},
-		"trimmed too early":              {definition("v2", converted("ca"), "v1"), "v1", MakeStorage, ""},
-		"no such version":                {definition("v2", converted("ca"), "v2"), "v9", "", "name one of v1, v2, v3 with --to"},
-		"not served":                     {definition("v2", converted("ca"), "v2"), "v3", "", "does not serve version v3"},
-		"webhook not in service":         {definition("v2", converted(""), "v1"), "v2", "", "not in service yet"},
-		"no webhook":                     {definition("v2", nil, "v1"), "v2", "", "objects would lose fields"},
-		"no webhook, same schema":        {alike, "v2", Rewrite, ""},
-		"stored in one that was removed": {definition("v2", converted("ca"), "v0", "v2"), "v2", "", "which is not in spec.versions"},
-		"being deleted":                  {leaving, "v2", "", "is being deleted"},
+		"stored in it alone":              {definition("v2", nil, "v2"), "v2", run{}, done, ""},
+		"stored in both":                  {definition("v2", converted("ca"), "v1", "v2"), "v2", run{}, record, ""},
+		"stored in the other":             {definition("v2", converted("ca"), "v1"), "v2", run{}, record, ""},
+		"written in the other":            {definition("v2", converted("ca"), "v2"), "v1", run{}, record, ""},
+		"recorded, written in the other":  {recorded("v2", "v1,v2", "v2"), "v1", run{}, makeStorage, ""},
+		"recorded without the version":    {recorded("v2", "v2", "v2"), "v1", run{}, record, ""},
+		"recorded":                        {recorded("v2", "v1,v2", "v1", "v2"), "v2", run{}, order, ""},
+		"ordered":                         {recorded("v2", "v1,v2", "v1", "v2"), "v2", run{ordered: true}, rewrite, ""},
+		"trimmed, and recorded":           {trimmed, "v2", run{}, restore, ""},
+		"trimmed after our order":         {trimmed, "v2", run{ordered: true}, restore, ""},
+		"trimmed by a migration":          {failed, "v2", run{}, record, ""},
+		"the same, and no webhook":        {noWebhook, "v2", run{}, "", "objects would lose fields"},
+		"rewritten":                       {recorded("v2", "v1,v2", "v1", "v2"), "v2", rewrote(true, 1), trim, ""},
+		"rewritten, a migration ended":    {failed, "v2", rewrote(true, 1), trim, ""},
+		"rewritten under another spec":    {recorded("v2", "v1,v2", "v1", "v2"), "v2", rewrote(true, 2), rewrite, ""},
+		"rewritten and trimmed":           {trimmed, "v2", rewrote(true, 1), complete, ""},
+		"complete":                        {definition("v2", converted("ca"), "v2"), "v2", rewrote(true, 1), done, ""},
+		"interrupted before it completes": {recorded("v2", "v2", "v2"), "v2", run{}, order, ""},
+		"no such version":                 {definition("v2", converted("ca"), "v2"), "v9", run{}, "", "name one of v1, v2, v3 with --to"},
+		"not served":                      {definition("v2", converted("ca"), "v2"), "v3", run{}, "", "does not serve version v3"},
+		"webhook not in service":          {definition("v2", converted(""), "v1"), "v2", run{}, "", "not in service yet"},
+		"no webhook":                      {definition("v2", nil, "v1"), "v2", run{}, "", "objects would lose fields"},
+		"no webhook, same schema":         {alike, "v2", run{}, record, ""},
+		"stored in one that was removed":  {definition("v2", converted("ca"), "v0", "v2"), "v2", run{}, "", "which is not in spec.versions"},
+		"being deleted":                   {leaving, "v2", run{}, "", "is being deleted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := Next(test.crd, test.to)
+			got, err := next(test.crd, test.to, test.own)
 			if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, test.want, test.err)
 			}

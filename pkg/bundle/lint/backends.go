@@ -9,10 +9,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -127,13 +129,7 @@ type deployment struct {
 	path string
 }
 
-func (s *subject) deployments() []deployment {
-	var all []deployment
-	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		all = append(all, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
-	}
-	return all
-}
+func (s *subject) deployments() []deployment { return s.deployed }
 
 // backend is the Deployment behind a webhook; none where the name leads nowhere.
 func (s *subject) backend(w webhook) (deployment, bool) {
@@ -215,7 +211,7 @@ func missingSources(s *subject) []mistake {
 	var all []mistake
 	for _, d := range s.deployments() {
 		for _, source := range sources(d.Spec.Template.Spec, s.displaced(d)) {
-			if source.optional || source.name == "" || everywhere(source) || s.Find(source.kind, source.name) != nil || s.issued(d, source) {
+			if source.optional || source.name == "" || everywhere(source) || s.Find(schema.GroupKind{Kind: source.kind}, source.name) != nil || s.issued(d, source) {
 				continue
 			}
 			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, source.kind, source.name)
@@ -253,7 +249,7 @@ func (s *subject) serves(d deployment) bool { return len(install.DescriptionsOf(
 // serviceCA tells whether a Service of the bundle asks OpenShift's service-ca for a Secret.
 func (s *subject) serviceCA(secret string) bool {
 	return slices.ContainsFunc(s.Objects, func(o *bundle.Object) bool {
-		return o.GetKind() == "Service" && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret
+		return groupkind.Is(o, groupkind.Service) && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret
 	})
 }
 

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -67,4 +69,55 @@ func validateByLibrary(found []string) {
 		}
 		validators.Validate(read.ObjectsToValidate()...)
 	}
+}
+
+// maxManyWebhooks is how long the checks of a bundle with 2,000 webhooks may take.
+const maxManyWebhooks = 2 * time.Second
+
+// BenchmarkManyWebhooks fails when the checks take longer, as they do when one compares each webhook with
+// each other.
+func BenchmarkManyWebhooks(b *testing.B) {
+	for name, change := range manyWebhooks {
+		b.Run(name, func(b *testing.B) {
+			text := manyWebhooksBundle(b, change)
+			for b.Loop() {
+				Run(bundle.InspectFS(text, "many"))
+			}
+			if took := b.Elapsed() / time.Duration(b.N); took > maxManyWebhooks {
+				b.Fatalf("%s, and at most %s are allowed", took, maxManyWebhooks)
+			}
+		})
+	}
+}
+
+// manyWebhooks are bundles of 2,000 webhooks, from which each check has to find something, or nothing.
+var manyWebhooks = map[string]func(i int, webhook map[string]any){
+	"all alike": func(int, map[string]any) {},
+	"each with its name": func(i int, w map[string]any) {
+		w["generateName"] = fmt.Sprintf("w%d.example.com", i)
+	},
+	"each with its name and path": func(i int, w map[string]any) {
+		w["generateName"], w["webhookPath"] = fmt.Sprintf("w%d.example.com", i), fmt.Sprintf("/%d", i)
+	},
+	"each with its Deployment": func(i int, w map[string]any) {
+		w["generateName"], w["deploymentName"] = fmt.Sprintf("w%d.example.com", i), fmt.Sprintf("d%d", i)
+	},
+	"all of everything": func(i int, w map[string]any) {
+		w["generateName"] = fmt.Sprintf("w%d.example.com", i)
+		w["rules"] = list(map[string]any{"apiGroups": list("*"), "apiVersions": list("*"), "resources": list("*/*"), "operations": list("*")})
+	},
+	"conversions": func(i int, w map[string]any) {
+		w["generateName"], w["type"], w["conversionCRDs"] = fmt.Sprintf("w%d.example.com", i), "ConversionWebhook", list(fmt.Sprintf("shops%d.example.com", i))
+		delete(w, "rules")
+	},
+}
+
+func manyWebhooksBundle(b *testing.B, change func(int, map[string]any)) fs.FS {
+	b.Helper()
+	f := readFiles(b, "../../../examples/projectpolicy/bundle")
+	f.at("spec").(map[string]any)["webhookdefinitions"] = f.at("spec", "webhookdefinitions").([]any)[:1]
+	for i := range 1999 {
+		f.another(func(w map[string]any) { change(i, w) })
+	}
+	return f.fs(b)
 }

@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -91,7 +92,7 @@ func undeclaredConversions(s *subject) []mistake {
 	for _, crd := range s.CRDs() {
 		if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter && !slices.Contains(declared, crd.Name) {
 			all = append(all, mistake{
-				object: s.Find("CustomResourceDefinition", crd.Name), path: "spec.conversion",
+				object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion",
 				what:   "nobody serves this conversion: no conversion webhook of the ClusterServiceVersion names " + crd.Name,
 				wayOut: "add a description of type ConversionWebhook, or take strategy None",
 			})

@@ -1,12 +1,13 @@
 package lint
 
 import (
-	"io"
+	"errors"
 	"testing"
 	"testing/fstest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // FuzzValidate does with whatever the files of a bundle may hold all that the commands do. Nothing
@@ -38,17 +39,23 @@ func FuzzValidate(f *testing.F) {
 				t.Errorf("%s says no way out: %s", found.Code, found.What)
 			}
 		}
-		report.Print(io.Discard)
+		report.Print(output.Discard())
 		if b.Err() != nil {
 			return
 		}
 		if b.CSV == nil {
 			t.Fatal("nothing is wrong, and there is no ClusterServiceVersion")
 		}
-		show.Of(b, nil).Print(io.Discard)
 		manifests, err := bundle.Manifests(b, bundle.Options{})
 		if (err == nil) != (len(manifests) > 0) {
 			t.Errorf("%d manifests and %v", len(manifests), err)
+		}
+		var refused *bundle.RefusedError
+		if errors.As(err, &refused) {
+			manifests = refused.Manifests
+		}
+		if len(manifests) > 0 {
+			show.Of(b, manifests).Print(output.Discard())
 		}
 	})
 }

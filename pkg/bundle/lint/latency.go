@@ -29,8 +29,9 @@ several, or narrow the rules. Selectors are not looked at: webhooks that never m
 // addedLatency looks at each request that the rules name, and says the same of several once.
 func addedLatency(s *subject) []mistake {
 	delayed, first := map[string][]string{}, map[string]webhook{}
+	calls := callsOf(s.admission())
 	for _, r := range s.requests() {
-		called := slices.DeleteFunc(s.admission(), func(w webhook) bool { return !r.calls(w) })
+		called := calls.of(r)
 		if total, how := latency(called); len(called) > 1 && total > patience {
 			what := fmt.Sprintf("%d s longer while nobody answers: %s", int(total.Seconds()), how)
 			delayed[what], first[what] = append(delayed[what], r.String()), called[0]
@@ -44,10 +45,14 @@ func addedLatency(s *subject) []mistake {
 	return all
 }
 
+// maxSteps is how many webhooks a finding names.
+const maxSteps = 20
+
 // latency is what webhooks can add to a request that all of them are called for, and how.
 func latency(called []webhook) (total time.Duration, how string) {
 	var steps []string
 	var atOnce time.Duration
+	more := 0
 	for _, w := range called {
 		timeout, twice := time.Duration(ptr.Deref(w.TimeoutSeconds, 10))*time.Second, ""
 		if w.Type == operatorsv1alpha1.ValidatingAdmissionWebhook {
@@ -58,7 +63,14 @@ func latency(called []webhook) (total time.Duration, how string) {
 			timeout, twice = 2*timeout, " for two calls"
 		}
 		total += timeout
+		if len(steps) == maxSteps {
+			more++
+			continue
+		}
 		steps = append(steps, fmt.Sprintf("%s (%d s%s)", w.GenerateName, int(timeout.Seconds()), twice))
+	}
+	if more > 0 {
+		steps = append(steps, fmt.Sprintf("%d more", more))
 	}
 	if atOnce > 0 {
 		steps = append(steps, fmt.Sprintf("the validating ones at once (%d s)", int(atOnce.Seconds())))

@@ -73,12 +73,17 @@ type mistake struct {
 	level  Level // where it is not the check's
 }
 
-// subject is what checks look at.
+// subject is what checks look at. What several checks need is computed once: a bundle may have
+// thousands of webhooks. Checks do not change it.
 type subject struct {
 	*bundle.Bundle
-	facts   install.Facts
-	verdict install.Verdict
-	library *manifests.Bundle
+	facts     install.Facts
+	verdict   install.Verdict
+	library   *manifests.Bundle
+	described []webhook // in the order of the ClusterServiceVersion
+	admitting []webhook
+	deployed  []deployment
+	deadlocks func(operatorsv1alpha1.WebhookDescription) []install.Lifeline
 }
 
 // Finding is a mistake in a bundle.
@@ -103,7 +108,7 @@ type Report struct {
 
 // groups are the checks that need a ClusterServiceVersion, in the order in which people
 // read them.
-var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
+var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, publishingChecks, objectChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
 
 // Checks are all checks.
 func Checks() []Check {
@@ -125,6 +130,7 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	s := &subject{Bundle: b}
 	found := collect(s, readingChecks)
 	if b.CSV != nil {
+		s.list()
 		s.facts, s.library = facts(b), inLibrarysTypes(b)
 		s.verdict = install.Check(s.facts)
 		for _, group := range groups {
@@ -191,17 +197,23 @@ type webhook struct {
 	path string
 }
 
-func (s *subject) webhooks() []webhook {
-	var all []webhook
-	for i, d := range s.CSV.Spec.WebhookDefinitions {
-		all = append(all, webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)})
-	}
-	return all
-}
+func (s *subject) webhooks() []webhook { return s.described }
 
 // admission are the webhooks that are called for requests.
-func (s *subject) admission() []webhook {
-	return slices.DeleteFunc(s.webhooks(), func(w webhook) bool { return w.Type == operatorsv1alpha1.ConversionWebhook })
+func (s *subject) admission() []webhook { return s.admitting }
+
+// list takes the parts of the ClusterServiceVersion that checks go through.
+func (s *subject) list() {
+	for i, d := range s.CSV.Spec.WebhookDefinitions {
+		w := webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)}
+		s.described = append(s.described, w)
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			s.admitting = append(s.admitting, w)
+		}
+	}
+	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		s.deployed = append(s.deployed, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
+	}
 }
 
 // eachWebhook is a check that looks at one description at a time.

@@ -15,6 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/api/pkg/validation/errors"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 )
 
@@ -122,7 +123,7 @@ func definitionOf(s *subject, _ *bundle.Object, e errors.Error) []place {
 
 // serviceAccount is the object of the name that an error is about.
 func serviceAccount(s *subject, _ *bundle.Object, e errors.Error) []place {
-	if o := s.Find("ServiceAccount", fmt.Sprint(e.BadValue)); o != nil {
+	if o := s.Find(groupkind.ServiceAccount, fmt.Sprint(e.BadValue)); o != nil {
 		return []place{{o, "metadata.name"}}
 	}
 	return nil

@@ -1,30 +1,36 @@
 package lint
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // Print writes a report for people: what will happen, and the way out below it.
-func (r Report) Print(out io.Writer) {
+func (r Report) Print(out output.Writer) {
 	for _, f := range r.Findings {
 		level := string(f.Level)
 		if f.Waived != "" {
 			level = "waived"
 		}
-		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("%-8s%s  %s", level, f.name(), f.place())))
-		fmt.Fprintf(out, "        %s\n", f.What)
+		out.Printf("%-8s%s", level, f.name())
+		if place := f.place(); place != "" {
+			out.Printf("  %s", place)
+		}
+		out.Printf("\n        %s\n", f.What)
 		if f.Waived != "" {
-			fmt.Fprintf(out, "        waived: %s\n", strings.TrimSpace(f.Waived))
+			out.Printf("        waived: %s\n", strings.TrimSpace(f.Waived))
 		} else if f.WayOut != "" {
-			fmt.Fprintf(out, "        %s\n", f.WayOut)
+			out.Printf("        %s\n", f.WayOut)
 		}
 	}
-	fmt.Fprintf(out, "%s: %s\n", r.Bundle, r.summary())
+	out.Printf("%s: %s\n", r.Bundle, r.summary())
 }
 
 // name is the code, and says which findings a cluster need not bear out.
@@ -69,7 +75,7 @@ func counted(n int, what string) string {
 }
 
 // SARIF writes reports in the format that code-scanning services read.
-func SARIF(out io.Writer, version string, reports ...Report) error {
+func SARIF(out output.Writer, version string, reports ...Report) error {
 	run := sarif.NewRunWithInformationURI("olm-webhook-manager", "https://github.com/olm-webhook-manager/olm-webhook-manager")
 	run.Tool.Driver.WithVersion(version)
 	for _, c := range Checks() {
@@ -83,7 +89,11 @@ func SARIF(out io.Writer, version string, reports ...Report) error {
 	}
 	log := report.NewV210Report()
 	log.AddRun(run)
-	return log.PrettyWrite(out)
+	var document bytes.Buffer
+	if err := log.PrettyWrite(&document); err != nil {
+		return err
+	}
+	return out.JSON(json.RawMessage(document.Bytes()))
 }
 
 func addResult(run *sarif.Run, r Report, f Finding) {

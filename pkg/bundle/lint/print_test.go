@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 var printed = Report{Bundle: "shop", Findings: []Finding{
@@ -18,7 +20,7 @@ var printed = Report{Bundle: "shop", Findings: []Finding{
 
 func TestPrint(t *testing.T) {
 	var got bytes.Buffer
-	printed.Print(&got)
+	printed.Print(output.New(&got))
 	const want = `error   unknown-deployment  manifests/csv.yaml:12 spec.webhookdefinitions[0].deploymentName
         nobody serves it
         name another
@@ -39,7 +41,7 @@ shop: 3 errors, 0 warnings, 1 waived
 
 func TestSARIFIsValid(t *testing.T) {
 	var text bytes.Buffer
-	if err := SARIF(&text, "v1.0.0", printed); err != nil {
+	if err := SARIF(output.New(&text), "v1.0.0", printed); err != nil {
 		t.Fatal(err)
 	}
 	log, err := sarif.FromBytes(text.Bytes())

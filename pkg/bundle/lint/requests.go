@@ -18,12 +18,18 @@ type request struct {
 	subresource string
 }
 
-// requests are those that the rules of all webhooks name.
+// requests are those that the rules of all webhooks name, each once.
 func (s *subject) requests() []request {
 	var all []request
+	known := map[request]bool{}
 	for _, w := range s.admission() {
 		for _, rule := range w.Rules {
-			all = append(all, requestsOf(rule)...)
+			for _, r := range requestsOf(rule) {
+				if !known[r] {
+					known[r] = true
+					all = append(all, r)
+				}
+			}
 		}
 	}
 	return all
@@ -48,14 +54,65 @@ func requestsOf(rule admissionregistrationv1.RuleWithOperations) []request {
 	return all
 }
 
-// calls tells whether a webhook may be called for the request, as API servers decide it.
-func (r request) calls(w webhook) bool {
+// calls finds the webhooks that may be called for a request. Only those are compared with it whose
+// rules name its group and resource, or an asterisk.
+type calls struct {
+	webhooks []webhook
+	by       map[schema.GroupResource][]int // indexes, in order
+}
+
+func callsOf(webhooks []webhook) calls {
+	c := calls{webhooks, map[schema.GroupResource][]int{}}
+	for i, w := range webhooks {
+		for _, key := range named(w) {
+			if at := c.by[key]; len(at) == 0 || at[len(at)-1] != i {
+				c.by[key] = append(at, i)
+			}
+		}
+	}
+	return c
+}
+
+// named are the groups and resources that the rules of a webhook name, without subresources.
+func named(w webhook) []schema.GroupResource {
+	var all []schema.GroupResource
+	for _, rule := range w.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				name, _, _ := strings.Cut(resource, "/")
+				all = append(all, schema.GroupResource{Group: group, Resource: name})
+			}
+		}
+	}
+	return all
+}
+
+// of returns the webhooks that may be called for a request, in their order.
+func (c calls) of(r request) []webhook {
+	var near []int
+	for _, group := range slices.Compact([]string{r.resource.Group, "*"}) {
+		for _, resource := range slices.Compact([]string{r.resource.Resource, "*"}) {
+			near = append(near, c.by[schema.GroupResource{Group: group, Resource: resource}]...)
+		}
+	}
+	slices.Sort(near)
+	attributes := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "", r.resource, r.subresource, admission.Operation(r.operation), nil, false, nil)
+	var called []webhook
+	for _, i := range slices.Compact(near) {
+		if callsFor(c.webhooks[i], attributes) {
+			called = append(called, c.webhooks[i])
+		}
+	}
+	return called
+}
+
+// callsFor reports whether a webhook may be called for a request, as API servers decide it.
+func callsFor(w webhook, attributes admission.Attributes) bool {
 	return slices.ContainsFunc(w.Rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		rule.Scope = nil // who names a resource knows its scope
 		if ptr.Deref(w.MatchPolicy, admissionregistrationv1.Equivalent) == admissionregistrationv1.Equivalent {
 			rule.APIVersions = []string{"*"}
 		}
-		attributes := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "", r.resource, r.subresource, admission.Operation(r.operation), nil, false, nil)
 		matcher := rules.Matcher{Rule: rule, Attr: attributes}
 		return matcher.Matches()
 	})

@@ -46,6 +46,14 @@ and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and b
 		}),
 	},
 	{
+		Code: "rule-matches-nothing", Level: Warning, Basis: Broken,
+		Explain: `API servers compare the names in a rule with the group, version and plural of a request. A rule that names a kind (Namespace) or a singular (namespace) in place of
+the plural (namespaces), misspells a group, or names a version that is not served, is accepted, and matches no request. What the check knows are the APIs of Kubernetes and those that the
+bundle brings. A rule may also name what another operator serves: of that only names which no API can have are found. In a cluster, the manager compares the rules with what the API server serves,
+and reports in condition RulesMatchNothing of the WebhookRollout those that match nothing.`,
+		find: unmatchedRules,
+	},
+	{
 		Code: "scope-escapes", Level: Warning, Basis: Broken,
 		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. That selector limits what lives in namespaces:
 cluster-scoped objects are intercepted all over the cluster, whoever's they are. Two such installations are both called for all of them. Namespaces are no such objects, see
@@ -256,9 +264,12 @@ func selfDeadlocks(s *subject) []mistake {
 
 // lifelines are the requests that the manager exempts from a webhook.
 func (s *subject) lifelines(w webhook) []install.Lifeline {
-	csv := s.CSV.DeepCopy()
-	csv.Namespace = s.SuggestedNamespace()
-	return install.SelfDeadlocksAnywhere(csv, w.WebhookDescription)
+	if s.deadlocks == nil {
+		csv := s.CSV.DeepCopy()
+		csv.Namespace = s.SuggestedNamespace()
+		s.deadlocks = install.SelfDeadlocksAnywhere(csv)
+	}
+	return s.deadlocks(w.WebhookDescription)
 }
 
 func failsOpen(w webhook) bool {

@@ -106,6 +106,7 @@ func TestCoreResources(t *testing.T) {
 			f := readFiles(t, "../../../examples/projectpolicy/bundle")
 			f.modes("AllNamespaces")
 			delete(f.webhook(), "objectSelector")
+			f.webhook()["rules"] = list(f.rule()) // The others are for the subresources of namespaces.
 			f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(c.group), c.resources, "*"
 			got := ""
 			for _, finding := range Run(inspect(t, f)).Findings {
@@ -124,5 +125,52 @@ func TestSystemResources(t *testing.T) {
 	reach := install.Reach{Namespaced: []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io", "orders.shop.example.com", "ingresses.networking.k8s.io"}}
 	if got, want := systemResources(reach), []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io"}; !slices.Equal(got, want) {
 		t.Errorf("found is %q, want %q", got, want)
+	}
+}
+
+// What is found in rules, where nothing is known but Kubernetes and the bundle.
+func TestRulesThatMatchNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		groups, versions, resources []any
+		want                        []string
+	}{
+		"Namespaces":                    {list(""), list("v1"), list("namespaces"), nil},
+		"what the bundle brings":        {list("projectpolicy.example.com"), list("*"), list("projectpolicies", "projectpolicies/status"), nil},
+		"endpoints and ingresses":       {list("", "networking.k8s.io"), list("v1"), list("endpoints", "ingresses", "networkpolicies"), nil},
+		"definitions":                   {list("apiextensions.k8s.io"), list("v1"), list("customresourcedefinitions"), nil},
+		"APIServices":                   {list("apiregistration.k8s.io"), list("v1"), list("apiservices"), nil},
+		"every resource":                {list("apps"), list("*"), list("*", "*/status"), nil},
+		"a subresource":                 {list(""), list("v1"), list("pods/exec", "pods/eviction", "serviceaccounts/token"), nil},
+		"what another brings":           {list("kafka.strimzi.io"), list("v1"), list("kafkas"), nil},
+		"a version of another":          {list("gateway.networking.k8s.io"), list("v1"), list("gateways"), nil},
+		"an experiment of Kubernetes":   {list("scheduling.x-k8s.io"), list("v1"), list("podgroups"), nil},
+		"a kind":                        {list(""), list("v1"), list("Namespace"), []string{`there is no resource "Namespace" in the core API group`, `write its plural, "namespaces"`}},
+		"a kind of the bundle":          {list("projectpolicy.example.com"), list("*"), list("projectpolicy"), []string{`"projectpolicy"`, `write its plural, "projectpolicies"`}},
+		"a slip":                        {list("apps"), list("v1"), list("deployment s"), []string{`"deployment s"`, `write "deployments"`}},
+		"a group of no domain":          {list("shop"), list("v1"), list("orders"), []string{`the group "shop"`, "without the version"}},
+		"a group's slip":                {list("projectpolcy.example.com"), list("v1"), list("projectpolicies"), []string{`the group "projectpolcy.example.com"`, `write "projectpolicy.example.com" in apiGroups`}},
+		"the core group by a name":      {list("core"), list("v1"), list("pods"), []string{`the group "core"`, `write "" in apiGroups`}},
+		"a version of Kubernetes":       {list("apps"), list("v2"), list("deployments"), []string{`is not served in v2`, "v1"}},
+		"the kind of another":           {list("kafka.strimzi.io"), list("v1"), list("Kafka"), []string{`"Kafka"`, "write the plural"}},
+		"the resource of another group": {list("apps"), list("v1"), list("cronjobs"), []string{`there is no resource "cronjobs" in API group "apps"`, `write "batch" in apiGroups`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := readFiles(t, "../../../examples/projectpolicy/bundle")
+			f.rule()["apiGroups"], f.rule()["apiVersions"], f.rule()["resources"], f.rule()["scope"] = c.groups, c.versions, c.resources, "*"
+			var found []string
+			for _, finding := range Run(inspect(t, f)).Findings {
+				if finding.Code == "rule-matches-nothing" {
+					found = append(found, finding.What+": "+finding.WayOut)
+				}
+			}
+			if len(found) != min(1, len(c.want)) {
+				t.Fatalf("found is %q", found)
+			}
+			for _, words := range c.want {
+				if !strings.Contains(found[0], words) {
+					t.Errorf("%q lacks %q", found[0], words)
+				}
+			}
+		})
 	}
 }

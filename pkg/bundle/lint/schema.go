@@ -19,6 +19,7 @@ import (
 	"github.com/operator-framework/api/crds"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 )
 
@@ -128,7 +129,7 @@ func invalidDefinitions(s *subject) []mistake {
 func removedDefinitions(s *subject) []mistake {
 	var all []mistake
 	for _, o := range s.Objects {
-		if o.GetKind() == "CustomResourceDefinition" && o.GetAPIVersion() == "apiextensions.k8s.io/v1beta1" {
+		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetAPIVersion() == "apiextensions.k8s.io/v1beta1" {
 			all = append(all, mistake{object: o, path: "apiVersion", what: "no API server since Kubernetes 1.22 knows " + o.GetAPIVersion(), wayOut: "write the definition as apiextensions.k8s.io/v1"})
 		}
 	}

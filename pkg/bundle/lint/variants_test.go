@@ -145,6 +145,27 @@ const calling, admitting, converting = "Webhook", "Admission", "Conversion"
 // breakages are what goes wrong with bundles. Each is done to every example that it can
 // be done to, and has to be found in each.
 var breakages = []breakage{
+	{"a bundle for Helm", "", func(f files) { f.annotations()["operators.operatorframework.io.bundle.mediatype.v1"] = "helm+v3" }, []string{"media-type"}},
+	{"a default channel that there is not", "", func(f files) {
+		f.annotations()["operators.operatorframework.io.bundle.channel.default.v1"] = "nightly"
+	}, []string{"default-channel"}},
+	{"a version that replaces itself", "", func(f files) {
+		f.at("spec").(map[string]any)["replaces"] = f.at("metadata", "name")
+	}, []string{"replaces-itself"}},
+	{"a version that skips itself", "", func(f files) { f.at("spec").(map[string]any)["skips"] = list(f.at("metadata", "name")) }, []string{"replaces-itself"}},
+	{"an image of whatever version", "", func(f files) {
+		f.at("spec", "install", "spec", "deployments", 0, "spec", "template", "spec", "containers", 0).(map[string]any)["image"] = "registry.example.com:5000/shop"
+	}, []string{"image-without-version"}},
+	{"an object of another kind", "", func(f files) {
+		f["manifests/x.yaml"] = map[string]any{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{"name": "x"}}
+	}, []string{"refused-object"}},
+	{"a binding of everybody", "", func(f files) {
+		f["manifests/x.yaml"] = map[string]any{
+			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "x"},
+			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+			"subjects": list(map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}),
+		}
+	}, []string{"grants-to-others", "grants-everything"}},
 	{"a field misspelt", calling, func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
 	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, []string{"unknown-field", "no-annotation"}},
 	{"the annotations misspelt", "", func(f files) {
@@ -247,6 +268,12 @@ var breakages = []breakage{
 		f.rule()["apiGroups"], f.rule()["operations"] = list(""), list("*")
 		delete(f.webhook(), "objectSelector")
 	}, []string{"fail-on-core", "kube-system-covered", "self-deadlock"}},
+	{"the kind in place of its plural", admitting, func(f files) {
+		f.rule()["apiGroups"], f.rule()["resources"] = list(""), list("Namespace")
+	}, []string{"rule-matches-nothing"}},
+	{"a group that is misspelled", admitting, func(f files) {
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list("app"), list("deployments"), "*"
+	}, []string{"rule-matches-nothing"}},
 	{"cluster-scoped objects of one namespace", admitting, func(f files) {
 		f.modes("OwnNamespace")
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes"), "*"
@@ -440,7 +467,7 @@ func TestEveryCheckFindsSomething(t *testing.T) {
 	}
 }
 
-func readFiles(t *testing.T, dir string) files {
+func readFiles(t testing.TB, dir string) files {
 	t.Helper()
 	all := files{}
 	names, err := filepath.Glob(dir + "/*/*.yaml")
@@ -467,6 +494,11 @@ func readFiles(t *testing.T, dir string) files {
 
 func inspect(t *testing.T, f files) *bundle.Bundle {
 	t.Helper()
+	return bundle.InspectFS(f.fs(t), "test")
+}
+
+func (f files) fs(t testing.TB) fs.FS {
+	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, object := range f {
 		text, err := yaml.Marshal(object)
@@ -475,5 +507,5 @@ func inspect(t *testing.T, f files) *bundle.Bundle {
 		}
 		fsys[name] = &fstest.MapFile{Data: text, Mode: fs.ModePerm}
 	}
-	return bundle.InspectFS(fsys, "test")
+	return fsys
 }

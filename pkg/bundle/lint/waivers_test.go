@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func TestWaivers(t *testing.T) {
@@ -34,7 +36,7 @@ func TestWaivers(t *testing.T) {
 				t.Errorf("what still counts (-want +got)\n%s", diff)
 			}
 			var text strings.Builder
-			report.Print(&text)
+			report.Print(output.New(&text))
 			if c.waived != strings.Contains(text.String(), "waived: because") {
 				t.Errorf("printed as\n%s", text.String())
 			}

@@ -2,13 +2,14 @@ package show
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func read(t *testing.T, example string) *bundle.Bundle {
@@ -20,9 +21,28 @@ func read(t *testing.T, example string) *bundle.Bundle {
 	return b
 }
 
+// summary is that of an example, installed for some namespaces.
+func summary(t *testing.T, example string, watch []string) Summary {
+	t.Helper()
+	b := read(t, example)
+	manifests, err := bundle.Manifests(b, bundle.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range manifests {
+		// Also namespaces that the example does not support: what is shown is the OperatorGroup's.
+		if m.GetKind() == "OperatorGroup" && watch != nil {
+			if err := unstructured.SetNestedStringSlice(m.Object, watch, "spec", "targetNamespaces"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return Of(b, manifests)
+}
+
 func TestText(t *testing.T) {
 	var got bytes.Buffer
-	Of(read(t, "crdconversion/bundle-v2"), nil).Print(&got)
+	summary(t, "crdconversion/bundle-v2", nil).Print(output.New(&got))
 	const want = `crdconversion.v2.0.0, Caches 2.0.0 (../../../examples/crdconversion/bundle-v2)
 can watch: AllNamespaces
 replaces: crdconversion.v1.0.0
@@ -31,7 +51,7 @@ Webhooks
   TYPE         INTERCEPTS                                WHERE               ON FAILURE   TIMEOUT   NAME
   Conversion   converts caches.crdconversion.example.com   wherever they are   Fail                   caches.crdconversion.example.com
 
-Rollout
+Permissions
 `
 	// Only the beginning: what follows is of the same making, and the example's own affair.
 	if diff := cmp.Diff(fields(want), fields(got.String())[:len(fields(want))]); diff != "" {
@@ -60,24 +80,24 @@ func TestWhatIsInterceptedWhere(t *testing.T) {
 		want    Webhook
 	}{
 		"Namespaces themselves": {"projectpolicy/bundle", nil, Webhook{
-			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces", "UPDATE namespaces/status, namespaces/finalize"},
 			Where: "every Namespace, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
 		}},
 		"one Namespace itself": {"projectpolicy/bundle", []string{"shop"}, Webhook{
-			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces", "UPDATE namespaces/status, namespaces/finalize"},
 			Where: "the Namespace shop once it is labelled, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
 		}},
 		"two Namespaces themselves": {"projectpolicy/bundle", []string{"a", "b"}, Webhook{
-			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces"},
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces", "UPDATE namespaces/status, namespaces/finalize"},
 			Where: "the Namespaces a, b once they are labelled, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
 		}},
 		"cluster-scoped objects": {"volumelabels/bundle-one-process", nil, Webhook{
 			Type: "Mutating", Name: "persistentvolumes.volumelabels.example.com", Deployment: "volumelabels", Intercepts: []string{"CREATE persistentvolumes"},
 			Where: "in the whole cluster", OnFailure: "Ignore", TimeoutSeconds: 5,
 		}},
-		"pods of namespaces still unknown": {"poddefaults/bundle", nil, Webhook{
+		"pods of its own namespace": {"poddefaults/bundle", nil, Webhook{
 			Type: "Mutating", Name: "pods.poddefault.admission.kubeflow.org", Deployment: "poddefaults-webhook", Intercepts: []string{"CREATE pods"},
-			Where: "in the watched namespaces, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
+			Where: "in poddefaults, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
 		}},
 		"pods of two namespaces": {"poddefaults/bundle", []string{"a", "b"}, Webhook{
 			Type: "Mutating", Name: "pods.poddefault.admission.kubeflow.org", Deployment: "poddefaults-webhook", Intercepts: []string{"CREATE pods"},
@@ -85,7 +105,7 @@ func TestWhatIsInterceptedWhere(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff([]Webhook{c.want}, Of(read(t, c.example), c.watch).Webhooks); diff != "" {
+			if diff := cmp.Diff([]Webhook{c.want}, summary(t, c.example, c.watch).Webhooks); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -97,7 +117,7 @@ func TestGraphs(t *testing.T) {
 		{Deployment: "first", Webhooks: []string{"a.example.com", "b.example.com"}}, {Deployment: "second"}, {Deployment: "third"},
 	}}
 	for name, c := range map[string]struct {
-		write func(io.Writer)
+		write func(output.Writer)
 		want  string
 	}{
 		"mermaid": {s.Mermaid, `flowchart TD
@@ -128,7 +148,7 @@ func TestGraphs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
-			c.write(&got)
+			c.write(output.New(&got))
 			if diff := cmp.Diff(c.want, got.String()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -137,12 +157,26 @@ func TestGraphs(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
-	s := Of(read(t, "volumelabels/bundle-one-process"), nil)
-	want := []Permission{
-		{"volumelabels-controller", "cluster", "get,list,watch,patch", "persistentvolumes"},
-		{"volumelabels-controller", "watched namespaces", "create,get,update", "leases.coordination.k8s.io"},
-	}
-	if diff := cmp.Diff(want, s.Permissions); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	for name, c := range map[string]struct {
+		example string
+		watch   []string
+		want    [][]string
+	}{
+		// What OLM v0 grants by a ClusterRole is granted in the cluster.
+		"all namespaces": {"volumelabels/bundle-one-process", nil, [][]string{
+			{"volumelabels-controller", "cluster", "get,list,watch,patch", "persistentvolumes"},
+			{"volumelabels-controller", "cluster", "create,get,update", "leases.coordination.k8s.io"},
+			{"volumelabels-controller", "cluster", "get,list,watch", "namespaces"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got [][]string
+			for _, p := range summary(t, c.example, c.watch).Permissions {
+				got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
 	}
 }

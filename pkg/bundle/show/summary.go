@@ -1,50 +1,52 @@
-// Package show says what a bundle brings, for people who are about to install it.
+// Package show says what an installation of a bundle brings, for people who are about to agree to
+// it. Everything shown is read from the final objects, which are also what is applied.
 package show
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// Summary is what a bundle brings.
+// Summary is what an installation brings.
 type Summary struct {
-	Source       string    `json:"source"`
-	Name         string    `json:"name"`
-	DisplayName  string    `json:"displayName,omitempty"`
-	Version      string    `json:"version"`
-	Package      string    `json:"package,omitempty"`
-	Channels     []string  `json:"channels,omitempty"`
-	Replaces     string    `json:"replaces,omitempty"`
-	InstallModes []string  `json:"installModes"`
-	Webhooks     []Webhook `json:"webhooks"`
+	Source       string   `json:"source"`
+	Name         string   `json:"name"`
+	DisplayName  string   `json:"displayName,omitempty"`
+	Version      string   `json:"version"`
+	Package      string   `json:"package,omitempty"`
+	Channels     []string `json:"channels,omitempty"`
+	Replaces     string   `json:"replaces,omitempty"`
+	InstallModes []string `json:"installModes"`
+	// Namespace is the operator's own, and the labels and annotations that it gets.
+	Namespace Namespace `json:"namespace"`
+	// Webhooks are all that is called for requests: the webhooks of the ClusterServiceVersion and
+	// of plain configurations, APIServices, admission policies and conversions.
+	Webhooks []Webhook `json:"webhooks"`
 	// Rollout are the Deployments in the order in which they start; the webhooks of each
 	// go live before the next one starts.
 	Rollout     []Step       `json:"rollout"`
 	Definitions []Definition `json:"definitions"`
 	Permissions []Permission `json:"permissions"`
+	// Objects are all other objects.
+	Objects []Object `json:"objects"`
+	// Refused are the objects that are not applied, and why.
+	Refused []string `json:"refused"`
 }
 
-// Webhook is one row of the table of webhooks.
-type Webhook struct {
-	Type       string   `json:"type"` // Validating, Mutating, Conversion
-	Name       string   `json:"name"`
-	Deployment string   `json:"deployment"`
-	Intercepts []string `json:"intercepts"` // "CREATE,UPDATE pods"
-	Where      string   `json:"where"`
-	OnFailure  string   `json:"onFailure"` // Fail or Ignore
-	// TimeoutSeconds is how long a request waits at most. 0 is not said.
-	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+// Namespace is what is written into the operator's namespace.
+type Namespace struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // Step is a Deployment and the webhooks that it serves.
@@ -62,136 +64,104 @@ type Definition struct {
 	Versions []string `json:"versions"` // "v1 (stored)", "v1beta1 (not served)"
 }
 
-// Permission is a rule that an account asks for.
-type Permission struct {
-	Account string `json:"account"`
-	// Where is "cluster", or "watched namespaces".
-	Where string `json:"where"`
-	Verbs string `json:"verbs"`
-	On    string `json:"on"`
+// Object is an object that none of the other lists of a Summary has.
+type Object struct {
+	Kind      string `json:"kind"` // "Deployment.apps"
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
 }
 
-// Of is the summary of a bundle that can be installed, for an operator that watches some
-// namespaces: by default, and with one empty string, all that it supports.
-func Of(b *bundle.Bundle, watch []string) Summary {
-	csv := b.CSV
+// contents are the final objects in their types.
+type contents struct {
+	csv         *operatorsv1alpha1.ClusterServiceVersion
+	group       *operatorsv1.OperatorGroup
+	definitions []*apiextensionsv1.CustomResourceDefinition
+	roles       []role
+	bindings    []binding
+	intercepts  []any // webhook configurations, admission policies and APIServices
+	others      []Object
+	namespace   Namespace
+}
+
+// Of is the summary of the final objects of a bundle, as bundle.Manifests returns them.
+func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) Summary {
+	c := contentsOf(manifests)
+	csv := c.csv
 	s := Summary{
 		Source: b.Source, Name: csv.Name, DisplayName: csv.Spec.DisplayName, Version: csv.Spec.Version.String(),
 		Package: b.Package(), Channels: b.Channels(), Replaces: csv.Spec.Replaces,
-		Webhooks: []Webhook{}, Definitions: []Definition{}, Permissions: []Permission{},
+		Namespace: c.namespace, Webhooks: c.webhooks(), Permissions: c.permissions(), Objects: c.others,
 	}
 	for _, mode := range csv.Spec.InstallModes {
 		if mode.Supported {
 			s.InstallModes = append(s.InstallModes, string(mode.Type))
 		}
 	}
-	for _, d := range csv.Spec.WebhookDefinitions {
-		s.Webhooks = append(s.Webhooks, webhookOf(d, b.CRDs(), coverageOf(b, watch)))
-	}
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		s.Rollout = append(s.Rollout, stepOf(d, csv.Spec.WebhookDefinitions))
 	}
-	for _, crd := range b.CRDs() {
+	for _, crd := range c.definitions {
 		s.Definitions = append(s.Definitions, definitionOf(crd))
 	}
-	for _, a := range bundle.Accounts(csv) {
-		s.Permissions = append(s.Permissions, permissionsOf(a)...)
+	for _, r := range refusals {
+		s.Refused = append(s.Refused, r.String())
 	}
 	return s
 }
 
-// coverage is what a namespaceSelector lets a webhook see: what lives in namespaces, and the
-// Namespaces themselves, which it goes by the labels of.
-type coverage struct{ inside, themselves string }
-
-func coverageOf(b *bundle.Bundle, watch []string) coverage {
-	watch = slices.DeleteFunc(slices.Clone(watch), func(name string) bool { return name == metav1.NamespaceAll })
-	switch names := strings.Join(watch, ", "); {
-	case len(watch) == 1:
-		return coverage{"in " + names, "the Namespace " + names + " once it is labelled"}
-	case len(watch) > 0:
-		return coverage{"in " + names, "the Namespaces " + names + " once they are labelled"}
-	case b.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces):
-		return coverage{"in all namespaces", "every Namespace"}
-	default:
-		return coverage{"in the watched namespaces", "the watched Namespaces once they are labelled"}
-	}
-}
-
-func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) Webhook {
-	w := Webhook{Name: d.GenerateName, Deployment: d.DeploymentName, OnFailure: string(admissionregistrationv1.Fail)}
-	w.Type = strings.TrimSuffix(strings.TrimSuffix(string(d.Type), "AdmissionWebhook"), "Webhook")
-	if d.Type == operatorsv1alpha1.ConversionWebhook {
-		w.Where = "wherever they are"
-		for _, crd := range d.ConversionCRDs {
-			w.Intercepts = append(w.Intercepts, "converts "+crd)
+// contentsOf sorts the objects. The first is the operator's namespace, the last the
+// ClusterServiceVersion. An object of a type that is not listed here is among the others: none is
+// left out.
+func contentsOf(manifests []*unstructured.Unstructured) *contents {
+	c := &contents{csv: &operatorsv1alpha1.ClusterServiceVersion{}, group: &operatorsv1.OperatorGroup{}}
+	for i, m := range manifests {
+		typed := bundle.Typed(m)
+		csv, isCSV := typed.(*operatorsv1alpha1.ClusterServiceVersion)
+		switch {
+		case i == 0:
+			c.namespace = Namespace{m.GetName(), m.GetLabels(), m.GetAnnotations()}
+		case isCSV && i == len(manifests)-1:
+			c.csv = csv
+		case c.define(typed), c.keep(typed):
+		default:
+			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName()})
 		}
-		return w
-	}
-	w.TimeoutSeconds = 10
-	if d.TimeoutSeconds != nil {
-		w.TimeoutSeconds = *d.TimeoutSeconds
-	}
-	if d.FailurePolicy != nil {
-		w.OnFailure = string(*d.FailurePolicy)
-	}
-	w.Where = whereOf(d, crds, covered)
-	for _, rule := range d.Rules {
-		w.Intercepts = append(w.Intercepts, operations(rule)+" "+strings.Join(resources(rule), ", "))
-	}
-	return w
-}
-
-// whereOf is the effective scope: what a namespaceSelector does not limit is said.
-func whereOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) string {
-	var all []string
-	add := func(text string, holds bool) {
-		if holds && !slices.Contains(all, text) {
-			all = append(all, text)
+		if group, ok := typed.(*operatorsv1.OperatorGroup); ok {
+			c.group = group
 		}
 	}
-	for _, rule := range d.Rules {
-		reach := install.ReachOf(rule, crds...)
-		add(covered.inside, len(reach.Namespaced) > 0 || len(reach.Unknown) > 0)
-		add("in the whole cluster", len(reach.Escaping) > 0)
-		add(covered.themselves, reach.Namespaces)
-	}
-	where := strings.Join(all, " and ")
-	if selector := metav1.FormatLabelSelector(d.ObjectSelector); d.ObjectSelector != nil && selector != "" && selector != "<none>" {
-		where += ", if " + selector
-	}
-	return where
+	c.others = append(c.ungranted(), c.others...)
+	return c
 }
 
-func operations(rule admissionregistrationv1.RuleWithOperations) string {
-	var all []string
-	for _, o := range rule.Operations {
-		all = append(all, string(o))
+// define keeps a definition or what is called for requests, and reports false for any other object.
+func (c *contents) define(typed any) bool {
+	if crd, ok := typed.(*apiextensionsv1.CustomResourceDefinition); ok {
+		c.definitions = append(c.definitions, crd)
+		return true
 	}
-	return strings.Join(all, ",")
-}
-
-func resources(rule admissionregistrationv1.RuleWithOperations) []string {
-	var all []string
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			all = append(all, strings.TrimSuffix(resource+"."+group, "."))
-		}
+	if isInterception(typed) {
+		c.intercepts = append(c.intercepts, typed)
+		return true
 	}
-	return all
+	return false
 }
 
 func stepOf(d operatorsv1alpha1.StrategyDeploymentSpec, webhooks []operatorsv1alpha1.WebhookDescription) Step {
-	step := Step{Deployment: d.Name, Replicas: 1}
-	if d.Spec.Replicas != nil {
-		step.Replicas = *d.Spec.Replicas
-	}
+	step := Step{Deployment: d.Name, Replicas: replicasOf(d.Spec)}
 	for _, w := range webhooks {
 		if w.DeploymentName == d.Name {
 			step.Webhooks = append(step.Webhooks, w.GenerateName)
 		}
 	}
 	return step
+}
+
+func replicasOf(spec appsv1.DeploymentSpec) int32 {
+	if spec.Replicas == nil {
+		return 1
+	}
+	return *spec.Replicas
 }
 
 func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
@@ -209,31 +179,8 @@ func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
 	return d
 }
 
-func permissionsOf(a bundle.Account) []Permission {
-	var all []Permission
-	add := func(where string, rules []rbacv1.PolicyRule) {
-		for _, rule := range rules {
-			all = append(all, Permission{Account: a.Name, Where: where, Verbs: strings.Join(rule.Verbs, ","), On: objectsOf(rule)})
-		}
-	}
-	add("cluster", a.Cluster)
-	add("watched namespaces", a.Namespaced)
+// byDanger puts what is most dangerous first, and keeps the order of the rest.
+func byDanger[T any](all []T, danger func(T) int) []T {
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(danger(b), danger(a)) })
 	return all
-}
-
-func objectsOf(rule rbacv1.PolicyRule) string {
-	if len(rule.NonResourceURLs) > 0 {
-		return strings.Join(rule.NonResourceURLs, ", ")
-	}
-	var all []string
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			all = append(all, strings.TrimSuffix(resource+"."+group, "."))
-		}
-	}
-	text := strings.Join(all, ", ")
-	if len(rule.ResourceNames) > 0 {
-		text += fmt.Sprintf(" (%s)", strings.Join(rule.ResourceNames, ", "))
-	}
-	return text
 }

@@ -3,56 +3,73 @@ package show
 import (
 	"cmp"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // Print writes the summary for people.
-func (s Summary) Print(out io.Writer) {
-	fmt.Fprintf(out, "%s, %s %s (%s)\n", s.Name, cmp.Or(s.DisplayName, s.Package), s.Version, s.Source)
-	fmt.Fprintf(out, "can watch: %s\n", strings.Join(s.InstallModes, ", "))
+func (s Summary) Print(out output.Writer) {
+	out.Printf("%s, %s %s (%s)\n", s.Name, cmp.Or(s.DisplayName, s.Package), s.Version, s.Source)
+	out.Printf("can watch: %s\n", strings.Join(s.InstallModes, ", "))
 	if s.Replaces != "" {
-		fmt.Fprintf(out, "replaces: %s\n", s.Replaces)
+		out.Printf("replaces: %s\n", s.Replaces)
 	}
-	s.PrintWebhooks(out)
+	s.PrintNotice(out)
 	s.printRollout(out)
-	s.printDefinitions(out)
+}
+
+// PrintNotice writes what an administrator has to agree with: all that is intercepted, granted,
+// defined and created, and what is refused.
+func (s Summary) PrintNotice(out output.Writer) {
+	s.printWebhooks(out)
 	s.printPermissions(out)
-}
-
-// PrintWebhooks writes the table of webhooks: the part of the summary that an administrator
-// has to agree with.
-func (s Summary) PrintWebhooks(out io.Writer) {
-	if len(s.Webhooks) == 0 {
-		fmt.Fprint(out, "\nWebhooks: none\n")
-		return
+	s.printDefinitions(out)
+	s.printObjects(out)
+	for _, refused := range s.Refused {
+		out.Printf("\nRefused: %s\n", refused)
 	}
-	fmt.Fprint(out, "\nWebhooks\n")
-	table(out, "TYPE\tINTERCEPTS\tWHERE\tON FAILURE\tTIMEOUT\tNAME", func(row func(...any)) {
-		for _, w := range s.Webhooks {
-			timeout := ""
-			if w.TimeoutSeconds > 0 {
-				timeout = fmt.Sprintf("%ds", w.TimeoutSeconds)
-			}
-			row(w.Type, strings.Join(w.Intercepts, "; "), w.Where, w.OnFailure, timeout, w.Name)
-		}
-	})
 }
 
-func (s Summary) printRollout(out io.Writer) {
-	fmt.Fprint(out, "\nRollout\n")
+func (s Summary) printWebhooks(out output.Writer) {
+	var rows [][]string
+	for _, w := range s.Webhooks {
+		timeout := ""
+		if w.TimeoutSeconds > 0 {
+			timeout = fmt.Sprintf("%ds", w.TimeoutSeconds)
+		}
+		rows = append(rows, []string{w.Type, strings.Join(w.Intercepts, "; "), w.Where, w.OnFailure, timeout, w.title()})
+	}
+	section(out, "Webhooks", []string{"TYPE", "INTERCEPTS", "WHERE", "ON FAILURE", "TIMEOUT", "NAME"}, rows)
+}
+
+// title is the name, and of what the manager does not serve the object and what it calls.
+func (w Webhook) title() string {
+	switch {
+	case w.Object == "":
+		return w.Name
+	case w.Calls == "":
+		return fmt.Sprintf("%s (%s)", w.Name, w.Object)
+	default:
+		return fmt.Sprintf("%s (%s, calls %s)", w.Name, w.Object, w.Calls)
+	}
+}
+
+func (s Summary) printRollout(out output.Writer) {
+	out.Printf("\nRollout\n")
 	for i, step := range s.Rollout {
-		fmt.Fprintf(out, "  %d. %s, %s\n", i+1, step.Deployment, replicas(step.Replicas))
+		out.Printf("  %d. %s, %s\n", i+1, step.Deployment, replicas(step.Replicas))
 		for j, w := range step.Webhooks {
 			branch := "├─"
 			if j == len(step.Webhooks)-1 {
 				branch = "└─"
 			}
-			fmt.Fprintf(out, "     %s serves, then goes live: %s\n", branch, w)
+			out.Printf("     %s serves, then goes live: %s\n", branch, w)
 		}
 		if i < len(s.Rollout)-1 {
-			fmt.Fprint(out, "  ↓\n")
+			out.Printf("  ↓\n")
 		}
 	}
 }
@@ -64,86 +81,52 @@ func replicas(n int32) string {
 	return fmt.Sprintf("%d replicas", n)
 }
 
-func (s Summary) printDefinitions(out io.Writer) {
-	if len(s.Definitions) == 0 {
+func (s Summary) printDefinitions(out output.Writer) {
+	var rows [][]string
+	for _, d := range s.Definitions {
+		rows = append(rows, []string{d.Name, d.Kind, d.Scope, strings.Join(d.Versions, ", ")})
+	}
+	section(out, "Definitions", []string{"NAME", "KIND", "SCOPE", "VERSIONS"}, rows)
+}
+
+func (s Summary) printPermissions(out output.Writer) {
+	var rows [][]string
+	for _, p := range s.Permissions {
+		rows = append(rows, []string{p.Account, p.Where, p.Verbs, p.On})
+	}
+	section(out, "Permissions", []string{"ACCOUNT", "IN", "MAY", "ON"}, rows)
+}
+
+// printObjects names the operator's namespace with what is written into it, and all other objects.
+func (s Summary) printObjects(out output.Writer) {
+	rows := [][]string{{"Namespace", s.Namespace.Name + metadata(", with labels", s.Namespace.Labels) + metadata(", with annotations", s.Namespace.Annotations)}}
+	for _, o := range s.Objects {
+		name := o.Name
+		if o.Namespace != "" {
+			name = o.Namespace + "/" + o.Name
+		}
+		rows = append(rows, []string{o.Kind, name})
+	}
+	section(out, "Other objects", []string{"KIND", "NAME"}, rows)
+}
+
+func metadata(label string, pairs map[string]string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		all = append(all, key+"="+pairs[key])
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return label + " " + strings.Join(all, ", ")
+}
+
+// section writes a table. What there is none of is said: a missing table would not be noticed.
+func section(out output.Writer, title string, header []string, rows [][]string) {
+	if len(rows) == 0 {
+		out.Printf("\n%s: none\n", title)
 		return
 	}
-	fmt.Fprint(out, "\nDefinitions\n")
-	table(out, "NAME\tKIND\tSCOPE\tVERSIONS", func(row func(...any)) {
-		for _, d := range s.Definitions {
-			row(d.Name, d.Kind, d.Scope, strings.Join(d.Versions, ", "))
-		}
-	})
-}
-
-func (s Summary) printPermissions(out io.Writer) {
-	if len(s.Permissions) == 0 {
-		return
-	}
-	fmt.Fprint(out, "\nPermissions\n")
-	table(out, "ACCOUNT\tIN\tMAY\tON", func(row func(...any)) {
-		for _, p := range s.Permissions {
-			row(p.Account, p.Where, p.Verbs, p.On)
-		}
-	})
-}
-
-func table(out io.Writer, header string, rows func(row func(...any))) {
-	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "  "+header)
-	rows(func(cells ...any) {
-		texts := make([]string, len(cells))
-		for i, cell := range cells {
-			texts[i] = fmt.Sprint(cell)
-		}
-		fmt.Fprintln(w, "  "+strings.Join(texts, "\t"))
-	})
-	w.Flush()
-}
-
-// Mermaid is the rollout as a flowchart, for Markdown.
-func (s Summary) Mermaid(out io.Writer) {
-	fmt.Fprintln(out, "flowchart TD")
-	s.graph(func(id, text string, deployment bool) {
-		shape := "([%s])"
-		if deployment {
-			shape = "[%s]"
-		}
-		fmt.Fprintf(out, "  %s"+shape+"\n", id, fmt.Sprintf("%q", text))
-	}, func(from, to string) { fmt.Fprintf(out, "  %s --> %s\n", from, to) })
-}
-
-// Dot is the rollout for graphviz.
-func (s Summary) Dot(out io.Writer) {
-	fmt.Fprintf(out, "digraph %q {\n", s.Name)
-	s.graph(func(id, text string, deployment bool) {
-		shape := "ellipse"
-		if deployment {
-			shape = "box"
-		}
-		fmt.Fprintf(out, "  %s [label=%q, shape=%s];\n", id, text, shape)
-	}, func(from, to string) { fmt.Fprintf(out, "  %s -> %s;\n", from, to) })
-	fmt.Fprintln(out, "}")
-}
-
-// graph walks the rollout: a Deployment leads to its webhooks, and those to the next one.
-func (s Summary) graph(node func(id, text string, deployment bool), edge func(from, to string)) {
-	var before []string
-	for i, step := range s.Rollout {
-		deployment := fmt.Sprintf("d%d", i)
-		node(deployment, step.Deployment, true)
-		for _, id := range before {
-			edge(id, deployment)
-		}
-		before = nil
-		for j, w := range step.Webhooks {
-			id := fmt.Sprintf("w%d_%d", i, j)
-			node(id, w, false)
-			edge(deployment, id)
-			before = append(before, id)
-		}
-		if len(before) == 0 {
-			before = []string{deployment}
-		}
-	}
+	out.Printf("\n%s\n", title)
+	out.Table("  ", header, rows)
 }

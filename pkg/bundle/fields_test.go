@@ -1,0 +1,97 @@
+package bundle
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const webhookText = `  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: pods.shop.example.com
+    deploymentName: shop
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    failurePolicy: Ignore
+    timeoutSeconds: 1
+    objectSelector: {matchLabels: {shop.example.com/opted-in: "true"}}
+    rules:
+    - {apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}
+`
+
+// A key that reads as the path of another field removes that key alone.
+func TestUnknownFieldsAreRemovedByKey(t *testing.T) {
+	const role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules:\n- {apiGroups: [''], resources: [secrets], verbs: [get], resourceNames: [shop]}\n"
+	for name, c := range map[string]struct{ csv, role string }{
+		"nothing unknown":            {csvText + webhookText, role},
+		"a path as a key":            {"spec.webhookdefinitions[0].objectSelector:\nspec.webhookdefinitions[0].failurePolicy:\n" + csvText + webhookText, "rules[0].resourceNames: x\n" + role},
+		"a path in brackets":         {"\"[spec][webhookdefinitions][0][objectSelector]\": x\n" + csvText + webhookText, "\"[rules][0][resourceNames]\": x\n" + role},
+		"a path within a mapping":    {csvText + webhookText + "  webhookdefinitions[0].timeoutSeconds: 2\n", role + "rules[0]: {}\n"},
+		"a path within the metadata": {strings.Replace(csvText, "  name: shop.v1.0.0\n", "  name: shop.v1.0.0\n  name.x: y\n", 1) + webhookText, role},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := InspectFS(files(map[string]string{"manifests/csv.yaml": c.csv, "manifests/role.yaml": c.role}), "test")
+			manifests, err := Manifests(b, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			csv := manifests[len(manifests)-1]
+			want := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText}), "test").CSVObject.Object["spec"]
+			if diff := cmp.Diff(want, csv.Object["spec"]); diff != "" || len(csv.Object) != 4 {
+				t.Errorf("top level %v, spec (-want +got)\n%s", csv.Object, diff)
+			}
+			rules := fmt.Sprint(manifests[1].Object["rules"])
+			if !strings.Contains(rules, "resourceNames:[shop]") || len(manifests[1].Object) != 4 {
+				t.Errorf("the role is %v", manifests[1].Object)
+			}
+			typedIsApplied(t, b)
+		})
+	}
+}
+
+// However many fields are unknown, none is applied.
+func TestEveryUnknownFieldIsRemoved(t *testing.T) {
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	for i := range 150 {
+		text += fmt.Sprintf("unknown%d: 1\n", i)
+	}
+	b := InspectFS(files(map[string]string{"manifests/a.yaml": text}), "test")
+	if object := b.Objects[0]; len(object.Object) != 3 || len(b.Problems) != 150 {
+		t.Errorf("%d problems, and the object is %v", len(b.Problems), object.Object)
+	}
+}
+
+func TestMisspelledFieldsAreSuggested(t *testing.T) {
+	for key, want := range map[string]string{
+		"failurePolcy": "write failurePolicy, or remove it", "FailurePolicy": "write failurePolicy, or remove it",
+		"objectselector": "write objectSelector, or remove it", "namespaceSelectr": "correct or remove it", "x": "correct or remove it",
+	} {
+		b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText + "    " + key + ": {}\n"}), "test")
+		if len(b.Problems) != 1 || b.Problems[0].WayOut != want || b.Problems[0].Path != "spec.webhookdefinitions[0]."+key || b.Problems[0].Line != 24 {
+			t.Errorf("%s: got %v, want %q", key, b.Problems, want)
+		}
+	}
+}
+
+// typedIsApplied compares each object that was decoded with the object that is applied.
+func typedIsApplied(t *testing.T, b *Bundle) {
+	t.Helper()
+	for _, o := range b.Objects {
+		if o.Typed == nil {
+			continue
+		}
+		applied := reflect.New(reflect.TypeOf(o.Typed).Elem()).Interface()
+		content := o.DeepCopy().Object
+		dropNulls(content)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, applied, true); err != nil {
+			t.Errorf("%s: %v", o.GetName(), err)
+		}
+		if diff := cmp.Diff(o.Typed, applied); diff != "" {
+			t.Errorf("%s %s (-typed +applied)\n%s", o.GetKind(), o.GetName(), diff)
+		}
+	}
+}

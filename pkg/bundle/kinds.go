@@ -1,0 +1,135 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// kindsOfBundles are the kinds that every bundle may bring: those that OLM v0 supports in bundles,
+// and PodMonitor, which belongs to ServiceMonitor.
+var kindsOfBundles = grouped(map[string][]string{
+	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},
+	apiextensionsv1.GroupName:   {"CustomResourceDefinition"},
+	"autoscaling.k8s.io":        {"VerticalPodAutoscaler"},
+	"console.openshift.io":      {"ConsoleCLIDownload", "ConsoleLink", "ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample"},
+	"image.openshift.io":        {"ImageStream"},
+	"monitoring.coreos.com":     {"PodMonitor", "PrometheusRule", "ServiceMonitor"},
+	"networking.k8s.io":         {"NetworkPolicy"},
+	operatorsv1alpha1.GroupName: {operatorsv1alpha1.ClusterServiceVersionKind},
+	"policy":                    {"PodDisruptionBudget"},
+	rbacv1.GroupName:            {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+	"scheduling.k8s.io":         {"PriorityClass"},
+})
+
+func grouped(kinds map[string][]string) map[schema.GroupKind]bool {
+	all := map[schema.GroupKind]bool{}
+	for group, names := range kinds {
+		for _, kind := range names {
+			all[schema.GroupKind{Group: group, Kind: kind}] = true
+		}
+	}
+	return all
+}
+
+// Refusal is an object of a bundle that is not applied, and the reason.
+type Refusal struct {
+	Object *Object
+	Path   string
+	What   string
+	WayOut string
+	// Kind is what --allow-kind has to name; empty if no flag allows the object.
+	Kind schema.GroupKind
+}
+
+func (r Refusal) String() string {
+	return fmt.Sprintf("%s: %s %s: %s; %s", r.Object.File, r.Object.GetKind(), r.Object.GetName(), r.What, r.WayOut)
+}
+
+// Refusals are the objects of a bundle that are not applied: those of kinds that a bundle must not
+// bring, or only with --allow-kind, and webhook configurations with forbidden rules.
+func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
+	var all []Refusal
+	for _, o := range b.Objects {
+		if o == b.CSVObject {
+			continue
+		}
+		if r, refused := refusedKind(o, allowed); refused {
+			all = append(all, r)
+		}
+		all = append(all, forbiddenRules(o)...)
+	}
+	return all
+}
+
+func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
+	kind := groupkind.Of(o)
+	refuse := func(what, wayOut string, flag schema.GroupKind) (Refusal, bool) {
+		return Refusal{Object: o, Path: "kind", What: what, WayOut: wayOut, Kind: flag}, true
+	}
+	switch {
+	case kind == groupkind.Namespace:
+		return refuse("an installation creates the operator's namespace itself", "suggest labels and annotations in the annotation "+NamespaceTemplateAnnotation, schema.GroupKind{})
+	case kind.Group == operatorsv1alpha1.GroupName && kind != groupkind.ClusterServiceVersion, kind.Group == managerv1alpha1.GroupName:
+		return refuse(fmt.Sprintf("objects of %s decide about other operators, and an installation creates its own", kind.Group), "remove it from the bundle", schema.GroupKind{})
+	case kindsOfBundles[kind], slices.Contains(allowed, kind):
+		return Refusal{}, false
+	default:
+		return refuse(fmt.Sprintf("%s is no kind that OLM supports in bundles", kind), fmt.Sprintf("remove it from the bundle, or allow it: --allow-kind=%s", kind), kind)
+	}
+}
+
+// forbiddenRules applies the guard of spec.webhookdefinitions to webhook configurations.
+func forbiddenRules(o *Object) []Refusal {
+	var all []Refusal
+	for i, w := range webhooksOf(o.Typed) {
+		for j, rule := range w.rules {
+			if message, wayOut := install.Forbidden(rule); message != "" {
+				all = append(all, Refusal{Object: o, Path: fmt.Sprintf("webhooks[%d].rules[%d]", i, j), What: fmt.Sprintf("%s: webhook %s does", message, w.name), WayOut: wayOut})
+			}
+		}
+	}
+	return all
+}
+
+// plainWebhook is a webhook of a configuration that a bundle brings.
+type plainWebhook struct {
+	name  string
+	rules []admissionregistrationv1.RuleWithOperations
+}
+
+func webhooksOf(typed any) []plainWebhook {
+	var all []plainWebhook
+	switch c := typed.(type) {
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			all = append(all, plainWebhook{w.Name, w.Rules})
+		}
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			all = append(all, plainWebhook{w.Name, w.Rules})
+		}
+	}
+	return all
+}
+
+// KindsToAllow are the kinds for which the bundle needs --allow-kind.
+func (b *Bundle) KindsToAllow() []schema.GroupKind {
+	var all []schema.GroupKind
+	for _, r := range b.Refusals(nil) {
+		if r.Kind.Kind != "" && !slices.Contains(all, r.Kind) {
+			all = append(all, r.Kind)
+		}
+	}
+	return all
+}

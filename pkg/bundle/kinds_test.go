@@ -1,0 +1,50 @@
+package bundle
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func object(apiVersion, kind, rest string) string {
+	return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: a, namespace: kube-system}\n" + rest
+}
+
+func TestKindsOfBundles(t *testing.T) {
+	const everything = "webhooks: [{name: all.example.com, rules: [{apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'], operations: ['*']}]}]\n"
+	configurations := []schema.GroupKind{{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}}
+	for name, c := range map[string]struct {
+		text    string
+		allowed []schema.GroupKind
+		want    string // in the error; empty if the object is applied
+	}{
+		"a kind of OLM's list":              {object("v1", "ConfigMap", ""), nil, ""},
+		"another kind":                      {object("apps/v1", "Deployment", ""), nil, "Deployment.apps is no kind that OLM supports in bundles; remove it from the bundle, or allow it: --allow-kind=Deployment.apps"},
+		"another kind that is allowed":      {object("apps/v1", "Deployment", ""), []schema.GroupKind{{Group: "apps", Kind: "Deployment"}}, ""},
+		"a kind of the list, other group":   {object("example.com/v1", "ConfigMap", ""), nil, "--allow-kind=ConfigMap.example.com"},
+		"a webhook configuration":           {object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", ""), nil, "--allow-kind=MutatingWebhookConfiguration.admissionregistration.k8s.io"},
+		"a forbidden rule that is allowed":  {object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", everything), configurations, "webhook rules cannot include all groups: webhook all.example.com does"},
+		"an OperatorGroup":                  {object("operators.coreos.com/v1", "OperatorGroup", ""), []schema.GroupKind{{Group: "operators.coreos.com", Kind: "OperatorGroup"}}, "an installation creates its own"},
+		"a Subscription":                    {object("operators.coreos.com/v1alpha1", "Subscription", ""), nil, "an installation creates its own"},
+		"a WebhookRollout":                  {object("olm-webhook-manager.io/v1alpha1", "WebhookRollout", ""), nil, "an installation creates its own"},
+		"a Namespace":                       {object("v1", "Namespace", ""), []schema.GroupKind{{Kind: "Namespace"}}, "an installation creates the operator's namespace itself"},
+		"a list":                            {object("v1", "List", "items: []\n"), nil, "is a list of objects"},
+		"a list of one kind":                {object("v1", "ConfigMapList", "items: [{metadata: {name: b}}]\n"), nil, "is a list of objects"},
+		"a kind without a definition":       {object("shop.example.com/v1", "Good", ""), nil, "--allow-kind=Good.shop.example.com"},
+		"an API that is served for a group": {object("apiregistration.k8s.io/v1", "APIService", ""), nil, "--allow-kind=APIService.apiregistration.k8s.io"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := InspectFS(files(map[string]string{"manifests/a.yaml": c.text}), "test")
+			_, err := Manifests(b, Options{AllowKinds: c.allowed})
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			var refused *RefusedError
+			if errors.As(err, &refused) && len(refused.Manifests) < 4 {
+				t.Errorf("%d objects to show", len(refused.Manifests))
+			}
+		})
+	}
+}

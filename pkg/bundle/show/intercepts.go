@@ -1,0 +1,124 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+// isInterception reports whether an object of a bundle is called for requests, or decides about them.
+func isInterception(o any) bool {
+	switch o.(type) {
+	case *admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration,
+		*admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicy, *apiregistrationv1.APIService:
+		return true
+	default:
+		return false
+	}
+}
+
+// interceptionsOf are the rows of an object that the manager does not serve.
+func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []Webhook {
+	var all []Webhook
+	switch o := o.(type) {
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range o.Webhooks {
+			all = append(all, plainWebhook("Mutating", "MutatingWebhookConfiguration "+o.Name, admissionregistrationv1.ValidatingWebhook{
+				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy,
+				NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, TimeoutSeconds: w.TimeoutSeconds,
+			}, crds))
+		}
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range o.Webhooks {
+			all = append(all, plainWebhook("Validating", "ValidatingWebhookConfiguration "+o.Name, w, crds))
+		}
+	case *admissionregistrationv1.ValidatingAdmissionPolicy:
+		all = append(all, policy("ValidatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
+	case *admissionregistrationv1.MutatingAdmissionPolicy:
+		all = append(all, policy("MutatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
+	case *apiregistrationv1.APIService:
+		all = append(all, plainAPIService(o))
+	}
+	return all
+}
+
+func plainWebhook(kind, object string, w admissionregistrationv1.ValidatingWebhook, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
+	row := Webhook{
+		Type: kind, Name: w.Name, Object: object, Intercepts: interceptsOf(w.Rules), OnFailure: failure(w.FailurePolicy), TimeoutSeconds: timeout(w.TimeoutSeconds),
+		Where: whereOf(w.Rules, crds, selectedBy(w.NamespaceSelector)) + selecting(w.ObjectSelector),
+	}
+	switch c := w.ClientConfig; {
+	case c.URL != nil:
+		row.Calls = *c.URL
+	case c.Service != nil:
+		row.Calls = fmt.Sprintf("Service %s/%s", c.Service.Namespace, c.Service.Name)
+	}
+	return row
+}
+
+func failure(policy *admissionregistrationv1.FailurePolicyType) string {
+	if policy == nil {
+		return fail
+	}
+	return string(*policy)
+}
+
+// selectedBy is what a namespaceSelector of the bundle covers.
+func selectedBy(selector *metav1.LabelSelector) coverage {
+	text := selectorText(selector)
+	if text == "" {
+		return coverage{"in all namespaces", "every Namespace"}
+	}
+	return coverage{"in namespaces with " + text, "Namespaces with " + text}
+}
+
+func policy(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
+	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings say", OnFailure: failure(on)}
+	if matches == nil {
+		return row
+	}
+	var rules []admissionregistrationv1.RuleWithOperations
+	for _, rule := range matches.ResourceRules {
+		rules = append(rules, rule.RuleWithOperations)
+	}
+	row.Intercepts = interceptsOf(rules)
+	row.Where = whereOf(rules, crds, selectedBy(matches.NamespaceSelector)) + selecting(matches.ObjectSelector)
+	return row
+}
+
+func plainAPIService(o *apiregistrationv1.APIService) Webhook {
+	row := Webhook{
+		Type: apiService, Name: o.Name, Object: "APIService " + o.Name, Where: everywhere, OnFailure: fail, Calls: "API server",
+		Intercepts: []string{fmt.Sprintf("all requests for %s/%s", o.Spec.Group, o.Spec.Version)},
+	}
+	if s := o.Spec.Service; s != nil {
+		row.Calls = fmt.Sprintf("Service %s/%s", s.Namespace, s.Name)
+	}
+	if o.Spec.InsecureSkipTLSVerify {
+		row.Calls += ", whose certificate is not verified"
+	}
+	return row
+}
+
+// conversionOf is the conversion that a definition of the bundle itself names.
+func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) []Webhook {
+	c := crd.Spec.Conversion
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil {
+		return nil
+	}
+	calls := ""
+	switch config := c.Webhook.ClientConfig; {
+	case config.URL != nil:
+		calls = *config.URL
+	case config.Service != nil:
+		calls = fmt.Sprintf("Service %s/%s", config.Service.Namespace, config.Service.Name)
+	}
+	return []Webhook{{
+		Type: "Conversion", Name: crd.Name, Object: "CustomResourceDefinition " + crd.Name, Calls: cmp.Or(calls, "nothing"),
+		Intercepts: []string{"converts " + crd.Name}, Where: "wherever they are", OnFailure: fail,
+	}}
+}

@@ -1,0 +1,209 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Permission is a rule that an account gets.
+type Permission struct {
+	// Account is the name of a ServiceAccount of the operator; other subjects have their kind.
+	Account string `json:"account"`
+	// Where is "cluster", or the namespaces.
+	Where string `json:"where"`
+	Verbs string `json:"verbs"`
+	On    string `json:"on"`
+
+	danger int
+}
+
+// role is a ClusterRole, or the Role of a namespace.
+type role struct {
+	kind, namespace, name string
+	rules                 []rbacv1.PolicyRule
+	labels                map[string]string
+}
+
+// binding grants a role in a namespace; in the cluster if that is empty.
+type binding struct {
+	namespace string
+	ref       rbacv1.RoleRef
+	subjects  []rbacv1.Subject
+}
+
+// keep keeps an object of RBAC, and reports false for any other.
+func (c *contents) keep(o any) bool {
+	switch o := o.(type) {
+	case *rbacv1.ClusterRole:
+		c.roles = append(c.roles, role{kind: "ClusterRole", name: o.Name, rules: slices.Concat(o.Rules, aggregated(o)), labels: o.Labels})
+	case *rbacv1.Role:
+		c.roles = append(c.roles, role{kind: "Role", namespace: o.Namespace, name: o.Name, rules: o.Rules})
+	case *rbacv1.ClusterRoleBinding:
+		c.bindings = append(c.bindings, binding{"", o.RoleRef, o.Subjects})
+	case *rbacv1.RoleBinding:
+		c.bindings = append(c.bindings, binding{o.Namespace, o.RoleRef, o.Subjects})
+	default:
+		return false
+	}
+	return true
+}
+
+// aggregated stands for the rules that Kubernetes copies from other ClusterRoles.
+func aggregated(o *rbacv1.ClusterRole) []rbacv1.PolicyRule {
+	if o.AggregationRule == nil {
+		return nil
+	}
+	var rules []rbacv1.PolicyRule
+	for _, selector := range o.AggregationRule.ClusterRoleSelectors {
+		rules = append(rules, everythingOf("ClusterRoles with "+selectorText(&selector)))
+	}
+	return rules
+}
+
+// everythingOf stands for the rules of a role that the bundle does not bring.
+func everythingOf(role string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: []string{"all of"}, NonResourceURLs: []string{role}}
+}
+
+// permissions are what the objects grant: what is most dangerous first.
+func (c *contents) permissions() []Permission {
+	var all []Permission
+	for _, b := range c.bindings {
+		for _, subject := range b.subjects {
+			all = append(all, grants(c.accountOf(subject), cluster(b.namespace), c.rulesOf(b))...)
+		}
+	}
+	for _, r := range c.roles {
+		for _, name := range aggregatedTo(r) {
+			all = append(all, grants("all who have ClusterRole "+name, theirScope, r.rules)...)
+		}
+	}
+	return byDanger(merged(all), func(p Permission) int { return p.danger })
+}
+
+func cluster(namespace string) string { return cmp.Or(namespace, "cluster") }
+
+// rulesOf are the rules that a binding grants.
+func (c *contents) rulesOf(b binding) []rbacv1.PolicyRule {
+	for _, r := range c.roles {
+		if r.is(b) {
+			return r.rules
+		}
+	}
+	return []rbacv1.PolicyRule{everythingOf(b.ref.Kind + " " + b.ref.Name)}
+}
+
+func (r role) is(b binding) bool {
+	return r.kind == b.ref.Kind && r.name == b.ref.Name && (r.kind == "ClusterRole" || r.namespace == b.namespace)
+}
+
+// ungranted are the roles that grant nothing to anybody yet.
+func (c *contents) ungranted() []Object {
+	var all []Object
+	for _, r := range c.roles {
+		if len(aggregatedTo(r)) == 0 && !slices.ContainsFunc(c.bindings, r.is) {
+			all = append(all, Object{r.kind + "." + rbacv1.GroupName, r.namespace, r.name})
+		}
+	}
+	return all
+}
+
+// theirScope is where those who have a role have the rules that are aggregated to it.
+const theirScope = "their scope"
+
+const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
+
+// aggregatedTo are the ClusterRoles that get the rules of a role.
+func aggregatedTo(r role) []string {
+	var all []string
+	for _, label := range slices.Sorted(maps.Keys(r.labels)) {
+		if name, ok := strings.CutPrefix(label, aggregateTo); ok && r.labels[label] == "true" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// accountOf is the name of a ServiceAccount of the operator's namespace; other subjects have their kind.
+func (c *contents) accountOf(s rbacv1.Subject) string {
+	switch {
+	case s.Kind != rbacv1.ServiceAccountKind:
+		return s.Kind + " " + s.Name
+	case s.Namespace == c.namespace.Name:
+		return s.Name
+	default:
+		return fmt.Sprintf("ServiceAccount %s/%s", s.Namespace, s.Name)
+	}
+}
+
+func grants(account, where string, rules []rbacv1.PolicyRule) []Permission {
+	var all []Permission
+	for _, rule := range rules {
+		all = append(all, Permission{Account: account, Where: where, Verbs: strings.Join(rule.Verbs, ","), On: objectsOf(rule), danger: dangerOf(account, where, rule)})
+	}
+	return all
+}
+
+// merged makes one row of a rule that is granted twice, or in several namespaces.
+func merged(all []Permission) []Permission {
+	var rows []Permission
+	for _, p := range all {
+		i := slices.IndexFunc(rows, func(row Permission) bool {
+			return row.Account == p.Account && row.Verbs == p.Verbs && row.On == p.On && (row.Where == "cluster") == (p.Where == "cluster")
+		})
+		switch {
+		case i < 0:
+			rows = append(rows, p)
+		case !slices.Contains(strings.Split(rows[i].Where, ", "), p.Where):
+			rows[i].Where += ", " + p.Where
+		}
+	}
+	return rows
+}
+
+// dangerOf puts what is granted to others than the operator's accounts first, then what makes an account
+// an administrator, then what leads there.
+func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
+	danger := 0
+	switch {
+	case slices.Contains(rule.Verbs, "all of"), everything(rule.Verbs) && everything(rule.Resources), anyOf(rule.Verbs, "escalate", "bind", "impersonate"):
+		danger = 3
+	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "mutatingwebhookconfigurations", "validatingwebhookconfigurations", "customresourcedefinitions"):
+		danger = 2
+	case everything(rule.Verbs):
+		danger = 1
+	}
+	others := strings.Contains(account, " ")
+	if others && (danger > 0 || where != theirScope) {
+		danger += 4
+	}
+	if where == "cluster" && danger > 0 {
+		danger++
+	}
+	return danger
+}
+
+func everything(list []string) bool { return slices.Contains(list, "*") }
+
+func anyOf(list []string, either ...string) bool {
+	return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(either, item) })
+}
+
+func objectsOf(rule rbacv1.PolicyRule) string {
+	all := slices.Clone(rule.NonResourceURLs)
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			all = append(all, strings.TrimSuffix(resource+"."+group, "."))
+		}
+	}
+	text := strings.Join(all, ", ")
+	if len(rule.ResourceNames) > 0 {
+		text += fmt.Sprintf(" (%s)", strings.Join(rule.ResourceNames, ", "))
+	}
+	return text
+}

@@ -1,0 +1,50 @@
+package show
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Whatever grants something is a row, and what grants nothing yet is among the other objects.
+func TestPermissionsOfObjects(t *testing.T) {
+	var manifests []*unstructured.Unstructured
+	for _, text := range []string{
+		"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: a}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: r, namespace: a}, roleRef: {kind: Role, name: r}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: b}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: r, namespace: b}, roleRef: {kind: Role, name: r}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: s, namespace: b}, roleRef: {kind: ClusterRole, name: view}, subjects: [{kind: User, name: eve}, {kind: ServiceAccount, name: shop, namespace: other}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unbound}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: c}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}], aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: c}, roleRef: {kind: ClusterRole, name: c}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}",
+	} {
+		var object unstructured.Unstructured
+		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		manifests = append(manifests, &object)
+	}
+	c := contentsOf(manifests)
+	var got [][]string
+	for _, p := range c.permissions() {
+		got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
+	}
+	want := [][]string{
+		{"User eve", "b", "all of", "ClusterRole view"},
+		{"ServiceAccount other/shop", "b", "all of", "ClusterRole view"},
+		{"shop", "cluster", "all of", "ClusterRoles with a=b"},
+		{"shop", "a, b", "get", "pods"},
+		{"shop", "cluster", "get", "/metrics"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]Object{{"ClusterRole.rbac.authorization.k8s.io", "", "unbound"}}, c.others); diff != "" {
+		t.Errorf("other objects (-want +got)\n%s", diff)
+	}
+}

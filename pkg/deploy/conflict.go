@@ -1,0 +1,50 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+)
+
+// Installed is a ClusterServiceVersion of a namespace.
+type Installed struct {
+	CSV *operatorsv1alpha1.ClusterServiceVersion
+	// Package is empty when no Subscription and no record states it.
+	Package string
+}
+
+// RefuseInstall says why a bundle cannot be installed next to what a namespace has: another version of
+// the same operator.
+func RefuseInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, there []Installed) error {
+	for _, other := range there {
+		name := other.CSV.Name
+		switch phase := other.CSV.Status.Phase; {
+		case slices.Contains(lineage.Replaced(csv), name):
+			if phase != operatorsv1alpha1.CSVPhaseReplacing && phase != operatorsv1alpha1.CSVPhaseDeleting {
+				return fmt.Errorf("%s, which %s replaces, is installed in %s: use bundle upgrade", name, csv.Name, other.CSV.Namespace)
+			}
+		case slices.Contains(lineage.Replaced(other.CSV), csv.Name):
+			if phase := other.CSV.Status.Phase; phase != operatorsv1alpha1.CSVPhaseDeleting {
+				return fmt.Errorf("%s, which replaces %s, is installed in %s: uninstall it first", name, csv.Name, other.CSV.Namespace)
+			}
+		case other.Package != "" && other.Package == packageName:
+			return fmt.Errorf("%s of the same package %s is installed in %s, and %s does not replace it (spec.replaces, spec.skips): upgrade through the versions between, or uninstall it first",
+				name, packageName, other.CSV.Namespace, csv.Name)
+		}
+	}
+	return nil
+}
+
+// RefuseUpgrade says why a bundle cannot replace a version: it is of another package.
+func RefuseUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed) error {
+	for _, other := range replaced {
+		if other.CSV.Name != csv.Name && other.Package != "" && other.Package != packageName {
+			return fmt.Errorf("%s in %s belongs to package %s, and the bundle of %s to package %q: a bundle replaces only versions of its own package",
+				other.CSV.Name, other.CSV.Namespace, other.Package, csv.Name, packageName)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+)
+
+// FieldManager is the name under which the commands own the fields that they write.
+const FieldManager = "kubectl-webhooks"
+
+// Record is what an installation has created and changed in a cluster. A later command deletes and
+// overwrites only what the record has, with the same uid.
+type Record struct {
+	// CSV is the ClusterServiceVersion that was installed last.
+	CSV string `json:"clusterServiceVersion"`
+	// Namespace is where the record is.
+	Namespace string     `json:"-"`
+	Objects   []Recorded `json:"objects"`
+}
+
+// Recorded is one object of a record.
+type Recorded struct {
+	metav1.TypeMeta `json:",inline"`
+	Namespace       string `json:"namespace,omitempty"`
+	Name            string `json:"name"`
+	// UID is empty between the decision to create the object and its creation.
+	UID types.UID `json:"uid,omitempty"`
+	// Created is false for an object of another owner, which the installation has only changed.
+	Created bool `json:"created"`
+}
+
+// recordKey is the key of a record in its ConfigMap.
+const recordKey = "record.yaml"
+
+// RecordName is the name of the ConfigMap with the record of a package's installation.
+func RecordName(packageName string) string { return "bundle-installation." + packageName }
+
+// ReadRecord reads the data of a ConfigMap.
+func ReadRecord(data map[string]string) (Record, error) {
+	var r Record
+	err := yaml.UnmarshalStrict([]byte(data[recordKey]), &r)
+	return r, err
+}
+
+// Data is what the ConfigMap holds.
+func (r Record) Data() (map[string]string, error) {
+	text, err := yaml.Marshal(r)
+	return map[string]string{recordKey: string(text)}, err
+}
+
+// of is the entry of an object, or nil.
+func (r Record) of(o *unstructured.Unstructured) *Recorded {
+	for i := range r.Objects {
+		e := &r.Objects[i]
+		if groupkind.Of(e) == groupkind.Of(o) && e.Namespace == o.GetNamespace() && e.Name == o.GetName() {
+			return e
+		}
+	}
+	return nil
+}
+
+// Knows reports whether the installation has created or changed a live object.
+// Whoever can edit the record can delete objects of its own namespace anyway; any other object has to
+// show that these commands have written it.
+func (r Record) Knows(live *unstructured.Unstructured) bool {
+	switch e := r.of(live); {
+	case e == nil:
+		return false
+	case e.UID == "": // The command was interrupted before it could record the uid.
+		return written(live) || len(Others(live)) == 0
+	default:
+		return e.UID == live.GetUID() && (e.Namespace == r.Namespace || written(live))
+	}
+}
+
+// Created reports whether the installation has created a live object.
+func (r Record) Created(live *unstructured.Unstructured) bool {
+	return r.Knows(live) && r.of(live).Created
+}
+
+// Intend records an object before it is written, so that an interrupted command is not forgotten.
+func (r *Record) Intend(s Step) {
+	e := r.of(s.Object)
+	if s.Action != Create && s.Action != Overwrite {
+		return
+	}
+	if e == nil {
+		r.Objects = append(r.Objects, Recorded{Namespace: s.Object.GetNamespace(), Name: s.Object.GetName()})
+		e = &r.Objects[len(r.Objects)-1]
+	}
+	e.APIVersion, e.Kind = s.Object.GetAPIVersion(), s.Object.GetKind()
+	e.UID, e.Created = "", s.Action == Create
+	if s.Live != nil {
+		e.UID = s.Live.GetUID()
+	}
+}
+
+// Written records the uid of an object that was written.
+func (r *Record) Written(live *unstructured.Unstructured) {
+	if e := r.of(live); e != nil {
+		e.UID = live.GetUID()
+	}
+}
+
+// Rest is the record of what stays when an installation is removed: its definitions, which a later
+// installation may change again.
+func (r Record) Rest(removed []*unstructured.Unstructured) Record {
+	r.CSV = ""
+	r.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
+		return !groupkind.Is(&e, groupkind.CustomResourceDefinition) || !e.Created ||
+			slices.ContainsFunc(removed, func(o *unstructured.Unstructured) bool {
+				return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == e.Name
+			})
+	})
+	return r
+}
+
+// object is what an entry is about.
+func (e Recorded) object() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion(e.APIVersion)
+	o.SetKind(e.Kind)
+	o.SetNamespace(e.Namespace)
+	o.SetName(e.Name)
+	return o
+}
+
+// written reports whether the commands have written a live object.
+func written(live *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == FieldManager })
+}
+
+// Others are the other clients that have written a live object.
+func Others(live *unstructured.Unstructured) []string {
+	var managers []string
+	for _, m := range live.GetManagedFields() {
+		if m.Manager != FieldManager && m.Subresource == "" && !slices.Contains(managers, m.Manager) {
+			managers = append(managers, m.Manager)
+		}
+	}
+	return managers
+}
+
+// Reference is how --adopt names an object: its kind with its group, its namespace and its name.
+func Reference(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
+}
+
+// IsRecord reports whether an object is the record of an installation, by its name.
+func IsRecord(o *unstructured.Unstructured, namespace, packageName string) bool {
+	return groupkind.Is(o, groupkind.ConfigMap) && o.GetNamespace() == namespace && o.GetName() == RecordName(packageName)
+}

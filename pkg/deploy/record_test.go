@@ -1,0 +1,129 @@
+package deploy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// object is one that was written by these field managers.
+func object(kind, namespace string, uid types.UID, managers ...string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"value": "old"}}
+	o.SetAPIVersion("example.com/v1")
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName("shop")
+	o.SetUID(uid)
+	var fields []metav1.ManagedFieldsEntry
+	for _, m := range managers {
+		fields = append(fields, metav1.ManagedFieldsEntry{Manager: m})
+	}
+	o.SetManagedFields(fields)
+	return o
+}
+
+func TestStepOf(t *testing.T) {
+	record := func(uid types.UID, created bool, namespace string) Record {
+		return Record{Namespace: "mall", Objects: []Recorded{{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v2", Kind: "Class"}, Namespace: namespace, Name: "shop", UID: uid, Created: created}}}
+	}
+	changed := func(o *unstructured.Unstructured) *unstructured.Unstructured {
+		o = o.DeepCopy()
+		o.Object["value"] = "new"
+		return o
+	}
+	for name, test := range map[string]struct {
+		live    *unstructured.Unstructured
+		changes bool
+		record  Record
+		want    Action
+		removes bool
+	}{
+		"does not exist":                           {want: Create},
+		"created by the installation":              {live: object("Class", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Update, removes: true},
+		"changed by the installation":              {live: object("Class", "", "1", "terraform", FieldManager), changes: true, record: record("1", false, ""), want: Update},
+		"of another owner, the same":               {live: object("Class", "", "1", "terraform"), want: Keep},
+		"of another owner, different":              {live: object("Class", "", "1", "terraform"), changes: true, want: Overwrite},
+		"created again by another owner":           {live: object("Class", "", "2", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
+		"a record that names another's object":     {live: object("Class", "", "1", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
+		"without fields, in its own namespace":     {live: object("Class", "mall", "1", "openshift"), record: record("1", true, "mall"), want: Update, removes: true},
+		"interrupted before the uid was recorded":  {live: object("Class", "", "1", FieldManager), record: record("", true, ""), want: Update, removes: true},
+		"interrupted, and then created by another": {live: object("Class", "", "1", "terraform"), changes: true, record: record("", true, ""), want: Overwrite},
+		"another kind":                             {live: object("Other", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Overwrite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			desired, answered := object("Class", "", ""), test.live
+			if test.changes {
+				answered = changed(test.live)
+			}
+			s := StepOf(desired, test.live, answered, test.record)
+			if s.Action != test.want {
+				t.Errorf("it is to %s, want %s", s.Action, test.want)
+			}
+			if test.live != nil && test.record.Created(test.live) != test.removes {
+				t.Errorf("a removal takes it: %t", !test.removes)
+			}
+		})
+	}
+}
+
+// A record is read as it was written, and keeps what was created when it is written again.
+func TestRecord(t *testing.T) {
+	var r Record
+	created, adopted := Step{Object: object("Class", "", ""), Action: Create}, Step{Object: object("Role", "mall", ""), Live: object("Role", "mall", "2"), Action: Overwrite}
+	r.Intend(created)
+	r.Intend(adopted)
+	r.Intend(Step{Object: object("Kept", "", ""), Live: object("Kept", "", "3"), Action: Keep})
+	r.Written(object("Class", "", "1"))
+	r.Intend(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
+	data, err := r.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadRecord(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Recorded{
+		{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Class"}, Name: "shop", UID: "1", Created: true},
+		{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Role"}, Namespace: "mall", Name: "shop", UID: "2"},
+	}
+	if diff := cmp.Diff(want, again.Objects); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestRefuseInstall(t *testing.T) {
+	version := func(name, replaces string, skips ...string) *operatorsv1alpha1.ClusterServiceVersion {
+		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "mall"}}
+		csv.Spec.Replaces, csv.Spec.Skips = replaces, skips
+		return csv
+	}
+	for name, test := range map[string]struct {
+		csv       *operatorsv1alpha1.ClusterServiceVersion
+		there     Installed
+		refused   bool
+		noUpgrade bool
+	}{
+		"another package":                  {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), "stock"}, noUpgrade: true},
+		"of no known package":              {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), ""}},
+		"replaces it":                      {csv: version("shop.v2", "shop.v1"), there: Installed{version("shop.v1", ""), "shop"}, refused: true},
+		"skips it":                         {csv: version("shop.v3", "shop.v2", "shop.v1"), there: Installed{version("shop.v1", ""), "shop"}, refused: true},
+		"does not replace it":              {csv: version("shop.v3", "shop.v2"), there: Installed{version("shop.v1", ""), "shop"}, refused: true},
+		"is replaced by it":                {csv: version("shop.v1", ""), there: Installed{version("shop.v2", "shop.v1"), ""}, refused: true},
+		"replaces that of another package": {csv: version("shop.v2", "stock.v1"), there: Installed{version("stock.v1", ""), "stock"}, refused: true, noUpgrade: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := RefuseInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
+				t.Errorf("install says %v", err)
+			}
+			if err := RefuseUpgrade(test.csv, "shop", []Installed{test.there}); (err != nil) != test.noUpgrade {
+				t.Errorf("upgrade says %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+)
+
+// Action is what an installation does to one object.
+type Action string
+
+// What an installation may do to an object.
+const (
+	// Create is for an object that does not exist.
+	Create Action = "create"
+	// Update is for an object that the installation has created or changed before.
+	Update Action = "update"
+	// Keep is for an object of another owner that is as the bundle has it: it is not written.
+	Keep Action = "keep"
+	// Overwrite is for an object of another owner that would change: it has to be adopted.
+	Overwrite Action = "overwrite"
+)
+
+// Step is an object of an installation and what is done to it.
+type Step struct {
+	Object *unstructured.Unstructured
+	// Live is the object that exists; nil when there is none.
+	Live   *unstructured.Unstructured
+	Action Action
+	// Unasked is why the API server could not be asked about the object; empty when it was.
+	Unasked string
+	// Changed are the fields of another owner's object that would change.
+	Changed []string
+}
+
+// StepOf decides about one object. Answered is the object as the API server would store it; nil when
+// the API server could not be asked.
+func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
+	s := Step{Object: object, Live: live, Action: Create}
+	switch {
+	case live == nil:
+	case r.Knows(live):
+		s.Action = Update
+	default:
+		s.Action = Keep
+		if answered != nil {
+			s.Changed = changed(live, answered)
+		}
+		if answered == nil || len(s.Changed) > 0 {
+			s.Action = Overwrite
+		}
+	}
+	return s
+}
+
+// changed are the fields that differ between a live object and the answer to a dry run: those of
+// the metadata and the spec each for itself, else the field at the top.
+func changed(live, answered *unstructured.Unstructured) []string {
+	var fields []string
+	compare := func(path string, a, b map[string]any, skip ...string) {
+		for key := range union(a, b) {
+			if !slices.Contains(skip, key) && !equality.Semantic.DeepEqual(a[key], b[key]) {
+				fields = append(fields, path+key)
+			}
+		}
+	}
+	compare("", live.Object, answered.Object, "metadata", "spec", "status")
+	for path, key := range map[string]string{"metadata.labels.": "labels", "metadata.annotations.": "annotations"} {
+		a, _, _ := unstructured.NestedMap(live.Object, "metadata", key)
+		b, _, _ := unstructured.NestedMap(answered.Object, "metadata", key)
+		compare(path, a, b)
+	}
+	a, _, _ := unstructured.NestedMap(live.Object, "spec")
+	b, _, _ := unstructured.NestedMap(answered.Object, "spec")
+	compare("spec.", a, b)
+	slices.Sort(fields)
+	return fields
+}
+
+func union(a, b map[string]any) map[string]bool {
+	all := map[string]bool{}
+	for key := range a {
+		all[key] = true
+	}
+	for key := range b {
+		all[key] = true
+	}
+	return all
+}
+
+// Describe says what is done to an object of another owner, and whose it is.
+func (s Step) Describe() string {
+	text := fmt.Sprintf("%s exists and was not created by this installation", Title(s.Object))
+	if others := Others(s.Live); len(others) > 0 {
+		text += fmt.Sprintf(" (written by %s)", strings.Join(others, ", "))
+	}
+	if len(s.Changed) > 0 {
+		text += "; it would change " + strings.Join(s.values(), ", ")
+	}
+	return text
+}
+
+// values are the changed fields, labels of a Namespace with their values: they decide what its pods may do.
+func (s Step) values() []string {
+	if !groupkind.Is(s.Object, groupkind.Namespace) {
+		return s.Changed
+	}
+	values := slices.Clone(s.Changed)
+	for i, field := range values {
+		if label, ok := strings.CutPrefix(field, "metadata.labels."); ok {
+			values[i] = fmt.Sprintf("label %s=%q", label, s.Object.GetLabels()[label])
+		}
+	}
+	return values
+}
+
+// Title is what messages call an object.
+func Title(o *unstructured.Unstructured) string { return o.GetKind() + " " + nameOf(*o) }
+
+// Unadopted are the steps that would overwrite an object of another owner, and are not adopted.
+func Unadopted(steps []Step, adopted []string) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		return s.Action != Overwrite || slices.Contains(adopted, Reference(s.Object))
+	})
+}

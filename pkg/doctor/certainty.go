@@ -1,0 +1,63 @@
+package doctor
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// certainty is whether something is so, as far as it can be known.
+type certainty int
+
+const (
+	no certainty = iota
+	perhaps
+	surely
+)
+
+// objectLabels are the labels of an object, as far as they are known. The zero value is an
+// object of which no label is known.
+type objectLabels struct {
+	known map[string]string
+	// all reports that it has no other labels.
+	all bool
+}
+
+// unlabelled is an object that has no labels.
+var unlabelled = objectLabels{all: true}
+
+// theLabels are all labels of an object.
+func theLabels(of map[string]string) objectLabels { return objectLabels{known: of, all: true} }
+
+// atLeast are some labels of an object, which may have others.
+func atLeast(these map[string]string) objectLabels { return objectLabels{known: these} }
+
+// selects decides whether a selector selects an object. No API server has stored a selector that
+// cannot be parsed: such a one counts as perhaps.
+func selects(s *metav1.LabelSelector, object objectLabels) certainty {
+	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		return surely
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return perhaps
+	}
+	requirements, _ := selector.Requirements()
+	contradicted := func(r labels.Requirement) bool {
+		_, known := object.known[r.Key()]
+		return (known || object.all) && !r.Matches(labels.Set(object.known))
+	}
+	open := func(r labels.Requirement) bool {
+		_, known := object.known[r.Key()]
+		return !known && !object.all
+	}
+	switch {
+	case slices.ContainsFunc(requirements, contradicted):
+		return no
+	case slices.ContainsFunc(requirements, open):
+		return perhaps
+	default:
+		return surely
+	}
+}

@@ -1,0 +1,73 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"sigs.k8s.io/yaml"
+)
+
+// JSON writes a value for programs. Characters that a terminal would act on are written as \u202e:
+// the value stays the same.
+func (w Writer) JSON(v any) error {
+	text, err := jsonOf(v)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w.to, text)
+	return err
+}
+
+// YAML writes one document. YAML has no way to encode a character outside quotes, so a document
+// with characters that a terminal would act on is written as JSON, which is YAML, too.
+func (w Writer) YAML(v any) error {
+	text, err := jsonOf(v)
+	if err != nil {
+		return err
+	}
+	document, err := yaml.JSONToYAML([]byte(text))
+	if err != nil {
+		return err
+	}
+	if !strings.ContainsFunc(string(document), func(r rune) bool { return hidden(r) && r != '\t' }) {
+		text = string(document)
+	}
+	_, err = io.WriteString(w.to, text)
+	return err
+}
+
+func jsonOf(v any) (string, error) {
+	var document bytes.Buffer
+	encoder := json.NewEncoder(&document)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(withLists(v)); err != nil {
+		return "", err
+	}
+	return escapeJSON(document.String()), nil
+}
+
+// escapeJSON escapes hidden characters. In JSON they are only in strings.
+func escapeJSON(document string) string {
+	if !strings.ContainsFunc(document, hidden) {
+		return document
+	}
+	var text strings.Builder
+	for _, r := range document {
+		if !hidden(r) {
+			text.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&text, `\u%04x`, unit)
+		}
+	}
+	return text.String()
+}
+
+// hidden reports whether a terminal would act on a character of a document, or not show it.
+func hidden(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }

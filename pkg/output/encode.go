@@ -1,0 +1,85 @@
+package output
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Encode returns a text in which every character is visible and stays where it is written. Control
+// characters, line ends and tabs among them, characters that change the direction of the text,
+// invisible characters and bytes that are no UTF-8 are written as in Go: \n, \x1b, \u202e. So is
+// each further blank of several: many would push what follows into the next row of a terminal.
+func Encode(text string) string {
+	if isPlain(text) {
+		return text
+	}
+	var encoded strings.Builder
+	var previous rune
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError:
+			encoded.WriteString(replacement(text[i:]))
+		case r == ' ' && previous == ' ':
+			encoded.WriteString(`\x20`)
+		case !unicode.IsGraphic(r):
+			encoded.WriteString(quoted(r))
+		default:
+			encoded.WriteRune(r)
+		}
+		previous = r
+	}
+	return encoded.String()
+}
+
+// isPlain reports whether a text stays as it is.
+func isPlain(text string) bool {
+	hidden := strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError })
+	return !hidden && !strings.Contains(text, "  ")
+}
+
+// replacement is the first character of a text that begins with the replacement character, or with
+// a byte that is no UTF-8.
+func replacement(text string) string {
+	if _, size := utf8.DecodeRuneInString(text); size > 1 {
+		return string(utf8.RuneError)
+	}
+	return fmt.Sprintf(`\x%02x`, text[0])
+}
+
+// quoted is a character as Go writes it between quotes.
+func quoted(r rune) string {
+	return strings.Trim(fmt.Sprintf("%+q", r), "'")
+}
+
+// value is an argument of Printf: whatever it is and however it is formatted, its text is encoded.
+type value struct{ of any }
+
+func (v value) Format(state fmt.State, verb rune) {
+	text := Encode(fmt.Sprintf(fmt.FormatString(unpadded{state}, verb), v.of))
+	width, _ := state.Width()
+	if state.Flag('-') {
+		width = -width
+	}
+	_, _ = fmt.Fprintf(state, "%*s", width, text)
+}
+
+// unpadded leaves the padding out: its blanks are the program's, and not encoded.
+type unpadded struct{ fmt.State }
+
+func (unpadded) Width() (int, bool) { return 0, false }
+
+// values makes values of arguments. Numbers stay: their text is plain, and "%*d" needs them.
+func values(args []any) []any {
+	encoded := make([]any, len(args))
+	for i, arg := range args {
+		switch arg.(type) {
+		case int, int32, int64, float64:
+			encoded[i] = arg
+		default:
+			encoded[i] = value{arg}
+		}
+	}
+	return encoded
+}

@@ -1,0 +1,73 @@
+// Package output writes what commands print. Names and messages come from bundles, clusters and
+// registries: whoever wrote them must not be able to move the cursor, hide a text, or begin a line
+// of a command's own. Commands write through this package only; the linter forbids all other ways.
+package output
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+)
+
+// Writer writes text for people. It is no io.Writer, so that no text gets past its encoding.
+type Writer struct{ to io.Writer }
+
+// New returns a Writer that writes to a stream.
+func New(to io.Writer) Writer { return Writer{to} }
+
+// Discard writes nothing.
+func Discard() Writer { return Writer{io.Discard} }
+
+// IsTerminal reports whether a person watches the text as it is written.
+func (w Writer) IsTerminal() bool {
+	file, isFile := w.to.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd()))
+}
+
+// Printf writes as fmt.Printf does. The format is the program's; the text of every argument is
+// encoded.
+func (w Writer) Printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(w.to, format, values(args)...)
+}
+
+// Lines writes a text of several lines, such as the messages of several errors: the first follows
+// the label, the others are indented, so that none looks like a line of the command.
+func (w Writer) Lines(label, text string) {
+	first, more, _ := strings.Cut(strings.TrimRight(text, "\n"), "\n")
+	w.Printf("%s%s\n", label, first)
+	if more == "" {
+		return
+	}
+	for line := range strings.SplitSeq(more, "\n") {
+		w.Printf("  %s\n", strings.TrimLeft(line, " "))
+	}
+}
+
+// Table writes columns. Every cell is encoded.
+func (w Writer) Table(indent string, header []string, rows [][]string) {
+	table := tabwriter.NewWriter(w.to, 0, 0, 3, ' ', 0)
+	for _, row := range append([][]string{header}, rows...) {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = Encode(cell)
+		}
+		_, _ = fmt.Fprintf(table, "%s%s\n", indent, strings.Join(cells, "\t"))
+	}
+	_ = table.Flush()
+}
+
+// Redraw writes over the line that a terminal is at, which was width bytes long (0: a new line), and
+// returns how long the line is now.
+func (w Writer) Redraw(width int, line string) int {
+	line = Encode(line)
+	text := line
+	if width > 0 {
+		text = fmt.Sprintf("\r%-*s", width, line)
+	}
+	_, _ = io.WriteString(w.to, text)
+	return len(line)
+}

@@ -1,0 +1,167 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
+)
+
+// TestKilledAfterEachWrite ends the command after each of its writes, and runs it again. While an object is stored in
+// v1, no run succeeds and v1 counts as stored, whatever the migrator of the cluster does to
+// status.storedVersions meanwhile.
+func TestKilledAfterEachWrite(t *testing.T) {
+	conflict := apierrors.NewConflict(things, "c", errors.New("admission webhook denied the request"))
+	for name, cluster := range map[string]func() *cluster{
+		"no migrator": func() *cluster { return newCluster("v1", "a", "b", "c") },
+		"it succeeds": func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{}; return c },
+		"it fails":    func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{fails: true}; return c },
+		"it skips c":  func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{passes: "c"}; return c },
+		"c is refused": func() *cluster {
+			c := newCluster("v1", "a", "b", "c")
+			c.denies, c.answers["c"] = true, conflict
+			return c
+		},
+		"both skip c": func() *cluster {
+			c := newCluster("v1", "a", "b", "c")
+			c.migrator, c.denies, c.answers["c"] = &migrator{passes: "c"}, true, conflict
+			return c
+		},
+		"it never ends":      func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{hangs: true}; return c },
+		"it is switched off": func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{idle: true}; return c },
+	} {
+		for write := 1; ; write++ {
+			c, killed := cluster(), false
+			t.Run(fmt.Sprintf("%s/%d", name, write), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, kill := context.WithCancel(t.Context())
+					c.dies, c.kill = write, func() { killed = true; kill() }
+					_, err := Migrate(ctx, mortal{c}, "v2", func(Progress) {})
+					c.proves(t, err)
+					kill()
+					c.dies = 0
+					for range 2 {
+						_, err = Migrate(t.Context(), c, "v2", func(Progress) {})
+						c.proves(t, err)
+						if refused := c.denies; (err == nil) == refused {
+							t.Errorf("run again: %v", err)
+						}
+					}
+				})
+			})
+			if !killed {
+				break
+			}
+		}
+	}
+}
+
+// proves fails the test where a run says that it is done, or the definition that only v2 is
+// stored, while an object is stored in v1.
+func (c *cluster) proves(t *testing.T, err error) {
+	t.Helper()
+	left := c.storedIn("v1")
+	if left != "" && (err == nil || !strings.Contains(strings.Join(storedversions.Possible(c.crd), " "), "v1")) {
+		t.Errorf("stored in v1 are %q, possible are %v, and the error is %v", left, storedversions.Possible(c.crd), err)
+	}
+	if err == nil && (!storedversions.Only(c.crd, "v2") || len(c.crd.Annotations) > 0) {
+		t.Errorf("it is done, possible are %v, and the annotations are %v", storedversions.Possible(c.crd), c.crd.Annotations)
+	}
+	if c.migrator != nil && c.migrator.order != nil && c.migrator.forbids == nil {
+		t.Error("an order is left")
+	}
+}
+
+// mortal is a cluster for a command that is killed: what its context no longer covers is not done,
+// except that it deletes its order.
+type mortal struct{ *cluster }
+
+func (c mortal) Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return c.cluster.Definition(ctx)
+}
+
+func (c mortal) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return c.cluster.Order(ctx, crd)
+}
+
+func (c mortal) Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return c.cluster.Ordered(ctx, name)
+}
+
+// An order that was interrupted is deleted: a migrator that is started later would run it.
+func TestInterruptedOrderIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster("v1", "a", "b", "c")
+		c.migrator = &migrator{idle: true}
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		_, err := Migrate(ctx, c, "v2", func(Progress) {})
+		if !errors.Is(err, context.DeadlineExceeded) || c.migrator.order != nil {
+			t.Errorf("interrupted by %v, the order is %v", err, c.migrator.order)
+		}
+	})
+}
+
+// A write of the definition that is refused for ever ends the command, with the reason.
+func TestDefinitionThatCannotBeWritten(t *testing.T) {
+	denial := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: `admission webhook "w" denied the request: definitions are frozen`}}
+	for name, test := range map[string]struct {
+		prepare func(*cluster)
+		err     string
+	}{
+		"admission denies with a conflict":         {func(c *cluster) { c.frozen = denial }, `refused by admission (record the versions in which objects may be stored): admission webhook "w" denied the request: definitions are frozen`},
+		"another client writes each time":          {func(c *cluster) { c.rival = c.changed }, "is changed by another client at each of 10 attempts (record the versions"},
+		"the annotation is removed at once":        {func(c *cluster) { c.reverts = func() { c.crd.Annotations = nil } }, "10 attempts had no effect (record the versions"},
+		"its certificate is replaced all the time": {func(c *cluster) { c.rotates = true }, "10 attempts had no effect (rewrite all objects)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster("v1", "a", "b", "c")
+				test.prepare(c)
+				_, err := Migrate(t.Context(), c, "v2", func(Progress) {})
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("the error is %v, want %q", err, test.err)
+				}
+				c.proves(t, err)
+			})
+		})
+	}
+}
+
+// A conflict after all objects are rewritten repeats the write of the status alone.
+func TestConflictRewritesNothingAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster("v1", "a", "b", "c")
+		conflicts := 3
+		c.rival = func() {
+			if c.storedIn("v1") == "" && conflicts > 0 {
+				conflicts--
+				c.changed()
+			}
+		}
+		n, err := Migrate(t.Context(), c, "v2", func(Progress) {})
+		c.proves(t, err)
+		if err != nil || n != 3 || len(c.wrote) != 3 || conflicts != 0 {
+			t.Errorf("%d rewritten, wrote %v, %d conflicts left: %v", n, c.wrote, conflicts, err)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// agreement is how often every API server has to say so before it is believed: what it
+// says and what it does are two parts of it that learn of a change one after the other.
+const agreement = 10
+
+// known waits until every API server stores objects in the version. One that does not
+// yet would store an object, just rewritten, in the version before.
+func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
+	doubt, agreed := "", 0
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		agreed++
+		now, err := doubtful(ctx, c, crd, to)
+		if err != nil {
+			return false, err
+		}
+		if now != "" {
+			agreed = 0
+			if ctx.Err() == nil { // else it tells only that nobody waits for the answer any more
+				doubt = now
+			}
+		}
+		return agreed == agreement, nil
+	})
+	switch {
+	case errors.Is(err, ErrNoAddresses):
+		return err
+	case err != nil:
+		return fmt.Errorf("not every API server stores the objects of %s in %s: %s: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod", crd.Name, to, doubt)
+	default:
+		return nil
+	}
+}
+
+// ErrNoAddresses is returned by Cluster.Hashes where it is not known which API servers there are.
+var ErrNoAddresses = errors.New("the Service default/kubernetes has no EndpointSlice with an address, so the number of API servers is unknown; name the address of each of them: --api-servers")
+
+// doubtful returns why it is not known that every API server stores objects in the version; empty
+// when each of them says so. One that restarts answers later.
+func doubtful(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (string, error) {
+	hashes, err := c.Hashes(ctx, crd, to)
+	switch {
+	case errors.Is(err, ErrNoAddresses):
+		return "", err
+	case err != nil:
+		return err.Error(), nil //nolint:nilerr // it is asked again until the patience ends
+	case slices.ContainsFunc(hashes, func(hash string) bool { return hash != Hash(crd, to) }):
+		return "an API server still stores objects in another version", nil
+	default:
+		return "", nil
+	}
+}

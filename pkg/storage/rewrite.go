@@ -1,0 +1,164 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// readable reads all objects in a version before anything is changed: one that cannot be
+// converted to it could not be rewritten either, and what is written meanwhile would be stored so.
+func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	for after := ""; ; {
+		page, err := c.Page(ctx, crd, version, after)
+		if token, expired := continued(err); expired {
+			after = token
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("the objects of %s cannot all be read in %s, and the storage version is unchanged; repair what fails, such as its conversion webhook: %w", crd.Name, version, err)
+		}
+		if after = page.GetContinue(); after == "" {
+			return nil
+		}
+	}
+}
+
+// rewriteAll writes all objects that nobody has written since a resourceVersion; all, when it is empty.
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell Tell) (int, error) {
+	refused, count := &RefusedError{CRD: crd.Name}, &tally{tell: tell}
+	for after := ""; ; {
+		page, err := c.Page(ctx, crd, to, after)
+		if token, expired := continued(err); expired {
+			after = token
+			continue
+		}
+		if err != nil {
+			return count.done, err
+		}
+		if err := unchanged(ctx, c, crd, to); err != nil {
+			return count.done, err
+		}
+		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return writtenSince(&o, since) })
+		count.all = count.done + len(refused.Refusals) + len(page.Items)
+		if left := page.GetRemainingItemCount(); left != nil {
+			count.all += int(*left)
+		}
+		count.add(len(page.Items) - len(rest))
+		refusals, err := rewritePage(ctx, c, crd, to, rest, count)
+		if err != nil {
+			return count.done, err
+		}
+		refused.Refusals = append(refused.Refusals, refusals...)
+		if after = page.GetContinue(); after == "" {
+			break
+		}
+	}
+	count.end()
+	if len(refused.Refusals) > 0 {
+		return count.done, refused
+	}
+	return count.done, nil
+}
+
+// writtenSince tells whether an object is newer than a resourceVersion. Where versions cannot be
+// compared it is written once more, which does no harm.
+func writtenSince(o *unstructured.Unstructured, since string) bool {
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
+	return err == nil && order > 0
+}
+
+// continued is the token with which to go on where one has expired: what is read from
+// then on is newer than what was read before, and whatever was written in between is
+// stored as it should be.
+func continued(err error) (token string, expired bool) {
+	var status apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return "", false
+	}
+	token = status.Status().Continue
+	return token, token != ""
+}
+
+// rewritePage writes some objects side by side.
+func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *tally) ([]Refusal, error) {
+	results := make([]error, len(objects))
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for i := range next {
+				if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
+					count.add(1)
+				}
+			}
+		})
+	}
+	for i := range objects {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	var refusals []Refusal
+	for i, err := range results {
+		switch {
+		case err == nil:
+		case refuses(err):
+			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
+		default:
+			return nil, fmt.Errorf("%s: %w", nameOf(&objects[i]), err)
+		}
+	}
+	return refusals, nil
+}
+
+// rewriteOne writes an object. What somebody else has written or deleted since it was read needs
+// no writing any more; but admission may deny with the same codes, and then the object is still
+// what it was.
+func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, object *unstructured.Unstructured) error {
+	err := c.Write(ctx, crd, to, object)
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return err
+	}
+	now, failure := c.Read(ctx, crd, to, object)
+	switch {
+	case apierrors.IsNotFound(failure):
+		return nil
+	case failure != nil:
+		return failure
+	case now.GetResourceVersion() != object.GetResourceVersion():
+		return nil
+	default:
+		return err
+	}
+}
+
+// refuses tells an answer about this object; another, such as that the API server is
+// not there, is one about all of them, unless it is admission's: a webhook denies with any
+// code. One that does not answer gives an internal error.
+func refuses(err error) bool {
+	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
+		return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")
+	}
+	return isStatus(err)
+}
+
+func isStatus(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+func nameOf(o *unstructured.Unstructured) string {
+	if o.GetNamespace() == "" {
+		return o.GetName()
+	}
+	return o.GetNamespace() + "/" + o.GetName()
+}
