@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -17,7 +18,6 @@ func bundleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bundle",
 		Short: "Work with registry+v1 operator bundles, in folders, OCI layouts and registries",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(bundleValidateCommand(), bundleInstallCommand(), bundleUpgradeCommand(), bundleUninstallCommand(), bundleExplainCommand(), bundleShowCommand(), bundleRenderCommand())
 	return cmd
@@ -29,6 +29,7 @@ type targetOptions struct {
 	allNamespaces bool
 	watch         []string
 	configFile    string
+	allowKinds    []string
 	registry      registryFlags
 }
 
@@ -39,6 +40,7 @@ func (o *targetOptions) add(cmd *cobra.Command, flags *clusterFlags) {
 	f.BoolVar(&o.allNamespaces, "all-namespaces", false, "the operator watches all namespaces (default, where the bundle supports it)")
 	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, where it does not support all: its own)")
 	f.StringVar(&o.configFile, "config", "", "a file with a SubscriptionConfig: env, resources, tolerations and so on of the operator's pods")
+	f.StringSliceVar(&o.allowKinds, "allow-kind", nil, "kinds, as Kind.group, that the bundle may bring in addition to those that OLM supports in bundles")
 	cmd.MarkFlagsMutuallyExclusive("all-namespaces", "watch-namespaces")
 	o.registry.add(cmd)
 	if flags != nil {
@@ -52,6 +54,9 @@ func (o *targetOptions) options() (bundle.Options, error) {
 	options := bundle.Options{Namespace: o.namespace, Watch: o.watch}
 	if o.allNamespaces {
 		options.Watch = []string{""}
+	}
+	for _, kind := range o.allowKinds {
+		options.AllowKinds = append(options.AllowKinds, schema.ParseGroupKind(kind))
 	}
 	if o.configFile == "" {
 		return options, nil

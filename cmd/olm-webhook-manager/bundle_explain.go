@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func bundleExplainCommand() *cobra.Command {
@@ -18,13 +18,17 @@ func bundleExplainCommand() *cobra.Command {
 		ValidArgsFunction: completeCodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return listChecks(cmd.OutOrStdout())
+				listChecks(stdout(cmd))
+				return nil
 			}
 			c, ok := lint.Find(args[0])
 			if !ok {
 				return fmt.Errorf("there is no finding %q: bundle explain lists them", args[0])
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s (%s, %s)\n\n%s\n", c.Code, c.Level, c.Basis, c.Explain)
+			stdout(cmd).Printf("%s (%s, %s)\n\n", c.Code, c.Level, c.Basis)
+			for line := range strings.Lines(c.Explain) {
+				stdout(cmd).Printf("%s\n", strings.TrimSuffix(line, "\n"))
+			}
 			return nil
 		},
 	}
@@ -38,11 +42,10 @@ func completeCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return codes, cobra.ShellCompDirectiveNoFileComp
 }
 
-func listChecks(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "CODE\tLEVEL\tBASIS")
+func listChecks(out output.Writer) {
+	var rows [][]string
 	for _, c := range lint.Checks() {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", c.Code, c.Level, c.Basis)
+		rows = append(rows, []string{c.Code, string(c.Level), string(c.Basis)})
 	}
-	return table.Flush()
+	out.Table("", []string{"CODE", "LEVEL", "BASIS"}, rows)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -12,12 +11,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
-
-// exitInterrupted is what shells give a command that Ctrl-C ended.
-const exitInterrupted = 130
 
 // installOptions are the flags of the commands that change a cluster by a bundle.
 type installOptions struct {
@@ -28,6 +26,7 @@ type installOptions struct {
 	patience     time.Duration
 	output       objectsFlag
 	yes          bool
+	adopted      []string
 	dryRun       string
 }
 
@@ -39,12 +38,13 @@ const (
 )
 
 func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
-	o.flags.add(cmd, cmd.Flags())
+	f := cmd.Flags()
+	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which, and how long a registry may take to send the image")
+	o.flags.add(cmd, f)
 	o.targetOptions.add(cmd, &o.flags)
 	o.output.add(cmd, forPeople...)
-	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which")
+	f.StringArrayVar(&o.adopted, "adopt", nil, "an object of another owner that the command may overwrite or remove, as KIND.GROUP/NAMESPACE/NAME or KIND.GROUP/NAME; one for each object")
 	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: check everything here and show what would be done; server: ask the API server as well, for each object; none")
 	f.Lookup("dry-run").NoOptDefVal = dryRunClient
 	complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
@@ -70,8 +70,10 @@ func bundleInstallCommand() *cobra.Command {
 	o := installOptions{flags: newClusterFlags().withoutNamespace()}
 	cmd := &cobra.Command{
 		Use:   "install DIR|IMAGE",
-		Short: "Install a bundle: show what its webhooks intercept, ask, and follow it until they are live",
-		Long: `Shows what the bundle's webhooks will intercept and asks. Then it applies the bundle, and
+		Short: "Install a bundle: show what it intercepts, grants and creates, ask, and follow it until its webhooks are live",
+		Long: `Shows all that the bundle intercepts, grants, defines and creates, as bundle show does, and
+asks. A bundle with objects that a bundle must not bring is shown and refused; --allow-kind
+allows further kinds. Then it applies the bundle, and
 tells what happens until the ClusterServiceVersion is Succeeded and every webhook live, or
 what is in the way; with -o wide also what status -o wide shows then. Ctrl-C ends the telling
 only: run it again to go on. An OperatorGroup that is in the namespace already decides which
@@ -92,18 +94,9 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 }
 
 func (o *installOptions) install(cmd *cobra.Command, reference string) error {
-	c, i, err := o.prepare(cmd, reference, (*cluster.Cluster).Join)
+	c, i, err := o.prepare(cmd, reference, (*cluster.Cluster).JoinNew)
 	if err != nil {
 		return err
-	}
-	others, err := c.Others(cmd.Context(), i.Namespace(), i.Bundle.CSV.Name)
-	if err != nil {
-		return err
-	}
-	for _, other := range others {
-		if other.Name == i.Bundle.CSV.Spec.Replaces && other.Status.Phase != operatorsv1alpha1.CSVPhaseReplacing && other.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
-			return fmt.Errorf("%s, which %s replaces, is installed in %s: use bundle upgrade", other.Name, i.Bundle.CSV.Name, i.Namespace())
-		}
 	}
 	return o.goAhead(cmd, c, i, "Install it")
 }
@@ -113,39 +106,58 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i clust
 	if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}
-	if o.dryRun != dryRunNone {
-		return o.try(cmd, c, i)
+	if o.dryRun == dryRunClient {
+		return o.tryHere(cmd, i)
+	}
+	plan, err := c.Plan(cmd.Context(), i)
+	if err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	if o.dryRun == dryRunServer {
+		tried, err := c.TryInstall(plan)
+		return errors.Join(err, o.warnForeign(cmd, plan), o.output.print(stdout(cmd), tried))
+	}
+	if err := plan.Err(); err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	if err := o.adopt(cmd, &plan); err != nil {
+		return err
 	}
 	if err := confirm(cmd, o.output.tellsOn(cmd), o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
 		return err
 	}
-	applied, err := c.Install(cmd.Context(), i)
-	if err := errors.Join(err, o.output.print(cmd.OutOrStdout(), applied)); err != nil {
+	applied, err := c.Install(cmd.Context(), plan)
+	if err := errors.Join(err, o.output.print(stdout(cmd), applied)); err != nil {
 		return ended(err)
 	}
 	return o.conclude(cmd, c, i)
 }
 
-// try shows what would be applied, and what the API server says to it if that is to be asked.
-func (o *installOptions) try(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation) error {
-	if o.dryRun == dryRunServer {
-		tried, err := c.TryInstall(cmd.Context(), i)
-		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
-	}
+// tryHere checks the bundle as validate does, and shows what would be applied, without the API server.
+func (o *installOptions) tryHere(cmd *cobra.Command, i cluster.Installation) error {
+	out := o.output.tellsOn(cmd)
+	report := lint.Run(i.Bundle)
+	report.Print(out)
 	for _, m := range i.Applied() {
-		fmt.Fprintf(o.output.tellsOn(cmd), "would apply %s\n", cluster.NameOf(m))
+		out.Printf("would apply %s\n", cluster.NameOf(m))
 	}
-	return o.output.print(cmd.OutOrStdout(), i.Applied())
+	if err := o.output.print(stdout(cmd), i.Applied()); err != nil {
+		return err
+	}
+	if n := report.Count(lint.Error); n > 0 {
+		return fmt.Errorf("not valid: %s: bundle validate finds errors: %d", i.Bundle.Source, n)
+	}
+	return nil
 }
 
 // conclude says what is installed, and how it is if people want to know more.
 func (o *installOptions) conclude(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation) error {
 	out := o.output.tellsOn(cmd)
-	fmt.Fprintf(out, "%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
+	out.Printf("%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
 	if o.output.format != wide {
 		return nil
 	}
-	fmt.Fprintln(out)
+	out.Printf("\n")
 	return statusOptions{namespace: i.Namespace(), output: o.output.outputFlag}.show(cmd.Context(), c, out)
 }
 
@@ -170,9 +182,10 @@ func ended(err error) error {
 }
 
 // teller says what happens, and how long it took to get there.
-func teller(out io.Writer) func(format string, args ...any) {
+func teller(out output.Writer) func(format string, args ...any) {
 	began := time.Now()
 	return func(format string, args ...any) {
-		fmt.Fprintf(out, "%6.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+		out.Printf("%6.1fs  ", time.Since(began).Seconds())
+		out.Printf(format+"\n", args...)
 	}
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"errors"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // completion takes what the flags leave open from what is installed already. Kept says what
@@ -29,13 +30,24 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, cluster.Installation{}, err
 	}
+	out := o.output.tellsOn(cmd)
 	i, err := o.plan(cmd.Context(), c, b, options, complete)
+	var refused *bundle.RefusedError
+	if errors.As(err, &refused) {
+		introduce(out, b, refused.Manifests, refused.Refusals...)
+		return nil, cluster.Installation{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
+	}
 	if err != nil {
 		return nil, cluster.Installation{}, err
 	}
-	out := o.output.tellsOn(cmd)
 	i.Say = teller(out)
-	introduce(out, i)
+	introduce(out, b, i.Manifests)
+	if suggested, suggests := b.AuthorsNamespace(); suggests && suggested != i.Namespace() {
+		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
+	}
+	if i.Kept != "" {
+		out.Printf("%s\n", i.Kept)
+	}
 	return c, i, nil
 }
 
@@ -44,6 +56,7 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	if err := o.check(); err != nil {
 		return nil, bundle.Options{}, err
 	}
+	o.registry.patience = o.patience
 	b, err := o.registry.open(ctx, reference)
 	if err != nil {
 		return nil, bundle.Options{}, err
@@ -63,21 +76,22 @@ func (o *installOptions) plan(ctx context.Context, c *cluster.Cluster, b *bundle
 		return cluster.Installation{}, err
 	}
 	options.Config = o.withCertificates(options.Config)
+	if options.Namespaced, err = c.Scopes(b.Kinds()); err != nil {
+		return cluster.Installation{}, err
+	}
 	manifests, err := bundle.Manifests(b, options)
 	if err != nil {
 		return cluster.Installation{}, err
 	}
-	i := cluster.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience}
+	i := cluster.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Adopted: o.adopted}
 	return i, c.Adopt(ctx, i)
 }
 
-// introduce shows what an installation intercepts, and what of the cluster it leaves as it is.
-func introduce(out io.Writer, i cluster.Installation) {
-	fmt.Fprintf(out, "%s, from %s\n", i.Bundle.CSV.Name, i.Bundle.Source)
-	show.Of(i.Bundle, i.Watched()).PrintWebhooks(out)
-	if i.Kept != "" {
-		fmt.Fprintln(out, i.Kept)
-	}
+// introduce shows all that an installation brings, from the objects that it applies.
+func introduce(out output.Writer, b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) {
+	out.Printf("%s, from %s\n", b.CSV.Name, b.Source)
+	warn(out, b)
+	show.Of(b, manifests, refusals...).PrintNotice(out)
 }
 
 // withCertificates puts the choice of an issuer where the manager looks for it.

@@ -2,17 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func bundleRenderCommand() *cobra.Command {
 	var o targetOptions
-	var output objectsFlag
+	var format objectsFlag
 	cmd := &cobra.Command{
 		Use:   "render DIR|IMAGE",
 		Short: "Print the manifests that install a bundle, for kubectl apply --server-side -f - or a repository",
@@ -20,18 +19,18 @@ func bundleRenderCommand() *cobra.Command {
   olm-webhook-manager bundle render ./bundle --watch-namespaces shop,stock -n shop-operator > shop-operator.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := output.check(); err != nil {
+			if err := format.check(); err != nil {
 				return err
 			}
-			return render(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], o, output)
+			return render(cmd.Context(), stdout(cmd), stderr(cmd), args[0], o, format)
 		},
 	}
 	o.add(cmd, nil)
-	output.add(cmd)
+	format.add(cmd)
 	return cmd
 }
 
-func render(ctx context.Context, out, hints io.Writer, reference string, o targetOptions, output objectsFlag) error {
+func render(ctx context.Context, out, hints output.Writer, reference string, o targetOptions, format objectsFlag) error {
 	options, err := o.options()
 	if err != nil {
 		return err
@@ -44,12 +43,17 @@ func render(ctx context.Context, out, hints io.Writer, reference string, o targe
 	if err != nil {
 		return err
 	}
+	warn(hints, b)
+	if format.format == "" {
+		format.format = "yaml"
+		out.Printf("# %s\n", b.Source)
+	}
+	return format.print(out, manifests)
+}
+
+// warn names what of a bundle is applied otherwise than it is written.
+func warn(out output.Writer, b *bundle.Bundle) {
 	for _, p := range b.Problems {
-		fmt.Fprintf(hints, "warning: %s\n", p)
+		out.Printf("warning: %s\n", p)
 	}
-	if output.format == "" {
-		output.format = "yaml"
-		fmt.Fprintf(out, "# %s\n", b.Source)
-	}
-	return output.print(out, manifests)
 }

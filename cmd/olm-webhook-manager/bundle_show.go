@@ -1,41 +1,59 @@
 package main
 
 import (
-	"io"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func bundleShowCommand() *cobra.Command {
-	var output string
-	var watch []string
-	var registry registryFlags
+	var o targetOptions
+	var format string
 	cmd := &cobra.Command{
 		Use:   "show DIR|IMAGE",
-		Short: "Say what a bundle brings: webhooks and what they intercept, Deployments, definitions, permissions",
+		Short: "Say what an installation of a bundle brings: webhooks and what they intercept, permissions, definitions, Deployments",
+		Long:  "Shows what bundle install would apply with the same flags, also of a bundle that it refuses.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := registry.open(cmd.Context(), args[0])
+			options, err := o.options()
 			if err != nil {
 				return err
 			}
-			if err := b.Err(); err != nil {
+			b, err := o.registry.open(cmd.Context(), args[0])
+			if err != nil {
 				return err
 			}
-			return printSummary(cmd.OutOrStdout(), output, show.Of(b, watch))
+			s, err := summarize(b, options)
+			if err != nil {
+				return err
+			}
+			return printSummary(stdout(cmd), format, s)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVarP(&output, "output", "o", "text", "text, json, yaml; mermaid or dot for the order of the rollout")
+	o.add(cmd, nil)
+	cmd.Flags().StringVarP(&format, "output", "o", "text", "text, json, yaml; mermaid or dot for the order of the rollout")
 	complete(cmd, "output", "text", "json", "yaml", "mermaid", "dot")
-	registry.add(cmd)
-	f.StringSliceVar(&watch, "watch-namespaces", nil, "namespaces that the operator would watch (default: all, where the bundle supports it)")
 	return cmd
 }
 
-func printSummary(out io.Writer, format string, s show.Summary) error {
+// summarize is the summary of what would be applied, and of what is refused.
+func summarize(b *bundle.Bundle, options bundle.Options) (show.Summary, error) {
+	manifests, err := bundle.Manifests(b, options)
+	var refused *bundle.RefusedError
+	if errors.As(err, &refused) {
+		return show.Of(b, refused.Manifests, refused.Refusals...), nil
+	}
+	if err != nil {
+		return show.Summary{}, err
+	}
+	return show.Of(b, manifests), nil
+}
+
+func printSummary(out output.Writer, format string, s show.Summary) error {
 	switch format {
 	case "text":
 		s.Print(out)

@@ -35,10 +35,10 @@ func TestBundleCommands(t *testing.T) {
 		want string // in the output
 		err  string // in the error; empty for none
 	}{
-		"validate":                        {[]string{"validate", "--strict", example}, example + ": 0 errors, 0 warnings, 3 waived\n", ""},
+		"validate":                        {[]string{"validate", "--strict", example}, example + ": 0 errors, 0 warnings, 4 waived\n", ""},
 		"validate without the waivers":    {[]string{"validate", "--strict", "--waivers", os.DevNull, example}, "warning fail-on-core", "not valid: " + example},
 		"validate with waivers nowhere":   {[]string{"validate", "--waivers", "nowhere", example}, "", "--waivers: stat nowhere: no such file"},
-		"validate as a warning":           {[]string{"validate", "--waivers", os.DevNull, example}, "0 errors, 3 warnings", ""},
+		"validate as a warning":           {[]string{"validate", "--waivers", os.DevNull, example}, "0 errors, 4 warnings", ""},
 		"validate what is no bundle":      {[]string{"validate", "."}, "error   not-a-bundle", "not valid: ."},
 		"validate what is not there":      {[]string{"validate", "./nowhere"}, "", "no such file"},
 		"validate the others":             {[]string{"validate", "./nowhere", example}, example + ": 0 errors", "no such file"},
@@ -86,7 +86,7 @@ func TestValidateIsReadByPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &reports); err != nil {
 		t.Fatal(err)
 	}
-	if len(reports) != 1 || len(reports[0].Findings) != 3 || reports[0].Findings[0].Waived == "" {
+	if len(reports) != 1 || len(reports[0].Findings) != 4 || reports[0].Findings[0].Waived == "" {
 		t.Errorf("got %+v", reports)
 	}
 }

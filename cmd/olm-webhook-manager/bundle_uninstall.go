@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
@@ -26,7 +28,7 @@ holds it: run it again to go on. OperatorGroup and Subscription go last: they te
 Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], (*cluster.Cluster).Find)
+			c, i, err := o.prepare(cmd, args[0], findInstalled)
 			if err != nil {
 				return err
 			}
@@ -39,17 +41,26 @@ Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 1
 	return cmd
 }
 
+// findInstalled finds an installation to remove. What --allow-kind let in is removed without it.
+var findInstalled completion = func(c *cluster.Cluster, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
+	o.AllowKinds = b.KindsToAllow()
+	return c.Find(ctx, b, o)
+}
+
 func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, definitions, really bool) error {
 	ctx, out := cmd.Context(), o.output.tellsOn(cmd)
 	removal, err := c.Removal(ctx, i, definitions)
 	if err != nil {
 		return err
 	}
-	if err := c.Left(ctx, i, removal); err != nil {
+	if err := cluster.Left(i, removal); err != nil {
 		return err
 	}
 	for _, line := range removal.Told {
-		fmt.Fprintln(out, line)
+		out.Printf("%s\n", line)
+	}
+	for _, object := range removal.Goes {
+		out.Printf("to be removed: %s\n", cluster.NameOf(object))
 	}
 	if o.dryRun != dryRunNone {
 		return o.tryUninstall(cmd, c, i, removal)
@@ -66,10 +77,10 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 	if errors.Is(err, cluster.ErrInterrupted) {
 		err = fmt.Errorf("%w, with -n %s", err, i.Namespace())
 	}
-	if err := errors.Join(err, o.output.print(cmd.OutOrStdout(), removed)); err != nil {
+	if err := errors.Join(err, o.output.print(stdout(cmd), removed)); err != nil {
 		return ended(err)
 	}
-	fmt.Fprintf(out, "%s is removed\n", i.Bundle.CSV.Name)
+	out.Printf("%s is removed\n", i.Bundle.CSV.Name)
 	return nil
 }
 
@@ -77,10 +88,10 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 func (o *installOptions) tryUninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, removal deploy.Removal) error {
 	if o.dryRun == dryRunServer {
 		tried, err := c.TryUninstall(cmd.Context(), i, removal)
-		return errors.Join(err, o.output.print(cmd.OutOrStdout(), tried))
+		return errors.Join(err, o.output.print(stdout(cmd), tried))
 	}
 	for _, object := range removal.Goes {
-		fmt.Fprintf(o.output.tellsOn(cmd), "would remove %s\n", cluster.NameOf(object))
+		o.output.tellsOn(cmd).Printf("would remove %s\n", cluster.NameOf(object))
 	}
-	return o.output.print(cmd.OutOrStdout(), removal.Goes)
+	return o.output.print(stdout(cmd), removal.Goes)
 }

@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 type validateOptions struct {
@@ -41,7 +39,7 @@ A finding is waived in a file beside the bundle, DIR.waivers.yaml, by its code a
 The exit code is 1 when a finding is an error, or with --strict a warning, and is not waived.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return validate(cmd.Context(), cmd.OutOrStdout(), args, o)
+			return validate(cmd.Context(), stdout(cmd), args, o)
 		},
 	}
 	f := cmd.Flags()
@@ -54,7 +52,7 @@ The exit code is 1 when a finding is an error, or with --strict a warning, and i
 }
 
 // validate reports on every bundle that can be opened, and says which cannot.
-func validate(ctx context.Context, out io.Writer, references []string, o validateOptions) error {
+func validate(ctx context.Context, out output.Writer, references []string, o validateOptions) error {
 	var reports []lint.Report
 	var problems []error
 	for _, reference := range references {
@@ -120,7 +118,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func printReports(out io.Writer, format string, reports []lint.Report) error {
+func printReports(out output.Writer, format string, reports []lint.Report) error {
 	switch format {
 	case "text":
 		for _, r := range reports {
@@ -135,19 +133,12 @@ func printReports(out io.Writer, format string, reports []lint.Report) error {
 }
 
 // printValue writes a value as a program wants it.
-func printValue(out io.Writer, format string, value any) error {
+func printValue(out output.Writer, format string, value any) error {
 	switch format {
 	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
+		return out.JSON(value)
 	case "yaml":
-		text, err := yaml.Marshal(value)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
+		return out.YAML(value)
 	default:
 		return fmt.Errorf("--output=%s is no format of this command: see --help", format)
 	}

@@ -2,18 +2,15 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func certificatesCommand() *cobra.Command {
@@ -46,9 +43,9 @@ when it ends and when it is due, its CA and, while it replaces another, which en
 				return err
 			}
 			if unknown {
-				fmt.Fprintln(cmd.ErrOrStderr(), "This cluster does not know the kind WebhookRollout: the manager is not installed, and looks after no certificates.")
+				stderr(cmd).Printf("This cluster does not know the kind WebhookRollout: the manager is not installed, and looks after no certificates.\n")
 			}
-			return output.printCertificates(cmd.OutOrStdout(), certificatesOf(rollouts))
+			return output.printCertificates(stdout(cmd), certificatesOf(rollouts))
 		},
 	}
 	flags.add(cmd, cmd.PersistentFlags())
@@ -82,13 +79,14 @@ func certificatesOf(rollouts []managerv1alpha1.WebhookRollout) []certificate {
 	return all
 }
 
-func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
+func (o *outputFlag) printCertificates(out output.Writer, all []certificate) error {
 	switch o.format {
 	case "", wide:
-		return tableOfCertificates(out, all, o.format == wide)
+		tableOfCertificates(out, all, o.format == wide)
+		return nil
 	case "name":
 		for _, c := range all {
-			fmt.Fprintf(out, "secret/%s\n", c.Secret)
+			out.Printf("secret/%s\n", c.Secret)
 		}
 		return nil
 	default:
@@ -97,30 +95,26 @@ func (o *outputFlag) printCertificates(out io.Writer, all []certificate) error {
 }
 
 // tableOfCertificates writes one line for each; wide, also the number of its generation.
-func tableOfCertificates(out io.Writer, all []certificate, wide bool) error {
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+func tableOfCertificates(out output.Writer, all []certificate, wide bool) {
 	header := []string{"NAMESPACE", "CSV", "DEPLOYMENT", "PROVIDER", "PHASE", "EXPIRES", "ROTATES", "CA", "ENDPOINTS"}
 	if wide {
 		header = append(header, "GENERATION")
 	}
-	fmt.Fprintln(table, strings.Join(header, "\t"))
+	var rows [][]string
 	for _, c := range all {
 		fingerprint := c.CAFingerprint[:min(len(c.CAFingerprint), 12)]
 		cells := []string{c.Namespace, c.CSV, c.Deployment, string(c.Provider), string(c.Phase), instantOr(c.NotAfter), instantOr(c.RotatesAt), cmp.Or(fingerprint, "-"), cmp.Or(c.Endpoints, "-")}
 		if wide {
 			cells = append(cells, strconv.FormatInt(c.Generation, 10))
 		}
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
+		rows = append(rows, cells)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	out.Table("", header, rows)
 	for _, c := range all {
 		if c.Message != "" {
-			fmt.Fprintf(out, "%s/%s %s: %s\n", c.Namespace, c.CSV, c.Deployment, c.Message)
+			out.Printf("%s/%s %s: %s\n", c.Namespace, c.CSV, c.Deployment, c.Message)
 		}
 	}
-	return nil
 }
 
 func instantOr(t *metav1.Time) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func rotateCommand(flags clusterFlags) *cobra.Command {
@@ -45,7 +45,7 @@ func rotateCommand(flags clusterFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return rotate(cmd.Context(), cmd.OutOrStdout(), client, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
+			return rotate(cmd.Context(), stdout(cmd), client, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&compromised, "compromised", false, "withdraw the trust in the old CAs at once; calls fail until pods follow")
@@ -53,7 +53,7 @@ func rotateCommand(flags clusterFlags) *cobra.Command {
 }
 
 // rotate orders a rotation, and says what is to be expected of it.
-func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
+func rotate(ctx context.Context, out output.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
 	rollout, err := client.ManagerV1alpha1().WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("WebhookRollout %s: %w", of, err)
@@ -75,19 +75,19 @@ func rotate(ctx context.Context, out io.Writer, client clientset.Interface, of t
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}
 	if !install.Declares(csv) {
-		fmt.Fprintf(out, "ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
+		out.Printf("ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
 		return nil
 	}
-	fmt.Fprintf(out, "ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
+	out.Printf("ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
 	others := provider == managerv1alpha1.ProviderCertManager || provider == managerv1alpha1.ProviderServiceCA
 	if others {
-		fmt.Fprintf(out, "%s is asked to issue anew; until it has, pods serve what they have\n", provider)
+		out.Printf("%s is asked to issue anew; until it has, pods serve what they have\n", provider)
 	}
 	if compromised {
-		fmt.Fprint(out, losses(csv))
+		printLosses(out, csv)
 	}
 	if others && compromised {
-		fmt.Fprintf(out, "the CA of %s itself stays trusted until it issues under another\n", provider)
+		out.Printf("the CA of %s itself stays trusted until it issues under another\n", provider)
 	}
 	return nil
 }
@@ -104,25 +104,23 @@ func remedy(compromised bool) string {
 		where, vocabulary.AnnotationCertificates, managerv1alpha1.ProviderManager, again)
 }
 
-// losses are the calls that fail until pods follow.
-func losses(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	var text strings.Builder
-	fmt.Fprintln(&text, "until every pod serves its new certificate, API servers refuse to talk to those that do not:")
+// printLosses writes which calls fail until pods follow.
+func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {
+	out.Printf("until every pod serves its new certificate, API servers refuse to talk to those that do not:\n")
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		fmt.Fprintf(&text, "  %s: reading and writing of %s fails\n", install.APIServiceName(d.Group, d.Version), d.Kind)
+		out.Printf("  %s: reading and writing of %s fails\n", install.APIServiceName(d.Group, d.Version), d.Kind)
 	}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		switch {
 		case d.Type == operatorsv1alpha1.ConversionWebhook:
-			fmt.Fprintf(&text, "  %s: reading and writing %s in other versions than the stored one fails\n", d.GenerateName, strings.Join(d.ConversionCRDs, ", "))
+			out.Printf("  %s: reading and writing %s in other versions than the stored one fails\n", d.GenerateName, strings.Join(d.ConversionCRDs, ", "))
 		case d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore:
-			fmt.Fprintf(&text, "  %s: %s goes through unseen (failurePolicy Ignore)\n", d.GenerateName, calls(d))
+			out.Printf("  %s: %s goes through unseen (failurePolicy Ignore)\n", d.GenerateName, calls(d))
 		default:
-			fmt.Fprintf(&text, "  %s: %s fails (failurePolicy Fail)\n", d.GenerateName, calls(d))
+			out.Printf("  %s: %s fails (failurePolicy Fail)\n", d.GenerateName, calls(d))
 		}
 	}
-	fmt.Fprintln(&text, "servers that reload follow within seconds; the others are restarted, pod by pod, once they were seen not to")
-	return text.String()
+	out.Printf("servers that reload follow within seconds; the others are restarted, pod by pod, once they were seen not to\n")
 }
 
 // calls are what a webhook is asked about.

@@ -16,6 +16,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // shopAPI is an API server that knows one ClusterServiceVersion with a webhook, and keeps
@@ -83,7 +84,7 @@ func TestRotate(t *testing.T) {
 			if test.csv != "" {
 				of.Name = test.csv
 			}
-			err := rotate(t.Context(), &out, shopAPI(t, test.provider, &orders), of, test.compromised, now)
+			err := rotate(t.Context(), output.New(&out), shopAPI(t, test.provider, &orders), of, test.compromised, now)
 			said, want := out.String(), test.says
 			if err != nil {
 				said, want = err.Error(), test.fails

@@ -11,6 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func TestPrintCertificates(t *testing.T) {
@@ -43,8 +44,8 @@ shop/shop.v1 manager: pod b serves another
 		"name": "secret/manager-service-cert\nsecret/manager-service-2-cert\n",
 	} {
 		var out strings.Builder
-		output := outputFlag{format: format}
-		if err := output.printCertificates(&out, all); err != nil {
+		flag := outputFlag{format: format}
+		if err := flag.printCertificates(output.New(&out), all); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {
@@ -65,7 +66,9 @@ func TestLosses(t *testing.T) {
 		{GenerateName: "m.example.com", Rules: []admissionregistrationv1.RuleWithOperations{rule}, FailurePolicy: &ignore},
 		{GenerateName: "c.example.com", Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"things.example.com"}},
 	}
-	said := losses(csv)
+	var out strings.Builder
+	printLosses(output.New(&out), csv)
+	said := out.String()
 	for _, want := range []string{
 		"v.example.com: CREATE/UPDATE of pods, services fails",
 		"m.example.com: CREATE/UPDATE of pods, services goes through unseen",

@@ -2,19 +2,20 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // confirm asks a person. Whoever cannot be asked has to say yes beforehand.
-func confirm(cmd *cobra.Command, out io.Writer, yes bool, question string) error {
+func confirm(cmd *cobra.Command, out output.Writer, yes bool, question string) error {
 	if yes {
 		return nil
 	}
-	fmt.Fprintf(out, "%s [y/N] ", question)
+	out.Printf("%s [y/N] ", question)
 	answered := make(chan string, 1)
 	go func() { answered <- line(cmd.InOrStdin()) }()
 	select {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // Two questions are answered by two lines, wherever they come from.
@@ -27,7 +29,7 @@ func TestConfirm(t *testing.T) {
 			cmd.SetContext(t.Context())
 			cmd.SetIn(strings.NewReader(test.typed))
 			for _, want := range test.want {
-				err := confirm(cmd, io.Discard, false, "Really?")
+				err := confirm(cmd, output.Discard(), false, "Really?")
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %v, want %q", err, want)
 				}
@@ -45,7 +47,7 @@ func TestConfirmInterrupted(t *testing.T) {
 	silence, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
 	cmd.SetIn(silence)
-	err := confirm(cmd, io.Discard, false, "Really?")
+	err := confirm(cmd, output.Discard(), false, "Really?")
 	if coded := (codedError{}); !errors.As(err, &coded) || coded.code != exitInterrupted {
 		t.Errorf("the error is %v, want exit code %d", err, exitInterrupted)
 	}

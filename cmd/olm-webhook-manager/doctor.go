@@ -3,17 +3,20 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
-// exitLocked tells scripts that doctor found something that refuses requests now.
-const exitLocked = 2
+// The exit codes of doctor, for scripts.
+const (
+	exitUnknown = 1 // something could not be found out
+	exitLocked  = 2 // something refuses requests now
+)
 
 func doctorCommand() *cobra.Command {
 	flags, output, direct := newClusterFlags().withoutNamespace(), outputFlag{}, false
@@ -27,7 +30,8 @@ trusts, can its pods come back when they are lost, and does the control plane de
 Nothing is written. To see certificates, the pods are reached as kubectl port-forward
 reaches them; that takes the permission to create pods/portforward.
 
-Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be found out.`,
+Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be found out, for one
+webhook or for all: there is a finding of level UNKNOWN, or the cluster could not be read.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := output.check(); err != nil {
@@ -43,11 +47,11 @@ Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be 
 			}
 			findings := doctor.Judge(facts, time.Now())
 			if output.format != "" {
-				err = output.print(cmd.OutOrStdout(), map[string]any{"findings": findings})
+				err = output.print(stdout(cmd), map[string]any{"findings": findings})
 			} else {
-				printFindings(cmd.OutOrStdout(), findings, facts)
+				printFindings(stdout(cmd), findings, facts)
 			}
-			return errors.Join(err, locked(findings))
+			return errors.Join(err, verdict(findings))
 		},
 	}
 	flags.add(cmd, cmd.Flags())
@@ -56,16 +60,16 @@ Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be 
 	return cmd
 }
 
-func printFindings(to io.Writer, findings []doctor.Finding, facts doctor.Facts) {
+func printFindings(to output.Writer, findings []doctor.Finding, facts doctor.Facts) {
 	for _, f := range findings {
-		fmt.Fprintf(to, "%s %s\n", strings.ToUpper(string(f.Level)), f.Code)
+		to.Printf("%s %s\n", strings.ToUpper(string(f.Level)), f.Code)
 		for _, w := range f.Webhooks {
-			fmt.Fprintf(to, "  %s\n", w)
+			to.Printf("  %s\n", w)
 		}
-		fmt.Fprintf(to, "  %s\n  Way out: %s\n\n", f.Message, f.WayOut)
+		to.Printf("  %s\n  Way out: %s\n\n", f.Message, f.WayOut)
 	}
 	if facts.NoCSVs {
-		fmt.Fprintln(to, "This cluster does not know the kind ClusterServiceVersion: nothing in it belongs to an operator of OLM or of this manager.")
+		to.Printf("This cluster does not know the kind ClusterServiceVersion: nothing in it belongs to an operator of OLM or of this manager.\n")
 	}
 	count := map[doctor.Level]int{}
 	for _, f := range findings {
@@ -77,7 +81,8 @@ func printFindings(to io.Writer, findings []doctor.Finding, facts doctor.Facts) 
 			apis++
 		}
 	}
-	fmt.Fprintf(to, "%s and %s looked at: %s, %s, %d unknown\n", counted(len(facts.Webhooks)-apis, "webhook"), counted(apis, "APIService"),
+	asked, endpoints := doctor.Asked(facts)
+	to.Printf("%s and %s looked at, %d of %s asked: %s, %s, %d unknown\n", counted(len(facts.Webhooks)-apis, "webhook"), counted(apis, "APIService"), asked, counted(endpoints, "endpoint"),
 		counted(count[doctor.Error], "error"), counted(count[doctor.Warning], "warning"), count[doctor.Unknown])
 }
 
@@ -88,9 +93,17 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func locked(findings []doctor.Finding) error {
-	if len(findings) > 0 && findings[0].Level == doctor.Error {
-		return codedError{exitLocked, errors.New("requests are refused now because of what is found above")}
+// verdict is the exit code of the worst finding. A level that is not named here counts as unknown.
+func verdict(findings []doctor.Finding) error {
+	var worst error
+	for _, f := range findings {
+		switch f.Level {
+		case doctor.Error:
+			return codedError{exitLocked, errors.New("requests are refused now because of what is found above")}
+		case doctor.Warning:
+		default:
+			worst = codedError{exitUnknown, errors.New("whether requests are refused could not be found out for every webhook: see the findings of level UNKNOWN")}
+		}
 	}
-	return nil
+	return worst
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -32,16 +33,26 @@ func newElector(kube kubernetes.Interface, o electionOptions, log *logrus.Logger
 	if o.namespace == "" {
 		return e, nil
 	}
-	host, err := os.Hostname()
+	identity, err := newIdentity()
 	if err != nil {
-		return nil, fmt.Errorf("the leader election needs a name for this replica: %w", err)
+		return nil, err
 	}
 	e.lock = &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: vocabulary.FieldManager},
 		Client:     kube.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}
 	return e, nil
+}
+
+// newIdentity returns the host name, by which people find the pod, and a UUID: two processes
+// may run on one host, and each would take the other's Lease for its own.
+func newIdentity() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("leader election: the host name cannot be read: %w", err)
+	}
+	return host + "_" + string(uuid.NewUUID()), nil
 }
 
 // run works while this replica leads. The lead is given up only after the last pass

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // clusterFlags are kubectl's: which cluster, as whom, and where not said otherwise, in
@@ -89,19 +87,11 @@ func (o *outputFlag) check() error {
 }
 
 // print writes a value as JSON or YAML.
-func (o *outputFlag) print(to io.Writer, value any) error {
-	marshal := yaml.Marshal
+func (o *outputFlag) print(to output.Writer, value any) error {
 	if o.format == "json" {
-		marshal = func(v any) ([]byte, error) {
-			text, err := json.MarshalIndent(v, "", "  ")
-			return append(text, '\n'), err
-		}
+		return to.JSON(value)
 	}
-	text, err := marshal(value)
-	if err == nil {
-		_, err = to.Write(text)
-	}
-	return err
+	return to.YAML(value)
 }
 
 // codedError is an error that ends the process with a code of its own.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/printers"
-	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // objectsFlag is -o of the commands that print, bring or take objects: as kubectl apply has it.
@@ -22,21 +20,19 @@ func (o *objectsFlag) add(cmd *cobra.Command, forPeople ...string) {
 const wide = "wide"
 
 // tellsOn is where people are told what happens: on stderr when programs read the objects.
-func (o *objectsFlag) tellsOn(cmd *cobra.Command) io.Writer {
+func (o *objectsFlag) tellsOn(cmd *cobra.Command) output.Writer {
 	if o.format == "" || o.format == wide {
-		return cmd.OutOrStdout()
+		return stdout(cmd)
 	}
-	return cmd.ErrOrStderr()
+	return stderr(cmd)
 }
 
 // print writes objects as kubectl does; nothing where a person is told.
-func (o *objectsFlag) print(to io.Writer, objects []*unstructured.Unstructured) error {
+func (o *objectsFlag) print(to output.Writer, objects []*unstructured.Unstructured) error {
 	switch o.format {
 	case "name":
 		for _, object := range objects {
-			if err := (&printers.NamePrinter{}).PrintObj(object, to); err != nil {
-				return err
-			}
+			to.Printf("%s/%s\n", strings.ToLower(object.GroupVersionKind().GroupKind().String()), object.GetName())
 		}
 		return nil
 	case "yaml":
@@ -49,13 +45,10 @@ func (o *objectsFlag) print(to io.Writer, objects []*unstructured.Unstructured) 
 }
 
 // writeYAML writes one document for each object.
-func writeYAML(to io.Writer, objects []*unstructured.Unstructured) error {
+func writeYAML(to output.Writer, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		text, err := yaml.Marshal(object)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(to, "---\n%s", text); err != nil {
+		to.Printf("---\n")
+		if err := to.YAML(object); err != nil {
 			return err
 		}
 	}
@@ -63,8 +56,6 @@ func writeYAML(to io.Writer, objects []*unstructured.Unstructured) error {
 }
 
 // writeJSON writes a List, as JSON has no documents.
-func writeJSON(to io.Writer, objects []*unstructured.Unstructured) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+func writeJSON(to output.Writer, objects []*unstructured.Unstructured) error {
+	return to.JSON(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 }

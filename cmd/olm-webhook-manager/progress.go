@@ -2,28 +2,24 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
 )
 
 // progressLine is the last line of a terminal, which changes until it is final. What is no
 // terminal gets whole lines, and few of them.
 type progressLine struct {
-	out      io.Writer
+	out      output.Writer
 	terminal bool
 	open     int       // how long the line is that is not ended yet
 	told     time.Time // the line before
 }
 
-func newProgressLine(out io.Writer) *progressLine {
-	file, isFile := out.(*os.File)
-	return &progressLine{out: out, terminal: isFile && term.IsTerminal(int(file.Fd()))}
+func newProgressLine(out output.Writer) *progressLine {
+	return &progressLine{out: out, terminal: out.IsTerminal()}
 }
 
 // How often a line is told that is not final: as often as an eye can follow, or as a log can bear.
@@ -42,15 +38,10 @@ func (p *progressLine) tell(progress storage.Progress) {
 	}
 	p.told = time.Now()
 	if !p.terminal {
-		fmt.Fprintln(p.out, progress.Line)
+		p.out.Printf("%s\n", progress.Line)
 		return
 	}
-	if p.open > 0 {
-		fmt.Fprint(p.out, "\r")
-	}
-	line := bar(progress) + progress.Line
-	fmt.Fprintf(p.out, "%-*s", p.open, line)
-	p.open = len(line)
+	p.open = p.out.Redraw(p.open, bar(progress)+progress.Line)
 	if progress.Final {
 		p.end()
 	}
@@ -59,7 +50,7 @@ func (p *progressLine) tell(progress storage.Progress) {
 // end leaves the line as it is. What is printed next has one of its own.
 func (p *progressLine) end() {
 	if p.open > 0 {
-		fmt.Fprintln(p.out)
+		p.out.Printf("\n")
 	}
 	p.open = 0
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
 )
 
@@ -39,7 +40,7 @@ func TestProgressLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out strings.Builder
-				p := &progressLine{out: &out, terminal: test.terminal}
+				p := &progressLine{out: output.New(&out), terminal: test.terminal}
 				for _, progress := range test.told {
 					p.tell(progress)
 					<-time.After(test.pause)
@@ -61,7 +62,7 @@ func TestNoTerminal(t *testing.T) {
 	}
 	defer file.Close()
 	for _, out := range []io.Writer{&strings.Builder{}, file} {
-		if newProgressLine(out).terminal {
+		if newProgressLine(output.New(out)).terminal {
 			t.Errorf("%T is taken for a terminal", out)
 		}
 	}

@@ -24,7 +24,7 @@ func TestRegistryFlags(t *testing.T) {
 	plain := httptest.NewUnstartedServer(registry.New(registry.Logger(quiet)))
 	plain.Listener.Close()
 	var err error
-	if plain.Listener, err = net.Listen("tcp", "127.0.0.2:0"); err != nil { // 127.0.0.1 is asked without TLS by itself
+	if plain.Listener, err = net.Listen("tcp", "127.0.0.2:0"); err != nil { // which no library takes for local
 		t.Fatal(err)
 	}
 	plain.Start()

@@ -23,7 +23,7 @@ type runOptions struct {
 	gate       string
 	probe      string
 	kubeconfig string
-	listen     string
+	serving    servingOptions
 	logFormat  string
 	logLevel   string
 }
@@ -37,8 +37,8 @@ func runCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.controller.Namespaces, "namespaces", nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
-	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate (serving), or when its Deployment is available (available)")
+	f.StringSliceVar(&o.controller.Namespaces, controller.NamespacesFlag, nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
+	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate, and a review at its path (serving), or when its Deployment is available (available)")
 	f.StringVar(&o.probe, "probe", string(controller.ProbeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
@@ -46,7 +46,7 @@ func runCommand() *cobra.Command {
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "objects to look at side by side")
 	f.StringVar(&o.election.namespace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); without one there is no election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
-	f.StringVar(&o.listen, "listen", ":8080", "address of /healthz, /readyz and /metrics")
+	o.serving.add(f)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warning or error")
 	return cmd
@@ -59,17 +59,8 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
+	if err := o.check(log); err != nil {
 		return err
-	}
-	if o.controller.Probe, err = parseProbe(o.probe); err != nil {
-		return err
-	}
-	if err := o.controller.Certificates.Validate(); err != nil {
-		return fmt.Errorf("serving certificates: %w", err)
-	}
-	if warning := o.controller.Certificates.Warning(); warning != "" {
-		log.Warn(warning)
 	}
 	config, err := clientConfig(o.kubeconfig)
 	if err != nil {
@@ -94,11 +85,16 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	stopServing, err := serve(o.listen, gatherers(registry), c.Synced, elector)
+	stopHealth, err := o.serving.serveHealth(c.Synced, elector, logrus.NewEntry(log))
 	if err != nil {
 		return err
 	}
-	defer stopServing()
+	defer stopHealth()
+	stopMetrics, err := o.serving.serveMetrics(gatherers(registry), clients.Kube, logrus.NewEntry(log))
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
 
 	log.WithField("version", currentVersion()).Info("starting")
 	go collectGarbage(ctx)
@@ -106,6 +102,23 @@ func run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	return elector.run(ctx)
+}
+
+// check completes the options and refuses those that cannot be followed.
+func (o *runOptions) check(log *logrus.Logger) (err error) {
+	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
+		return err
+	}
+	if o.controller.Probe, err = parseProbe(o.probe); err != nil {
+		return err
+	}
+	if err := o.controller.Certificates.Validate(); err != nil {
+		return fmt.Errorf("serving certificates: %w", err)
+	}
+	if warning := o.controller.Certificates.Warning(); warning != "" {
+		log.Warn(warning)
+	}
+	return o.serving.check()
 }
 
 func parseGate(gate string) (rollout.Gate, error) {

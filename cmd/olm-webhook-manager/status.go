@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/status"
 )
 
@@ -44,9 +43,9 @@ the manager said last, and told so.`,
 				}
 			}
 			if !watch {
-				return o.show(cmd.Context(), c, cmd.OutOrStdout())
+				return o.show(cmd.Context(), c, stdout(cmd))
 			}
-			return o.follow(cmd.Context(), c, cmd.OutOrStdout())
+			return o.follow(cmd.Context(), c, stdout(cmd))
 		},
 	}
 	flags.add(cmd, cmd.Flags())
@@ -61,7 +60,7 @@ func (o statusOptions) look(ctx context.Context, c *cluster.Cluster) (status.Sta
 	return status.Of(facts, o.namespace, time.Now()), err
 }
 
-func (o statusOptions) show(ctx context.Context, c *cluster.Cluster, to io.Writer) error {
+func (o statusOptions) show(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
 	s, err := o.look(ctx, c)
 	if err != nil {
 		return err
@@ -69,13 +68,14 @@ func (o statusOptions) show(ctx context.Context, c *cluster.Cluster, to io.Write
 	return o.print(to, s)
 }
 
-func (o statusOptions) print(to io.Writer, s status.Status) error {
+func (o statusOptions) print(to output.Writer, s status.Status) error {
 	switch o.output.format {
 	case "", wide:
-		return s.Print(to, o.output.format == wide, time.Now())
+		s.Print(to, o.output.format == wide, time.Now())
+		return nil
 	case "name":
 		for _, name := range s.Names() {
-			fmt.Fprintln(to, name)
+			to.Printf("%s\n", name)
 		}
 		return nil
 	default:
@@ -84,7 +84,7 @@ func (o statusOptions) print(to io.Writer, s status.Status) error {
 }
 
 // follow shows the status again whenever it is another, and says when.
-func (o statusOptions) follow(ctx context.Context, c *cluster.Cluster, to io.Writer) error {
+func (o statusOptions) follow(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
 	var last status.Status
 	first := true
 	return c.Follow(ctx, o.namespace, cluster.Heartbeat, func(ctx context.Context) error {
@@ -93,7 +93,7 @@ func (o statusOptions) follow(ctx context.Context, c *cluster.Cluster, to io.Wri
 			return err
 		}
 		if !first && (o.output.format == "" || o.output.format == wide) {
-			fmt.Fprintf(to, "\n%s\n", time.Now().Format(time.TimeOnly))
+			to.Printf("\n%s\n", time.Now().Format(time.TimeOnly))
 		}
 		first, last = false, s
 		return o.print(to, s)

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
 )
 
@@ -19,14 +18,16 @@ func storageCommand() *cobra.Command {
 }
 
 func migrateCommand() *cobra.Command {
-	flags, to := newClusterFlags().withoutNamespace(), ""
+	flags, to, servers := newClusterFlags().withoutNamespace(), "", []string{}
 	cmd := &cobra.Command{
 		Use:   "migrate CRD",
 		Short: "Rewrite all objects of a CustomResourceDefinition in one version",
-		Long: "Makes a version the storage version, waits until every API server stores in it, rewrites all objects, and only then takes the other versions out of\n" +
-			"status.storedVersions. It may be interrupted and run again. Where the cluster has a migrator of its own (storagemigration.k8s.io/v1beta1) that one does it; what it\n" +
-			"does not do is done in pages, which list the objects that something refuses. It needs what its user may do: to update the definition and its status, and to list,\n" +
-			"get and update its objects; and it must reach every API server at its own address, as the Service kubernetes has them, to see in which version that one stores.",
+		Long: "Makes a version the storage version, waits until every API server stores in it, and rewrites all objects. Only then it removes the other versions\n" +
+			"from status.storedVersions. It can be interrupted and run again: until it is complete, the annotation olm-webhook-manager.io/stored-versions of the\n" +
+			"definition keeps the versions in which objects may be stored. Where the cluster has a migrator of its own (storagemigration.k8s.io/v1beta1), that one\n" +
+			"rewrites the objects; what it does not do is done in pages, which list the objects that cannot be rewritten. The command acts with the permissions of its user:\n" +
+			"to get and patch the definition and patch its status, and to list, get and update its objects. It must reach every API server at its own address,\n" +
+			"as the Service kubernetes lists them or --api-servers names them, to read in which version that one stores.",
 		Example: "  olm-webhook-manager storage migrate caches.example.com --to v1",
 		Args:    cobra.ExactArgs(1),
 
@@ -36,16 +37,17 @@ func migrateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return migrate(cmd.Context(), cmd.OutOrStdout(), config, args[0], to)
+			return migrate(cmd.Context(), stdout(cmd), config, args[0], to, servers)
 		},
 	}
 	flags.add(cmd, cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "the version to store in (default: the present storage version)")
+	cmd.Flags().StringSliceVar(&servers, "api-servers", nil, "host:port of every API server, where the Service kubernetes does not list them")
 	return cmd
 }
 
-func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to string) error {
-	objects, err := newStorageCluster(config, crd)
+func migrate(ctx context.Context, out output.Writer, config *rest.Config, crd, to string, servers []string) error {
+	objects, err := newStorageCluster(config, crd, servers)
 	if err != nil {
 		return err
 	}
@@ -59,6 +61,6 @@ func migrate(ctx context.Context, out io.Writer, config *rest.Config, crd, to st
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: all objects are stored in %s; %d were rewritten\n", crd, storage.Stored(now), n)
+	out.Printf("%s: all objects are stored in %s; %d were rewritten\n", crd, storage.Stored(now), n)
 	return nil
 }

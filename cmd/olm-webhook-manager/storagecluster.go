@@ -4,36 +4,38 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"strconv"
+	"slices"
+	"strings"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	storagemigrationclient "k8s.io/client-go/kubernetes/typed/storagemigration/v1beta1"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // storageCluster does what a storage migration decides.
 type storageCluster struct {
-	config     *rest.Config
 	name       string
+	servers    apiServers
 	kube       kubernetes.Interface
 	extensions apiextensions.Interface
 	objects    dynamic.Interface
 }
 
-func newStorageCluster(config *rest.Config, crd string) (*storageCluster, error) {
-	c := &storageCluster{config: config, name: crd}
+// newStorageCluster takes the addresses of all API servers, where the Service kubernetes does not have them.
+func newStorageCluster(config *rest.Config, crd string, addresses []string) (*storageCluster, error) {
+	c := &storageCluster{name: crd}
 	var err error
 	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
@@ -41,6 +43,7 @@ func newStorageCluster(config *rest.Config, crd string) (*storageCluster, error)
 	if c.extensions, err = apiextensions.NewForConfig(config); err != nil {
 		return nil, err
 	}
+	c.servers = apiServers{config: config, kube: c.kube, addresses: addresses}
 	c.objects, err = dynamic.NewForConfig(config)
 	return c, err
 }
@@ -49,63 +52,63 @@ func (c *storageCluster) Definition(ctx context.Context) (*apiextensionsv1.Custo
 	return c.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, c.name, metav1.GetOptions{})
 }
 
-// Store writes spec.versions whole, guarded: a JSON patch by index would hit another
-// version where somebody has inserted one.
-func (c *storageCluster) Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
-	updated := crd.DeepCopy()
-	for i := range updated.Spec.Versions {
-		updated.Spec.Versions[i].Storage = updated.Spec.Versions[i].Name == version
+// Record writes the annotation. null deletes it.
+func (c *storageCluster) Record(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
+	var value any
+	if len(versions) > 0 {
+		value = strings.Join(versions, ",")
 	}
-	_, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().Update(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	return c.patch(ctx, crd, types.MergePatchType, map[string]any{"metadata": map[string]any{
+		"resourceVersion": crd.ResourceVersion,
+		"annotations":     map[string]any{vocabulary.AnnotationStoredVersions: value},
+	}})
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// asRead has a JSON patch refused as a conflict if the definition has changed since it was read. An
+// index in a path then names what it named in the definition that was read.
+func asRead(crd *apiextensionsv1.CustomResourceDefinition) operation {
+	return operation{"replace", "/metadata/resourceVersion", crd.ResourceVersion}
+}
+
+// Store changes the field storage alone: an update would drop fields that this program does not know.
+func (c *storageCluster) Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	operations := []operation{asRead(crd)}
+	for i, v := range crd.Spec.Versions {
+		operations = append(operations, operation{"replace", fmt.Sprintf("/spec/versions/%d/storage", i), v.Name == version})
+	}
+	return c.patch(ctx, crd, types.JSONPatchType, operations)
+}
+
+func (c *storageCluster) Restore(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
+	return c.patch(ctx, crd, types.JSONPatchType, []operation{asRead(crd), {"add", "/status/storedVersions", versions}}, "status")
+}
+
+func (c *storageCluster) Trim(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error {
+	operations := []operation{asRead(crd), {"add", "/status/storedVersions", []string{only}}}
+	if i := slices.IndexFunc(crd.Status.Conditions, storedversions.IsMigrating); i >= 0 {
+		operations = append(operations, operation{Op: "remove", Path: fmt.Sprintf("/status/conditions/%d", i)})
+	}
+	return c.patch(ctx, crd, types.JSONPatchType, operations, "status")
+}
+
+func (c *storageCluster) patch(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, kind types.PatchType, content any, subresources ...string) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: vocabulary.FieldManager}, subresources...)
 	return err
 }
 
-// Hashes asks the API server that the kubeconfig names, and every one that the Service
-// kubernetes knows: behind one address there may be many.
 func (c *storageCluster) Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
-	slices, err := c.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
-	if err != nil {
-		return nil, err
-	}
-	servers := []*rest.Config{c.config}
-	for _, slice := range slices.Items {
-		for _, port := range slice.Ports {
-			for _, endpoint := range slice.Endpoints {
-				server := rest.CopyConfig(c.config)
-				server.Host = "https://" + net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(int(*port.Port)))
-				if server.ServerName == "" {
-					server.ServerName = "kubernetes.default.svc" // by which every API server is known, whatever its address
-				}
-				servers = append(servers, server)
-			}
-		}
-	}
-	var hashes []string
-	for _, server := range servers {
-		hash, err := hashFrom(server, crd, version)
-		if err != nil {
-			return nil, fmt.Errorf("API server %s: %w", server.Host, err)
-		}
-		hashes = append(hashes, hash)
-	}
-	return hashes, nil
-}
-
-func hashFrom(server *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, version string) (string, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(server)
-	if err != nil {
-		return "", err
-	}
-	list, err := client.ServerResourcesForGroupVersion(crd.Spec.Group + "/" + version)
-	if err != nil {
-		return "", err
-	}
-	for _, r := range list.APIResources {
-		if r.Name == crd.Spec.Names.Plural {
-			return r.StorageVersionHash, nil
-		}
-	}
-	return "", fmt.Errorf("does not serve %s in %s yet", crd.Name, version)
+	return c.servers.hashes(ctx, crd, version)
 }
 
 // pageSize bounds what is held in memory, and what a token that expires costs.
@@ -124,25 +127,13 @@ func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomR
 	return err
 }
 
-func (c *storageCluster) Forget(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": crd.UID, "resourceVersion": crd.ResourceVersion},
-		"status":   map[string]any{"storedVersions": []string{only}},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager}, "status")
-	return err
-}
-
-// Order leaves the choice of a name to the API server: whoever runs the command again needs another.
+// Order leaves the choice of a name to the API server: each run needs another.
 func (c *storageCluster) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	order := &storagemigrationv1beta1.StorageVersionMigration{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-"},
-		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-", Labels: map[string]string{vocabulary.LabelStorageMigration: ""}},
+		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: resourceOf(crd)},
 	}
-	created, err := c.kube.StoragemigrationV1beta1().StorageVersionMigrations().Create(ctx, order, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	created, err := c.orders().Create(ctx, order, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return "", err
 	}
@@ -150,11 +141,31 @@ func (c *storageCluster) Order(ctx context.Context, crd *apiextensionsv1.CustomR
 }
 
 func (c *storageCluster) Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error) {
-	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations().Get(ctx, name, metav1.GetOptions{})
+	return c.orders().Get(ctx, name, metav1.GetOptions{})
 }
 
-func (c *storageCluster) Withdraw(ctx context.Context, name string) error {
-	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations().Delete(ctx, name, metav1.DeleteOptions{})
+func (c *storageCluster) Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	ours, err := c.orders().List(ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelStorageMigration})
+	if err != nil {
+		return err
+	}
+	for _, order := range ours.Items {
+		if order.Spec.Resource != resourceOf(crd) {
+			continue
+		}
+		if err := c.orders().Delete(ctx, order.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &order.UID}}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *storageCluster) orders() storagemigrationclient.StorageVersionMigrationInterface {
+	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations()
+}
+
+func resourceOf(crd *apiextensionsv1.CustomResourceDefinition) metav1.GroupResource {
+	return metav1.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
 }
 
 func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {
