@@ -17,7 +17,12 @@ import (
 const csvFile = "bundle/manifests/projectpolicy.clusterserviceversion.yaml"
 
 func TestBundleRegistersWhatTheServerServes(t *testing.T) {
-	webhook := bundletest.AdmissionWebhook(t, csvFile, newWebhook("", newPolicyStore()), "namespaces", admissionregistrationv1.ClusterScope)
+	webhook := bundletest.AdmissionWebhook(t, csvFile, newWebhook("", newPolicyStore()), "namespaces", admissionregistrationv1.ClusterScope, admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: labelWriters, Scope: new(admissionregistrationv1.ClusterScope),
+		},
+	})
 	want := []metav1.LabelSelectorRequirement{{
 		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: systemNamespaces,
 	}}
@@ -25,6 +30,11 @@ func TestBundleRegistersWhatTheServerServes(t *testing.T) {
 		t.Errorf("the objectSelector spares other namespaces than the server (-server +bundle):\n%s", diff)
 	}
 }
+
+// labelWriters are the subresources by which labels of a Namespace can be changed: in Kubernetes, the
+// strategies of namespaces/status and namespaces/finalize keep the metadata of the request. TestLabelWriters
+// tries each one on an API server.
+var labelWriters = []string{"namespaces/status", "namespaces/finalize"}
 
 func TestDeployments(t *testing.T) {
 	bundletest.Deployments(t, csvFile, func() *hosting.Builder { return newBuilder("any") })

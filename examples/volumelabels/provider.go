@@ -19,9 +19,12 @@ type provider interface {
 // fileProvider knows the volumes that a file lists.
 type fileProvider struct {
 	path string
+	// readFile is os.ReadFile, if it is nil.
+	readFile func(path string) ([]byte, error)
 
 	mu sync.Mutex
-	// read is the file as it was when catalogue and err came of it.
+	// read is the file as it was when its content became catalogue or err. A file that could not be
+	// read has no content: it is read again at the next call.
 	read      os.FileInfo
 	catalogue labelling.Catalogue
 	err       error
@@ -36,7 +39,11 @@ func (p *fileProvider) Labels(_ context.Context, volume labelling.Volume) (map[s
 		return nil, false, err
 	}
 	if p.read == nil || isChanged(p.read, now) {
-		p.catalogue, p.err = readCatalogue(p.path)
+		text, err := p.text()
+		if err != nil {
+			return nil, false, err
+		}
+		p.catalogue, p.err = parseCatalogue(p.path, text)
 		p.read = now
 	}
 	labels, found := p.catalogue[volume]
@@ -49,11 +56,14 @@ func isChanged(before, now os.FileInfo) bool {
 	return !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) || before.Size() != now.Size()
 }
 
-func readCatalogue(path string) (labelling.Catalogue, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+func (p *fileProvider) text() ([]byte, error) {
+	if p.readFile != nil {
+		return p.readFile(p.path)
 	}
+	return os.ReadFile(p.path)
+}
+
+func parseCatalogue(path string, text []byte) (labelling.Catalogue, error) {
 	catalogue, err := labelling.ParseCatalogue(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

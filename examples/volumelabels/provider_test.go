@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +64,21 @@ func TestFileThatCannotBeUsed(t *testing.T) {
 	replaceFile(t, p.path, `volumes: []`)
 	if _, _, err := p.Labels(t.Context(), disk); err != nil {
 		t.Errorf("once it is mended: %v", err)
+	}
+}
+
+// A read can fail for a reason that passes, for example for want of file descriptors. The file does not
+// change by that.
+func TestFailedReadIsRepeated(t *testing.T) {
+	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
+	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
+	p.readFile = func(string) ([]byte, error) { return nil, syscall.EMFILE }
+	if _, _, err := p.Labels(t.Context(), disk); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+	p.readFile = nil
+	if labels, _, err := p.Labels(t.Context(), disk); err != nil || labels["zone"] != "north" {
+		t.Errorf("once it can be read: %v, %v", labels, err)
 	}
 }
 

@@ -5,15 +5,16 @@
 // zones, v1 knows none, so an object that is read in v1 has its zones in the annotation
 // of v2, and gets them back from there when it is read in v2. That is true of fields
 // too that nobody knows today: whatever the fields below do not take is kept.
+//
+// Users can write annotations, too. What the schema of a version refuses is not restored from one: it
+// stays in the annotation. An annotation that an object of a version already has under the name of that version
+// is the user's own, and comes back as it was.
 package convert
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Group, Kind and Resource are what Caches are called in every version.
@@ -40,7 +41,9 @@ func ToV2(from, to *unstructured.Unstructured) error {
 	return convert(from, to, direction{
 		translate: func(f field, from, to values) { f.toV2(from, to) },
 		keep:      V1Annotation,
+		kept:      v1Spec,
 		restore:   V2Annotation,
+		restored:  v2Spec,
 	})
 }
 
@@ -49,7 +52,9 @@ func ToV1(from, to *unstructured.Unstructured) error {
 	return convert(from, to, direction{
 		translate: func(f field, from, to values) { f.toV1(from, to) },
 		keep:      V2Annotation,
+		kept:      v2Spec,
 		restore:   V1Annotation,
+		restored:  v1Spec,
 	})
 }
 
@@ -59,6 +64,8 @@ type direction struct {
 	// keep is the annotation that gets what is not translated, and restore the one that
 	// has what was not translated on the way here.
 	keep, restore string
+	// kept and restored are the schemas of what is in them.
+	kept, restored object
 }
 
 func convert(from, to *unstructured.Unstructured, d direction) error {
@@ -74,44 +81,21 @@ func convert(from, to *unstructured.Unstructured, d direction) error {
 		return nil // there is nothing to translate, and nothing to lose
 	}
 	rest := values(runtime.DeepCopyJSON(spec))
-	result := restored(to, d.restore)
+	annotations := to.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	result := restored(annotations, d.restore, d.restored)
 	for _, f := range fields {
 		d.translate(f, rest, result)
 	}
 	to.Object["spec"] = map[string]any(result)
-	return kept(to, d.keep, rest)
-}
-
-// restored takes an annotation away and returns what it says. One that says nothing was
-// written by somebody else, and stays.
-func restored(object *unstructured.Unstructured, annotation string) values {
-	annotations := object.GetAnnotations()
-	var spec map[string]any
-	if err := json.Unmarshal([]byte(annotations[annotation]), &spec); err != nil || spec == nil {
-		return values{}
+	if err := kept(annotations, d.keep, rest, d.kept); err != nil {
+		return err
 	}
-	delete(annotations, annotation)
 	if len(annotations) == 0 {
 		annotations = nil // as the API server has it
 	}
-	object.SetAnnotations(annotations)
-	return spec
-}
-
-// kept leaves what was not translated in an annotation.
-func kept(object *unstructured.Unstructured, annotation string, rest values) error {
-	if len(rest) == 0 {
-		return nil
-	}
-	text, err := json.Marshal(rest)
-	if err != nil {
-		return fmt.Errorf("keeping what the other version has no fields for: %w", err)
-	}
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[annotation] = string(text)
-	object.SetAnnotations(annotations)
+	to.SetAnnotations(annotations)
 	return nil
 }

@@ -26,7 +26,7 @@ func Webhook(t *testing.T, file string, served hosting.Webhook) operatorsv1alpha
 
 // AdmissionWebhook returns the same, of a webhook that must be called for what the
 // program takes: the operations, for a resource of the core group.
-func AdmissionWebhook(t *testing.T, file string, served hosting.Webhook, resource string, scope admissionregistrationv1.ScopeType) operatorsv1alpha1.WebhookDescription {
+func AdmissionWebhook(t *testing.T, file string, served hosting.Webhook, resource string, scope admissionregistrationv1.ScopeType, others ...admissionregistrationv1.RuleWithOperations) operatorsv1alpha1.WebhookDescription {
 	t.Helper()
 	rule := admissionregistrationv1.RuleWithOperations{
 		Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}, Scope: &scope},
@@ -35,7 +35,7 @@ func AdmissionWebhook(t *testing.T, file string, served hosting.Webhook, resourc
 		rule.Operations = append(rule.Operations, admissionregistrationv1.OperationType(o))
 	}
 	webhook := Webhook(t, file, served)
-	if diff := cmp.Diff([]admissionregistrationv1.RuleWithOperations{rule}, webhook.Rules); diff != "" {
+	if diff := cmp.Diff(append([]admissionregistrationv1.RuleWithOperations{rule}, others...), webhook.Rules); diff != "" {
 		t.Errorf("%s: rules (-program +bundle):\n%s", file, diff)
 	}
 	return webhook

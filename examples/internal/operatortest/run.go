@@ -6,18 +6,21 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// Run builds the example two folders up, and runs it until the test ends or the function
-// that it returns is called. It registers itself.
-func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
+// Run runs an example, by its name in test/programs, until the test ends or the function that
+// it returns is called. The example registers itself.
+func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop func()) {
 	t.Helper()
-	program := built(t, cluster)
+	program, err := programs.Path(name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx := context.WithoutCancel(t.Context()) // what other cleanups do may still need it
 	port := kube.Reserve(t, "127.0.0.1").Port
 	var log syncBuffer
@@ -57,31 +60,6 @@ func Run(t *testing.T, cluster *kube.Cluster, args ...string) (stop func()) {
 		}
 	})
 	return stop
-}
-
-var building struct {
-	sync.Once
-	program string
-	err     error
-}
-
-// built is the example's program, which all tests of its package share.
-func built(t *testing.T, cluster *kube.Cluster) string {
-	t.Helper()
-	building.Do(func() {
-		var dir string
-		if dir, building.err = cluster.TempDir(); building.err != nil {
-			return
-		}
-		building.program = filepath.Join(dir, "operator")
-		if output, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-o", building.program, "../..").CombinedOutput(); err != nil {
-			building.err = fmt.Errorf("%w\n%s", err, output)
-		}
-	})
-	if building.err != nil {
-		t.Fatal(building.err)
-	}
-	return building.program
 }
 
 // syncBuffer may be written to while it is read.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
-	"path/filepath"
-	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,25 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// program is the manager's, built once.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := cluster.TempDir()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "olm-webhook-manager")
-	return path, kube.BuildManager(context.Background(), path)
-})
-
-// migrate runs the command, which is to succeed or not, and returns what it says.
+// migrate runs the command, which is to succeed or not, and returns what it says. The API server listens
+// on a loopback address, which no EndpointSlice may have: it is named.
 func (e *env) migrate(succeeds bool, flags ...string) string {
 	e.Helper()
-	return e.startMigrate(flags...).end(succeeds)
+	address, _, err := rest.DefaultServerUrlFor(cluster.Config())
+	e.must(err)
+	return e.startMigrate(append(flags, "--api-servers="+address.Host)...).end(succeeds)
 }
 
 // command is one that runs.
@@ -43,7 +35,7 @@ type command struct {
 
 func (e *env) startMigrate(flags ...string) *command {
 	e.Helper()
-	path, err := program()
+	path, err := programs.Path(programs.Manager)
 	e.must(err)
 	arguments := append([]string{"storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig}, flags...)
 	c := &command{e, exec.CommandContext(e.Context(), path, arguments...), &bytes.Buffer{}}
@@ -92,7 +84,7 @@ func (e *env) inPages() (flag string) {
 	e.must(err)
 	const name = "storage-administrator"
 	_, err = client.RbacV1().ClusterRoles().Create(e.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdName}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdName}, Verbs: []string{"get", "patch"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions/status"}, ResourceNames: []string{crdName}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"crdconversion.example.com"}, Resources: []string{"caches"}, Verbs: []string{"list", "get", "update"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 var cluster *kube.Cluster
@@ -51,5 +52,5 @@ func (e *env) must(err error) {
 // function that it returns is called.
 func (e *env) startWebhook() (stop func()) {
 	e.Helper()
-	return operatortest.Run(e.T, cluster, "--controllers=-caches", "--webhooks=*")
+	return operatortest.Run(e.T, cluster, programs.Conversion, "--controllers=-caches", "--webhooks=*")
 }

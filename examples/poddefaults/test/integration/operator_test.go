@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/test/table"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 var cluster *kube.Cluster
@@ -27,7 +28,7 @@ func startOperator(t *testing.T) *table.Namespace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operatortest.Run(t, cluster)
+	operatortest.Run(t, cluster, programs.PodDefaults)
 	t.Cleanup(func() {
 		// Who is not there any more must not be called.
 		err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.Background(), "poddefaults-poddefaults", metav1.DeleteOptions{})

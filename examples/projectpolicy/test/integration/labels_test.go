@@ -1,0 +1,77 @@
+// Package integration asks a real API server how labels of namespaces can be changed.
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+var cluster *kube.Cluster
+
+func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+
+// TestLabelWriters removes a label by every subresource of namespaces that the API server serves. The
+// bundle's rules cover each one by which that is possible.
+func TestLabelWriters(t *testing.T) {
+	csv := bundletest.CSV(t, "../../bundle/manifests/projectpolicy.clusterserviceversion.yaml")
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := client.Discovery().ServerResourcesForGroupVersion("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers []string
+	for _, r := range served.APIResources {
+		_, sub, _ := strings.Cut(r.Name, "/")
+		if !strings.HasPrefix(r.Name, "namespaces") || !slices.Contains(r.Verbs, "update") || !removesLabel(t, client, sub) {
+			continue
+		}
+		writers = append(writers, r.Name)
+		attributes := admission.NewAttributesRecord(nil, nil, corev1.SchemeGroupVersion.WithKind("Namespace"), "", "shop-dev",
+			schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, sub, admission.Update, nil, false, nil)
+		covered := false
+		for _, rule := range csv.Spec.WebhookDefinitions[0].Rules {
+			covered = covered || (&rules.Matcher{Rule: rule, Attr: attributes}).Matches()
+		}
+		if !covered {
+			t.Errorf("an update of %s can remove a label, and no rule covers it", r.Name)
+		}
+	}
+	if len(writers) < 2 {
+		t.Errorf("labels are removed only by %v: this shows nothing", writers)
+	}
+}
+
+// removesLabel reports whether an update of a subresource removes a label.
+func removesLabel(t *testing.T, client kubernetes.Interface, sub string) bool {
+	t.Helper()
+	namespaces := client.CoreV1().Namespaces()
+	namespace, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-", Labels: map[string]string{"team": "shop"}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(namespace.Labels, "team")
+	request := client.CoreV1().RESTClient().Put().Resource("namespaces").Name(namespace.Name).Body(namespace)
+	if sub != "" {
+		request = request.SubResource(sub)
+	}
+	var updated corev1.Namespace
+	if err := request.Do(t.Context()).Into(&updated); err != nil {
+		t.Fatalf("namespaces/%s: %v", sub, err)
+	}
+	_, left := updated.Labels["team"]
+	return !left
+}
