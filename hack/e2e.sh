@@ -14,4 +14,4 @@ done
 
 # Tests wait for the cluster more than they use the machine, so more of them run side by side
 # than it has cores; how many of them put it under load at once, the tests see to.
-go test -count=1 -timeout=25m -parallel 4 -v ./test/e2e "$@"
+go test -count=1 -timeout=60m -parallel 4 -v ./test/e2e "$@"

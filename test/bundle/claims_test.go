@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -107,7 +108,7 @@ func taken(kind string) func(*testing.T, *env, *bundle.Bundle) {
 
 // noSuchVersion: what the API server of today serves in another version, it does not know in the removed one.
 func noSuchVersion(t *testing.T, e *env, b *bundle.Bundle) {
-	object := b.Find("PodDisruptionBudget", "projectpolicy-webhook").DeepCopy()
+	object := b.Find(schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"}, "projectpolicy-webhook").DeepCopy()
 	if _, err := e.resource(object); !meta.IsNoMatchError(err) {
 		t.Errorf("the API server serves %s: %v", object.GetAPIVersion(), err)
 	}
@@ -198,7 +199,7 @@ func tooBigToStore(t *testing.T, e *env, b *bundle.Bundle) {
 }
 
 func noSuchKind(t *testing.T, e *env, b *bundle.Bundle) {
-	_, err := e.resource(b.Find("PodDisruptionBudgett", "projectpolicy-webhook").Unstructured)
+	_, err := e.resource(b.Find(schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudgett"}, "projectpolicy-webhook").Unstructured)
 	if !meta.IsNoMatchError(err) {
 		t.Errorf("the API server has such a kind: %v", err)
 	}
@@ -211,6 +212,10 @@ func droppedUnlessStrict(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	csv := b.CSVObject.DeepCopy()
 	csv.SetNamespace(testNamespace)
+	if _, kept, _ := unstructured.NestedString(csv.Object, "spec", "maturiti"); kept {
+		t.Error("the object that is applied has the field, which the typed one has not")
+	}
+	must(t, unstructured.SetNestedField(csv.Object, "alpha", "spec", "maturiti"))
 	resource, err := e.resource(csv)
 	must(t, err)
 	_, err = resource.Create(t.Context(), csv, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})

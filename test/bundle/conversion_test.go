@@ -96,7 +96,9 @@ func definition(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *un
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
 	must(t, err)
 	delete(content, "status")
-	return &unstructured.Unstructured{Object: content}
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	return object
 }
 
 // write stores an object of a definition, once the definition is served.

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -221,7 +220,7 @@ func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bu
 // manifestsOf are those of an installation that brings a definition.
 func manifestsOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
-	must(t, err)
-	return []*unstructured.Unstructured{{Object: content}, {Object: map[string]any{"kind": "ClusterServiceVersion", "metadata": map[string]any{"name": "checks.v2", "namespace": "checks"}}}}
+	return []*unstructured.Unstructured{definition(t, crd), {Object: map[string]any{
+		"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": map[string]any{"name": "checks.v2", "namespace": "checks"},
+	}}}
 }

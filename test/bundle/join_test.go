@@ -21,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -89,14 +90,16 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	must(t, err)
 	i := prepared(t, c, edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"})
 	i.Patience = time.Millisecond
-	applied, err := c.Install(t.Context(), i)
-	for _, object := range applied[1:] { // in the Namespace, which is first
+	p, err := c.Plan(t.Context(), i)
+	must(t, err)
+	applied, err := c.Install(t.Context(), p)
+	for _, object := range applied {
 		resource, err := e.resource(object)
 		must(t, err)
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
 	}
 	// No manager is there to go on.
-	if err == nil || !strings.Contains(err.Error(), "no manager has looked") || len(applied) != len(i.Manifests)-1 {
+	if err == nil || !strings.Contains(err.Error(), "no manager has looked") || len(applied) != len(i.Manifests)-2 { // without the group and the Namespace
 		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}
 	after, err := resource.List(t.Context(), metav1.ListOptions{})
@@ -216,6 +219,9 @@ func prepared(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Op
 func applyAll(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) error {
 	t.Helper()
 	i := prepared(t, c, b, o)
+	for _, m := range i.Manifests { // as an administrator who agrees to everything
+		i.Adopted = append(i.Adopted, deploy.Reference(m))
+	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	i.Say = func(format string, args ...any) {
@@ -223,7 +229,11 @@ func applyAll(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Op
 			interrupt()
 		}
 	}
-	if _, err := c.Install(ctx, i); !errors.Is(err, clusterpkg.ErrInterrupted) {
+	p, err := c.Plan(ctx, i)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Install(ctx, p); !errors.Is(err, clusterpkg.ErrInterrupted) {
 		return fmt.Errorf("it is not interrupted: %w", err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 // TestKubectlTakesRealBundles pipes what bundle render prints of the bundles of others into a
@@ -47,7 +49,7 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 // plugin is the folder that has the commands as the plugin of kubectl.
 func plugin(t *testing.T) string {
 	t.Helper()
-	path, err := program()
+	path, err := programs.Path("kubectl-webhooks")
 	must(t, err)
 	return filepath.Dir(path)
 }

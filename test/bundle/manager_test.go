@@ -25,6 +25,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
@@ -118,7 +119,7 @@ func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 func (e *env) defined(t *testing.T, b *bundle.Bundle) {
 	t.Helper()
 	for _, crd := range b.CRDs() {
-		object := b.Find("CustomResourceDefinition", crd.Name).Unstructured
+		object := b.Find(groupkind.CustomResourceDefinition, crd.Name).Unstructured
 		resource, err := e.resource(object)
 		must(t, err)
 		must(t, e.create(t.Context(), object, false))

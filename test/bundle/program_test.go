@@ -1,32 +1,19 @@
 package bundle
 
 import (
-	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
-
-// program is the manager's with its commands, built once.
-var program = sync.OnceValues(func() (string, error) {
-	folder, err := cluster.TempDir()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "kubectl-webhooks")
-	return path, kube.BuildManager(context.Background(), path)
-})
 
 // mostProgram is what a tenth more than its code comes to: all methods of all types would come
 // to 73 MB.
 const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
-	path, err := program()
+	path, err := programs.Path("kubectl-webhooks")
 	must(t, err)
 	info, err := os.Stat(path)
 	must(t, err)
@@ -38,7 +25,7 @@ func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
 // webhooks is a command as a person gives it, with nobody there to answer a question.
 func webhooks(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
-	path, err := program()
+	path, err := programs.Path("kubectl-webhooks")
 	must(t, err)
 	cmd := exec.CommandContext(t.Context(), path, arguments...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig)

@@ -88,7 +88,9 @@ var proofs = []proof{
 	{"owned-apiservice", admission, []string{"  install:\n", strings.ReplaceAll(ownedAPIService+anotherKind, "nobody", "projectpolicy-webhook") + "  install:\n"}, managerWaits},
 	{"reserved-group", admission, []string{"  install:\n", strings.NewReplacer("shop.example.com", "apps", "nobody", "projectpolicy-webhook").Replace(ownedAPIService) + "  install:\n"}, managerRefusesGroup},
 
-	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n", ""}, neverCalled},
+	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n" + subresources, ""}, neverCalled},
+	{"rule-matches-nothing", admission, []string{"resources: [namespaces]", "resources: [Namespace]"}, neverCalled},
+	{"rule-matches-nothing", admission, []string{"apiVersions: [v1]\n      resources: [namespaces]", "apiVersions: [v2]\n      resources: [namespaces]"}, neverCalled},
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", "resources: [namespaces, persistentvolumes]"}, calledOutsideItsScope},
 	{"scope-escapes", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true", "resources: [namespaces]", `resources: ["*"]`}, calledOutsideItsScope},
 	{"namespaces-unlabelled", admission, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, calledForLabelledNamespaces},
@@ -160,6 +162,8 @@ var provedElsewhere = map[string]evidence{
 	"no-annotation":   {loader, "TestOLMReadsItSo", "no annotation at all"},
 	"broken-metadata": {loader, "TestOLMReadsItSo", "broken dependencies"},
 	"broken-entry":    {loader, "TestOLMReadsItSo", "a dependency of none"},
+	// What the commands refuse before they ask a cluster.
+	"refused-object": {loader, "TestRefusedObjects", "an OperatorGroup"},
 }
 
 const loader = "../../pkg/bundle/lint"
@@ -280,3 +284,7 @@ func passage(text, edit string) string {
 	}
 	return text[start : start+max(0, strings.Index(text[start:], to))]
 }
+
+// subresources is the second rule of the bundle for admission.
+const subresources = "    # An update of a subresource can change labels, too.\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n" +
+	"      resources: [namespaces/status, namespaces/finalize]\n      operations: [UPDATE]\n      scope: Cluster\n"

@@ -72,7 +72,7 @@ func (e *env) removeOne(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o
 	i := prepared(t, c, b, o)
 	removal, err := c.Removal(t.Context(), i, false)
 	must(t, err)
-	must(t, c.Left(t.Context(), i, removal))
+	must(t, clusterpkg.Left(i, removal))
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	i.Say = func(format string, args ...any) {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
@@ -29,11 +31,26 @@ func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience tim
 	t.Helper()
 	c, err := clusterpkg.New(cluster.Config())
 	must(t, err)
-	removed, err := c.Uninstall(t.Context(), clusterpkg.Installation{Patience: patience, Say: t.Logf}, deploy.Removal{Goes: []*unstructured.Unstructured{o}})
+	resource, err := e.resource(o)
+	must(t, err)
+	live, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
+	must(t, err)
+	o = o.DeepCopy()
+	o.SetUID(live.GetUID())
+	removed, err := c.Uninstall(t.Context(), clusterpkg.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Patience: patience, Say: t.Logf}, deploy.Removal{Goes: []*unstructured.Unstructured{o}})
 	if err == nil && len(removed) != 1 {
 		t.Errorf("%d objects were removed, want 1", len(removed))
 	}
 	return err
+}
+
+// inNamespace is what an installation in a namespace ends with.
+func inNamespace(name string) *unstructured.Unstructured {
+	csv := &unstructured.Unstructured{}
+	csv.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
+	csv.SetNamespace(name)
+	csv.SetName("absent")
+	return csv
 }
 
 // saysAll tells whether an error says each of these.

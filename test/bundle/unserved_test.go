@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // A definition whose objects nobody serves does not keep its operator from going: one that was
@@ -50,7 +51,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, err := clusterpkg.New(test.config)
 			must(t, err)
-			i := clusterpkg.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Patience: long, Say: t.Logf}
+			i := clusterpkg.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Patience: long, Say: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal, err := c.Removal(t.Context(), i, true)
 			must(t, err)
 			if want := "CustomResourceDefinition " + test.crd.Name + " goes, " + test.told; !slices.Contains(removal.Told, want) {

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 			if command == nil {
 				t.Fatalf("it names no command: %v", refusal)
 			}
-			if output, err := webhooks(t, strings.Fields(command[1])...).CombinedOutput(); err != nil {
+			if output, err := webhooks(t, append(strings.Fields(command[1]), "--api-servers="+serverAddress(t))...).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v\n%s", command[0], err, output)
 			}
 			must(t, c.CheckDefinitions(t.Context(), bundleWith(t, next)))
@@ -85,4 +86,13 @@ func (e *env) redefine(t *testing.T, client apiextensions.Interface, next *apiex
 	_, err = definitions.Update(t.Context(), live, metav1.UpdateOptions{})
 	must(t, err)
 	e.served(t, next)
+}
+
+// serverAddress is the address of the only API server: the Service kubernetes has no EndpointSlices
+// here, which list the addresses in a cluster.
+func serverAddress(t *testing.T) string {
+	t.Helper()
+	address, err := url.Parse(cluster.Config().Host)
+	must(t, err)
+	return address.Host
 }

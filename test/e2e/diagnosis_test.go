@@ -119,7 +119,7 @@ func (e *env) allowInstalling() {
 	rbac, meta, after := kubeClient.RbacV1(), metav1.ObjectMeta{Name: e.namespace}, context.WithoutCancel(e.ctx)
 	_, err := rbac.ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"*"}, Verbs: []string{"*"}},
-		{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts", "configmaps"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles", "rolebindings"}, Verbs: []string{"get", "create", "patch"}},
 	}}, metav1.CreateOptions{})
 	e.must(err)
@@ -141,7 +141,7 @@ func TestBundleInstallInterrupted(t *testing.T) {
 	t.Parallel()
 	term := &terminal{env: newBareEnv(t)}
 	install := []string{"bundle", "install", term.hookBundle("hook", unspoilt), "-n", term.namespace, "--yes"}
-	for _, at := range []string{"applied Namespace", "applied ClusterServiceVersion"} {
+	for _, at := range []string{"kept Namespace", "applied ClusterServiceVersion"} {
 		command := term.start(install...)
 		command.says(at)
 		said, exit := command.interrupt()

@@ -23,7 +23,7 @@ func TestManagerUninstalled(t *testing.T) {
 	e.Cleanup(e.bringManagerBack)
 
 	stored.holdsTheConversion()
-	e.manager("uninstall")
+	e.manager("remove-manager", "--yes")
 	stored.isConvertedByNobody()
 	if csv := e.get("hook.v1"); len(csv.Finalizers) > 0 {
 		t.Errorf("hook.v1 has the finalizers %v, and nobody removes them", csv.Finalizers)
@@ -79,7 +79,7 @@ func (s *storedCache) holdsTheConversion() {
 	s.Helper()
 	(&terminal{env: s.env}).fails(1, []string{
 		"crdconversion.v2.0.0: without the conversion webhook objects would lose fields: " + s.crd + " has objects", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
-	}, "uninstall")
+	}, "remove-manager", "--yes")
 	for _, version := range caches.Versions {
 		s.client.Get(s.T, version, "sessions")
 	}

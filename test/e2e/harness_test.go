@@ -64,6 +64,7 @@ type env struct {
 	ctx       context.Context
 	namespace string
 	began     metav1.Time
+	scraper   string // token of a ServiceAccount that may get the metrics
 }
 
 // newEnv makes a Namespace with an OperatorGroup for itself.

@@ -27,7 +27,8 @@ func (e *env) managerPods() []corev1.Pod {
 	return pods.Items
 }
 
-// leader is the name of the pod that works; empty while none does.
+// leader returns the name of the pod that leads; empty while none does. The holder's identity
+// is that name, which is the pod's host name, and a UUID.
 func (e *env) leader() string {
 	e.Helper()
 	lease, err := kubeClient.CoordinationV1().Leases(managerNamespace).Get(e.ctx, vocabulary.FieldManager, metav1.GetOptions{})
@@ -38,7 +39,8 @@ func (e *env) leader() string {
 	if lease.Spec.HolderIdentity == nil {
 		return ""
 	}
-	return *lease.Spec.HolderIdentity
+	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	return pod
 }
 
 // killLeader deletes the manager's pod that works. The API server forgets the pod at once, and
@@ -129,20 +131,11 @@ func (e *env) passes(pod string) int {
 	e.Helper()
 	n := 0
 	for line := range strings.Lines(e.metrics(pod)) {
-		const passes = `olm_webhook_manager_pass_duration_seconds_count{kind="ClusterServiceVersion",outcome="ok"} `
+		const passes = `olm_webhook_manager_reconcile_duration_seconds_count{kind="ClusterServiceVersion",outcome="ok"} `
 		if count, found := strings.CutPrefix(line, passes); found {
 			_, err := fmt.Sscan(count, &n)
 			e.must(err)
 		}
 	}
 	return n
-}
-
-// metrics is what a pod of the manager tells Prometheus.
-func (e *env) metrics(pod string) string {
-	e.Helper()
-	metrics, err := kubeClient.CoreV1().RESTClient().Get().Namespace(managerNamespace).
-		Resource("pods").Name(pod + ":8080").SubResource("proxy").Suffix("metrics").DoRaw(e.ctx)
-	e.must(err)
-	return string(metrics)
 }

@@ -39,7 +39,7 @@ func TestNeverRegistered(t *testing.T) {
 				pod.Containers[0].Args = []string{"serve", "--foreign"}
 			},
 			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "ForeignCertificate",
-			says: []string{"presents a certificate for [\"foreign\"]", "not signed by the expected CA", "serve the certificate mounted into its container"},
+			says: []string{"presents a certificate that is not signed by the expected CA", "serve the certificate mounted into its container"},
 		},
 		"an image that does not exist": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {

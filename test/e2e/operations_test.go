@@ -3,6 +3,8 @@ package e2e
 import (
 	"archive/tar"
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -31,8 +33,10 @@ import (
 var triedElsewhere = map[string]string{
 	`exec kubectl-webhooks __complete "$@"`: "cmd/olm-webhook-manager: TestBundleCommands",
 	"make image":                            "hack/e2e.sh",
-	"ctr -n k8s.io images import out/olm-webhook-manager.tar": "hack/deploy.sh, which imports it as test/cluster does",
-	"kubectl apply -k manifests/monitoring":                   "make verify, with the types of the Prometheus Operator, whose kinds are not here",
+	"ctr -n k8s.io images import out/olm-webhook-manager.tar":            "hack/deploy.sh, which imports it as test/cluster does",
+	"kubectl apply --server-side -k manifests/limited":                   "test/integration: TestLimitedManager, with the permissions of these files",
+	"kubectl apply --server-side -n shop -k manifests/limited/namespace": "test/integration: TestLimitedManager",
+	"kubectl apply -k manifests/monitoring":                              "make verify, with the types of the Prometheus Operator, whose kinds are not here",
 }
 
 // guide are the commands of docs/operations.md, run as they are written there.
@@ -110,9 +114,13 @@ func TestOperationsGuide(t *testing.T) {
 	g.works("kubectl webhooks bundle install ./bundle", "./bundle", v1, "install", "install --yes")
 	g.contains(g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
 	g.seesWhatBlocks()
-	g.breaksTheGlassWithTheManager()
-	g.breaksTheGlassWithoutTheManager()
+	g.keepsAWebhookOff()
+	g.leavesTheEmergency()
+	g.deletesARegistration()
+	g.stopsTheManager()
 	g.upgradesTheManagerUnderLoad()
+	g.restartsTheManager()
+	g.letsPrometheusScrape()
 	g.rendersWithoutNetwork(v1)
 	g.works("kubectl webhooks bundle upgrade ./bundle-v2", "./bundle-v2", v2, "upgrade", "upgrade --yes")
 	term.denies()
@@ -176,12 +184,12 @@ func (g *guide) seesWhatBlocks() {
 		"ERROR ServiceMissing", "left-behind", "Service shop/nobody does not exist")
 }
 
-// leaveBehind registers a webhook that nobody serves, of a resource that there is not.
-func (e *env) leaveBehind(name string) {
+// leaveBehind registers a webhook that nobody serves, of a resource that does not exist unless it is changed.
+func (e *env) leaveBehind(name string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	e.Helper()
 	none := admissionregistrationv1.SideEffectClassNone
 	client := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := client.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "left.behind.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
@@ -191,13 +199,21 @@ func (e *env) leaveBehind(name string) {
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
 			}},
 		}},
-	}, metav1.CreateOptions{})
+	}
+	for _, change := range changes {
+		change(&configuration.Webhooks[0])
+	}
+	_, err := client.Create(e.ctx, configuration, metav1.CreateOptions{})
 	e.must(err)
-	e.Cleanup(func() { e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{})) })
+	e.Cleanup(func() {
+		if err := client.Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			e.must(err)
+		}
+	})
 }
 
-// breaksTheGlassWithTheManager: the Subscription switches the webhook off, and on again.
-func (g *guide) breaksTheGlassWithTheManager() {
+// keepsAWebhookOff: the Subscription switches the webhook off, and on again.
+func (g *guide) keepsAWebhookOff() {
 	g.Helper()
 	g.callsAre(failed)
 	g.works("kubectl -n shop patch subscription shop")
@@ -208,8 +224,59 @@ func (g *guide) breaksTheGlassWithTheManager() {
 	g.callsAre(denied)
 }
 
-// breaksTheGlassWithoutTheManager: nobody puts the registration back before the manager is.
-func (g *guide) breaksTheGlassWithoutTheManager() {
+// leavesTheEmergency: every write in the Namespace fails because of a registration that no ClusterServiceVersion
+// declares, until the commands of the guide delete it. The copy can be created again.
+func (g *guide) leavesTheEmergency() {
+	g.Helper()
+	const name = "blocks-shop"
+	g.leaveBehind(name, func(w *admissionregistrationv1.ValidatingWebhook) {
+		scope := admissionregistrationv1.NamespacedScope
+		w.Rules = []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}, Scope: &scope},
+		}}
+		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: "shop"}}
+	})
+	g.writesAre(false)
+	g.fails(2, []string{"ERROR ServiceMissing", name}, "doctor")
+
+	saved := filepath.Join(g.TempDir(), "saved.yaml")
+	g.works("kubectl get validatingwebhookconfiguration NAME", "NAME.yaml", saved, "NAME", name)
+	g.works("kubectl delete validatingwebhookconfiguration NAME", "NAME", name)
+	g.writesAre(true)
+	if said := g.works("kubectl webhooks status -A"); strings.Contains(said, name) {
+		g.Errorf("%s is still registered:\n%s", name, said)
+	}
+	g.works("kubectl create -f NAME.yaml", "NAME.yaml", saved)
+	g.writesAre(false)
+	g.kubectl("delete", "validatingwebhookconfiguration", name)
+	g.writesAre(true)
+}
+
+// writesAre waits until a write in the Namespace is possible, or fails for want of an answer.
+func (g *guide) writesAre(possible bool) {
+	g.Helper()
+	g.eventually(fmt.Sprintf("writes are possible: %t", possible), func() (bool, any) {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{GenerateName: "somebody-"}}
+		_, err := kubeClient.CoreV1().ServiceAccounts("shop").Create(g.ctx, account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return possible == (err == nil) && (err == nil || isUnjudged(err)), err
+	})
+}
+
+// deletesARegistration of a ClusterServiceVersion, while the manager runs: it creates it again when the
+// webhook serves, and not before.
+func (g *guide) deletesARegistration() {
+	g.Helper()
+	g.scale("shop", 0)
+	g.callsAre(failed)
+	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
+	g.callsAre(uncovered)
+	g.scale("shop", 2)
+	g.callsAre(denied)
+}
+
+// stopsTheManager: nothing is repaired until it runs again.
+func (g *guide) stopsTheManager() {
 	g.Helper()
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=0")
 	g.eventually("no pod of the manager is left", func() (bool, any) {
@@ -222,8 +289,8 @@ func (g *guide) breaksTheGlassWithoutTheManager() {
 		said := g.terminal.works("", "status", "-n", "shop")
 		return strings.Contains(said, "no endpoint of Service shop/shop-service is ready"), said
 	})
-	g.contains(g.terminal.works("", "status", "-n", "shop"), "No manager is at work: nobody has held Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
-	g.works("kubectl delete validatingwebhookconfiguration")
+	g.contains(g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
+	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
 	g.contains(g.terminal.works("", "status", "-n", "shop"), "Waiting", "does not register it any more")
 	g.callsAre(uncovered)
 	g.scale("shop", 2)
@@ -249,6 +316,23 @@ func (g *guide) upgradesTheManagerUnderLoad() {
 	g.restartManager()
 	load.goesOn(denied)
 	load.end(never)
+}
+
+// restartsTheManager returns when the new pods are available.
+func (g *guide) restartsTheManager() {
+	g.Helper()
+	g.works("kubectl -n olm-webhook-manager rollout restart ")
+	status := exec.CommandContext(g.ctx, "kubectl", "-n", managerNamespace, "rollout", "status", "deployment/"+managerDeployment, "--timeout=3m")
+	if output, err := status.CombinedOutput(); err != nil {
+		g.Fatalf("%v: %s", err, output)
+	}
+}
+
+// letsPrometheusScrape creates the binding of the guide. TestMetricsAccess shows what such a binding grants.
+func (g *guide) letsPrometheusScrape() {
+	g.Helper()
+	g.works("kubectl create clusterrolebinding prometheus-olm-webhook-manager ")
+	g.must(kubeClient.RbacV1().ClusterRoleBindings().Delete(g.ctx, "prometheus-olm-webhook-manager", metav1.DeleteOptions{}))
 }
 
 // rendersWithoutNetwork: from an OCI layout, in a network namespace that has no interface up.

@@ -47,6 +47,9 @@ func (e *env) follow() (pods int, instead map[string]string) {
 	staying := e.hookPods()
 	instead = map[string]string{}
 	for _, pod := range staying {
+		if pod.Status.PodIP == "" {
+			continue // no call can reach it, and it will mount what the Secret holds when it starts
+		}
 		switch presented, err := presentedBy(e.ctx, pod.Status.PodIP); {
 		case err != nil:
 			instead[pod.Name] = err.Error()

@@ -18,19 +18,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 var update = flag.Bool("update", false, "write what the commands print now into testdata")
 
-// plugin builds the commands as the plugin of kubectl, once, and returns its folder.
-var plugin = sync.OnceValues(func() (string, error) {
-	folder, err := filepath.Abs("../../bin")
-	if err != nil {
-		return "", err
-	}
-	return folder, kube.BuildManager(context.Background(), filepath.Join(folder, "kubectl-webhooks"))
-})
+// plugin returns the directory of the commands as the plugin of kubectl.
+func plugin() (string, error) {
+	path, err := programs.Path("kubectl-webhooks")
+	return filepath.Dir(path), err
+}
 
 // terminal is where an administrator types commands, and keeps what they print.
 type terminal struct {

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // outside are the kinds of what the manager makes for owned APIServices where no garbage
@@ -252,6 +255,73 @@ func TestAPIServiceOfSomebodyElse(t *testing.T) {
 		is := a.registered()
 		return is != nil && is.Labels["olm.owner"] == "operator.v1", is
 	})
+}
+
+// No write registers a version of a group that the API server serves, whatever shows that the
+// ClusterServiceVersion is installed: its own phase, or a Service that bears its labels. What was
+// registered so before is unregistered, and the webhooks stay.
+func TestReservedGroupIsNeverRegistered(t *testing.T) {
+	const reserved = "v99.scheduling.k8s.io"
+	own := func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{
+			Name: "priorityclasses", Group: "scheduling.k8s.io", Version: "v99", Kind: "PriorityClass", DeploymentName: "server",
+		}}
+	}
+	for name, prepare := range map[string]func(*env){
+		"by an edit": func(e *env) {
+			e.install(csv("operator.v1", "server"))
+			e.edit("operator.v1", own)
+		},
+		"by a label": func(e *env) {
+			c := csv("operator.v1", "server")
+			c.Namespace = e.namespace
+			own(c)
+			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "anything", Labels: install.OwnerLabels(c)}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
+			_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
+			e.must(err)
+			e.create(c)
+		},
+		"before": func(e *env) {
+			e.install(csv("operator.v1", "server"))
+			a := e.playAPI()
+			_, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
+				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: install.OwnerLabels(e.get("operator.v1"))},
+				Spec: apiregistrationv1.APIServiceSpec{
+					Group: "scheduling.k8s.io", Version: "v99", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
+					Service: &apiregistrationv1.ServiceReference{Namespace: e.namespace, Name: "server-service"},
+				},
+			}, metav1.CreateOptions{})
+			e.must(err)
+			e.edit("operator.v1", own)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t) // one after the other: an APIService is the whole cluster's
+			e.group("og", namespaces(e.namespace))
+			e.runDeployments()
+			m := e.manage()
+			a := e.playAPI()
+			since := e.auditEnd()
+			prepare(e)
+			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+			if !strings.Contains(message, `group "scheduling.k8s.io" is not for operators to serve`) {
+				t.Errorf("message %q", message)
+			}
+			e.eventually("the APIService is not registered", func() (bool, any) {
+				live, err := a.apis.ApiregistrationV1().APIServices().Get(e.ctx, reserved, metav1.GetOptions{})
+				return apierrors.IsNotFound(err), live
+			})
+			m.looksAgain("operator.v1")
+			for _, write := range m.changes(since) {
+				if strings.Contains(write, reserved) && !strings.HasPrefix(write, "delete ") {
+					t.Errorf("the manager wrote: %s", write)
+				}
+			}
+			if name != "by a label" && len(e.registered()) != 1 {
+				t.Errorf("registered are %v, and the webhook was before", e.registered())
+			}
+		})
+	}
 }
 
 // Two Namespaces with a Deployment of one name have bindings of two names, though OLM's name

@@ -22,6 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // A version that a bundle adds, and that its webhook converts to, is served once that webhook
@@ -130,7 +131,14 @@ func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration, watch ...s
 	ctx, cancel := context.WithCancel(e.ctx)
 	i.cancel = cancel
 	go func() {
-		_, err := c.Install(ctx, clusterpkg.Installation{Bundle: b, Manifests: manifests, Patience: patience, Say: i.say})
+		installation := clusterpkg.Installation{Bundle: b, Manifests: manifests, Patience: patience, Say: i.say}
+		for _, m := range manifests { // as an administrator who agrees to everything
+			installation.Adopted = append(installation.Adopted, deploy.Reference(m))
+		}
+		p, err := c.Plan(ctx, installation)
+		if err == nil {
+			_, err = c.Install(ctx, p)
+		}
 		i.ended <- err
 	}()
 	return i

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -42,13 +43,13 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		reason, message string // of a webhook that is not registered
 	}{
 		"it serves": {
-			handler: http.NotFound,
+			handler: permitAtValidate,
 		},
 		"it serves, and the manager dials nobody": {
-			mode: cutOff, handler: http.NotFound,
+			mode: cutOff, handler: permitAtValidate,
 		},
 		"a foreign certificate, and the manager dials nobody": {
-			mode: cutOff, serve: func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), http.NotFound) },
+			mode: cutOff, serve: func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"nobody listens, and the manager dials nobody": {
@@ -58,12 +59,16 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		"it answers whatever it is asked": {
 			handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
 		},
+		"it does not serve the path": {
+			handler: http.NotFound,
+			reason:  "PathNotServed", message: `path "/validate" with status 404`,
+		},
 		"it permits whatever it is asked": {
 			handler: permit,
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
 		"a foreign certificate": {
-			serve:  func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), http.NotFound) },
+			serve:  func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"nobody listens": {
@@ -101,7 +106,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 					t.Error("it is registered all the same")
 				}
 			}
-			e.leavesNoCanary()
+			e.removesCanaries()
 		})
 	}
 }
@@ -180,7 +185,7 @@ func TestCanaryThatStays(t *testing.T) {
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
 	listener := e.listen()
-	e.answer(listener, e.servingCertificate(), http.NotFound)
+	e.answer(listener, e.servingCertificate(), permitAtValidate)
 	e.endpoint(listener)
 	e.succeeds("operator.v1")
 	if len(kept) != 1 {
@@ -227,12 +232,34 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 func (e *env) leavesNoCanary() {
 	e.Helper()
 	e.eventually("no canary is left", func() (bool, any) {
-		all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
-			LabelSelector: vocabulary.LabelCanary + ",olm.owner.namespace=" + e.namespace,
-		})
-		e.must(err)
-		return len(all.Items) == 0, all.Items
+		left := e.canaries()
+		return len(left) == 0, left
 	})
+}
+
+// removesCanaries waits until each canary that there is now is gone. Where the manager asks
+// again and again, there may be another by then.
+func (e *env) removesCanaries() {
+	e.Helper()
+	now := e.canaries()
+	e.eventually("the canaries are gone", func() (bool, any) {
+		left := e.canaries()
+		return !slices.ContainsFunc(left, func(name string) bool { return slices.Contains(now, name) }), left
+	})
+}
+
+// canaries are the names of the canaries of the test's Namespace.
+func (e *env) canaries() []string {
+	e.Helper()
+	all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
+		LabelSelector: vocabulary.LabelCanary + ",olm.owner.namespace=" + e.namespace,
+	})
+	e.must(err)
+	var names []string
+	for _, canary := range all.Items {
+		names = append(names, canary.Name)
+	}
+	return names
 }
 
 // permit answers every path as a webhook that has nothing against anything.
@@ -245,6 +272,15 @@ func permit(w http.ResponseWriter, r *http.Request) {
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
+}
+
+// permitAtValidate serves the path of the webhooks of this package, and no other.
+func permitAtValidate(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/validate" {
+		permit(w, r)
+		return
+	}
+	http.NotFound(w, r)
 }
 
 // answer plays a webhook's server.

@@ -34,7 +34,7 @@ func TestCanaryGoesAtOnce(t *testing.T) {
 			listener := e.listen()
 			e.endpoint(listener)
 			if serves {
-				e.answer(listener, e.servingCertificate(), http.NotFound)
+				e.answer(listener, e.servingCertificate(), permitAtValidate)
 				e.succeeds("operator.v1")
 			} else {
 				e.must(listener.Close())

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -123,28 +122,4 @@ func TestDefinitionWhoseKindIsTaken(t *testing.T) {
 	e.succeeds("operator.v1")
 	want.Status = operatorsv1alpha1.RequirementStatusReasonPresent
 	e.requires(want)
-}
-
-// Roles of the whole cluster, and their bindings, that bear the owner labels of a
-// ClusterServiceVersion go with it, whoever made them; those of others stay.
-func TestUninstallTakesLabelledPermissions(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
-	for _, owner := range []string{"operator.v1", "operator.v2"} {
-		meta := metav1.ObjectMeta{Name: e.namespace + "-" + owner, Labels: map[string]string{
-			"olm.owner": owner, "olm.owner.namespace": e.namespace, "olm.owner.kind": "ClusterServiceVersion",
-		}}
-		_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readNodes}}, metav1.CreateOptions{})
-		e.must(err)
-		_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-		}, metav1.CreateOptions{})
-		e.must(err)
-	}
-	e.uninstall("operator.v1")
-	stays := e.namespace + "-operator.v2"
-	expect(t, e.lifted(), "ClusterRole /"+stays, "ClusterRoleBinding /"+stays)
 }

@@ -27,11 +27,14 @@ func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
 	c := bundle()
 	c.Name = "operator.v2"
 	e.create(c)
-	message := e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
+	message := e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	if !strings.Contains(message, "belongs to ClusterServiceVersion operator.v1") {
 		t.Errorf("message %q does not name the other ClusterServiceVersion", message)
 	}
 	m.looksAgain("operator.v2")
+	if taken := e.ownedBy("operator.v2"); len(taken) > 0 {
+		t.Errorf("it was given %v although it cannot be installed", taken)
+	}
 	if difference := gocmp.Diff(before, e.versions("operator.v1")); difference != "" {
 		t.Errorf("the first one's objects were changed:\n%s", difference)
 	}

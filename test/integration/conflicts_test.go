@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -55,8 +56,7 @@ func TestOwnerConflict(t *testing.T) {
 // they do not any more, it comes back.
 func TestIntersectingGroups(t *testing.T) {
 	e := newParallelEnv(t)
-	second := *e
-	second.namespace = e.newNamespace("", nil)
+	second := e.beside()
 	e.group("og", namespaces(e.namespace))
 	second.group("og", namespaces(second.namespace))
 	e.runDeployments()
@@ -83,6 +83,51 @@ func TestIntersectingGroups(t *testing.T) {
 	second.succeeds("second")
 	second.tellsOf(api)
 	expect(t, second.webhooks(), "second.example.com second second-service /validate")
+}
+
+// An operator does not get at another one's definition by another spelling of its kind, or by another
+// of its versions: the definition's name says what both own.
+func TestConflictOverADefinitionByAnotherName(t *testing.T) {
+	for name, misspell := range map[string]func(*operatorsv1alpha1.CRDDescription){
+		"in lower case":        func(d *operatorsv1alpha1.CRDDescription) { d.Kind = "thing" },
+		"another kind":         func(d *operatorsv1alpha1.CRDDescription) { d.Kind = "Other" },
+		"no kind":              func(d *operatorsv1alpha1.CRDDescription) { d.Kind = "" },
+		"in the other version": func(d *operatorsv1alpha1.CRDDescription) { d.Version = "v2" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			second := e.beside()
+			e.group("og", allNamespaces)
+			second.group("og", allNamespaces)
+			e.runDeployments()
+			second.runDeployments()
+			e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
+			crd := e.newCRD("things", "v1", "v2").Name
+			e.install(owning("first", crd))
+			hostile := converting("hostile", crd)
+			misspell(&hostile.Spec.CustomResourceDefinitions.Owned[0])
+			second.create(hostile)
+			second.fails("hostile", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
+			if conversion := e.conversion(crd); conversion.Strategy != apiextensionsv1.NoneConverter {
+				t.Errorf("it converts the other one's definition: %+v", conversion)
+			}
+			e.succeeds("first")
+		})
+	}
+}
+
+// A group's list goes by the kinds of the definitions as they are.
+func TestStaticProvidedAPIsByAnotherName(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
+	e.runDeployments()
+	e.manage()
+	e.provide("Other.v1." + e.namespace + ".example.com")
+	hostile := owning("operator", e.newCRD("things", "v1").Name)
+	hostile.Spec.CustomResourceDefinitions.Owned[0].Kind = "Other"
+	e.create(hostile)
+	e.fails("operator", operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis")
+	e.registersNothing()
 }
 
 // webhooksFirst compares the order of the manager's deletions, the last of which may have been

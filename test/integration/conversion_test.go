@@ -59,7 +59,7 @@ func TestConversion(t *testing.T) {
 	if now := e.conversion(crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
 		t.Error("it came back with another caBundle")
 	}
-	m.emits("Warning ConversionInterrupted " + crd.Name + " went without the conversion webhook for at most ")
+	m.emits("Warning ConversionInterrupted " + crd.Name + " had no conversion webhook for at most ")
 	e.eventually("the WebhookRollout tells of the gap", func() (bool, any) {
 		w := e.webhookStatus("operator.v1", "v.example.com")
 		return w.State == "Registered" && w.LastGap != nil && w.LastGap.To != nil && w.LastGap.By == "administrator" && slices.Equal(w.LastGap.CRDs, []string{crd.Name}), w.LastGap

@@ -1,9 +1,11 @@
 package integration
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -68,4 +70,29 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	e.provides(managerv1alpha1.ProviderManager)
 	trust.neverWithout(first, e.servingCA())
 	e.uninstall("operator.v1")
+}
+
+// A caBundle that another client wrote is corrected, whatever number the annotation beside it has:
+// that client may have written that, too, as a restored backup does.
+func TestConversionWhoseGenerationIsEdited(t *testing.T) {
+	for name, generation := range map[string]string{"a later one": "99", "one that there cannot be": "99999999999"} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("widgets", "v1", "v2").Name
+			e.group("og", operatorsv1.OperatorGroupSpec{})
+			e.runDeployments()
+			e.manage()
+			e.install(converting("operator.v1", crd))
+			before, other := e.conversion(crd), e.authority("restored").pem()
+			e.editCRD(crd, func(c *apiextensionsv1.CustomResourceDefinition) {
+				c.Annotations[vocabulary.AnnotationGeneration] = generation
+				c.Spec.Conversion.Webhook.ClientConfig.CABundle = other
+			})
+			e.eventually("the definition trusts what its pods serve", func() (bool, any) {
+				definition := e.crd(crd)
+				return bytes.Equal(definition.Spec.Conversion.Webhook.ClientConfig.CABundle, before.Webhook.ClientConfig.CABundle) &&
+					definition.Annotations[vocabulary.AnnotationGeneration] == "1", definition.Annotations
+			})
+		})
+	}
 }

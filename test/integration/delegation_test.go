@@ -113,7 +113,7 @@ func TestDelegatedSecretHasNoCA(t *testing.T) {
 	}
 	e.store(issued)
 	e.touch("operator.v1") // the Secret has no label by which the caches would see it
-	e.says("Secret " + e.namespace + "/server-service-cert has no ca.crt: pods mount that beside the certificate")
+	e.says("Secret " + e.namespace + "/server-service-cert has no ca.crt, so new pods cannot mount it")
 	e.says("kubectl -n " + e.namespace + " patch secret server-service-cert")
 	issued.Data[vocabulary.KeyCA] = minted.CA
 	e.store(issued)

@@ -41,6 +41,11 @@ func TestDoctor(t *testing.T) {
 	e.webhookServer("ended", ca, e.leafOf(ca, "ended", ended))
 	e.webhookServer("foreign", ca, e.leafOf(other, "foreign", time.Now().AddDate(0, 1, 0)))
 	e.webhookServer("away", ca, nil)
+	e.webhookServer("headless", ca, e.leafOf(ca, "headless", time.Now().AddDate(0, 1, 0)), func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
+	e.webhookServer("elsewhere", ca, e.leafOf(ca, "elsewhere", time.Now().AddDate(0, 1, 0)), func(s *corev1.Service) { s.Spec.Ports[0].Name = "other" })
+	e.webhookServer("outside", ca, nil, func(s *corev1.Service) {
+		s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "hook.example.com"}
+	})
 	e.aggregate("away", ca)
 	a, b := e.beside(), e.beside()
 	if a.namespace > b.namespace {
@@ -63,6 +68,9 @@ func TestDoctor(t *testing.T) {
 		"Error NoReadyEndpoints: away",
 		"Error NoReadyEndpoints: APIService v1",
 		"Error UnfitCertificate: ended",
+		"Error NoEndpointAtPort: elsewhere",
+		"Unknown HeadlessService: headless",
+		"Unknown NotAsked: outside",
 		"Error NoReadyEndpoints: " + crashing.namespace,
 		"Warning PossibleDeadlock: " + crashing.namespace,
 		"Error NoReadyEndpoints: " + conditional.namespace,
@@ -188,9 +196,9 @@ func (e *env) leafOf(ca authority, service string, end time.Time) *tls.Certifica
 
 // webhookServer is a webhook of nobody's, with one pod that presents a certificate; with
 // none where there is no certificate.
-func (e *env) webhookServer(name string, ca authority, certificate *tls.Certificate) {
+func (e *env) webhookServer(name string, ca authority, certificate *tls.Certificate, changes ...func(*corev1.Service)) {
 	e.Helper()
-	e.hookService(name)
+	e.hookService(name, changes...)
 	if certificate != nil {
 		listener := e.listen()
 		e.serve(listener, *certificate)
@@ -250,12 +258,16 @@ func exempting(w *admissionregistrationv1.ValidatingWebhook) {
 	w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "!('system:serviceaccounts' in request.userInfo.groups)"}}
 }
 
-func (e *env) hookService(name string) {
+func (e *env) hookService(name string, changes ...func(*corev1.Service)) {
 	e.Helper()
-	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Name: "https", Port: 443}}},
-	}, metav1.CreateOptions{})
+	}
+	for _, change := range changes {
+		change(service)
+	}
+	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
 	e.must(err)
 }
 

@@ -1,15 +1,23 @@
 package integration
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
@@ -40,6 +48,7 @@ func TestFarewell(t *testing.T) {
 	clients, err := controller.NewClients(cluster.Config())
 	e.must(err)
 	e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) // the definition names it still
+	e.plansTheFarewell("operator.v1", "other.v1", role)
 	err = controller.Farewell(e.ctx, clients, logger())
 	for _, said := range []string{
 		"operator.v1: without the conversion webhook objects would lose fields: " + crd.Name + " has objects", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
@@ -67,4 +76,118 @@ func TestFarewell(t *testing.T) {
 	}
 	e.uninstall("operator.v1")
 	e.uninstall("other.v1")
+}
+
+// plansTheFarewell lists what would be deleted and changed, while all of it stays.
+func (e *env) plansTheFarewell(converting, other, lifted string) {
+	e.Helper()
+	registered := namesOf(e.owned(clusterScoped))
+	planned, err := controller.FarewellPlan(e.ctx, cluster.Config())
+	var inUse controller.ConversionsInUseError
+	if !errors.As(err, &inUse) || len(inUse.Held) != 1 {
+		e.Errorf("the conversion that stays is not listed: %v", err)
+	}
+	for _, want := range []string{
+		"delete validatingwebhookconfigurations.admissionregistration.k8s.io v.",
+		"delete clusterroles.rbac.authorization.k8s.io " + lifted, "delete clusterrolebindings.rbac.authorization.k8s.io " + lifted,
+		"change clusterserviceversions.operators.coreos.com " + e.namespace + "/" + other,
+	} {
+		if !slices.ContainsFunc(planned, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			e.Errorf("%q is not listed, but %q", want, planned)
+		}
+	}
+	if left := namesOf(e.owned(clusterScoped)); left != registered {
+		e.Errorf("a list of what would be deleted changed the cluster: %s are left of %s", left, registered)
+	}
+	for _, name := range []string{converting, other} {
+		if finalizers := e.get(name).Finalizers; len(finalizers) == 0 {
+			e.Errorf("%s has no finalizer any more", name)
+		}
+	}
+}
+
+// A manager that works in the same namespaces is found by its Deployment, and by its Lease; one that
+// is limited to others is not in the way.
+func TestRefuseOtherManagers(t *testing.T) {
+	e := newParallelEnv(t)
+	other := e.beside()
+	own := types.NamespacedName{Namespace: e.namespace, Name: "manager"}
+	refusal := func(exists bool) string {
+		if err := controller.RefuseOtherManagers(e.ctx, e.kube, own, exists, []string{e.namespace}, time.Now()); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	says := func(what, got string, want ...string) {
+		e.Helper()
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				e.Errorf("%s: %q does not say %q", what, got, w)
+			}
+		}
+		if len(want) == 0 && got != "" {
+			e.Errorf("%s: %s", what, got)
+		}
+	}
+	says("no manager", refusal(true))
+
+	leases := e.kube.CoordinationV1().Leases(other.namespace)
+	lease, err := leases.Create(e.ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: vocabulary.FieldManager},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-0_x"), RenewTime: new(metav1.NowMicro()), LeaseDurationSeconds: new(int32(3600))},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	says("a Lease that is held", refusal(true), "lease "+other.namespace+"/olm-webhook-manager is held by manager-0_x", "kubectl -n "+other.namespace+" delete lease")
+	limited := aHookPod()
+	limited.GenerateName, limited.Name, limited.Spec.Containers[0].Args = "", "manager-0", []string{"run", "--namespaces=" + other.namespace}
+	_, err = e.kube.CoreV1().Pods(other.namespace).Create(e.ctx, limited, metav1.CreateOptions{})
+	e.must(err)
+	says("a Lease of a manager of another namespace", refusal(true))
+	lease.Spec.HolderIdentity = new("")
+	_, err = leases.Update(e.ctx, lease, metav1.UpdateOptions{})
+	e.must(err)
+
+	for name, args := range map[string][]string{"all": {"run"}, "others": {"run", "--namespaces=" + other.namespace}} {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app.kubernetes.io/name": "olm-webhook-manager"}}}
+		pod := aHookPod()
+		pod.Spec.Containers[0].Args = args
+		d.Spec.Selector, d.Spec.Template = &metav1.LabelSelector{MatchLabels: pod.Labels}, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec}
+		_, err = e.kube.AppsV1().Deployments(other.namespace).Create(e.ctx, d, metav1.CreateOptions{})
+		e.must(err)
+	}
+	says("a Deployment of a manager of all namespaces", refusal(true), "deployment "+other.namespace+"/all is a manager of namespaces "+e.namespace, "scale deployment all --replicas=0")
+}
+
+// A manager that is limited to some namespaces leaves alone, when it goes, what an OLM v0 looks after
+// in others: it has the same labels and the same finalizer.
+func TestFarewellOfALimitedManager(t *testing.T) {
+	e := newParallelEnv(t)
+	legacy := e.beside()
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	m.stop()
+
+	theirs := csv("legacy.v1", "server")
+	theirs.Finalizers = []string{vocabulary.FinalizerCSV}
+	theirs = legacy.create(theirs)
+	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: install.OwnerLabels(theirs)},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	clients, err := controller.NewClients(cluster.Config())
+	e.must(err)
+	e.must(controller.Farewell(e.ctx, clients, logger(), e.namespace))
+	e.registersNothing()
+	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) > 0 {
+		t.Errorf("operator.v1 has the finalizers %v", finalizers)
+	}
+	if finalizers := legacy.get("legacy.v1").Finalizers; len(finalizers) != 1 {
+		t.Errorf("legacy.v1, which is OLM v0's, has the finalizers %v", finalizers)
+	}
+	if left := legacy.owned(clusterScoped); len(left) != 1 {
+		t.Errorf("of OLM v0's webhook there is left: %s", namesOf(left))
+	}
+	legacy.edit("legacy.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 }

@@ -3,8 +3,10 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,12 +87,12 @@ func clients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset
 	return kubeClient, olmClient
 }
 
-// newNamespace makes a Namespace with a generated name when name is empty.
+// newNamespace creates a Namespace. Its name is generated if name is empty, and if it ends in a hyphen.
 func (e *env) newNamespace(name string, labels map[string]string) string {
 	e.Helper()
 	meta := metav1.ObjectMeta{Name: name, Labels: labels}
-	if name == "" {
-		meta.GenerateName = "t-"
+	if name == "" || strings.HasSuffix(name, "-") {
+		meta.Name, meta.GenerateName = "", cmp.Or(name, "t-")
 	}
 	ns, err := e.kube.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	e.must(err)
@@ -115,13 +117,27 @@ func (e *env) must(err error) {
 	}
 }
 
-const patience = 20 * time.Second
+// patience is how long a test waits before it fails: several times what a machine needs that
+// other work keeps busy.
+const patience = time.Minute
+
+// pauses grow from 10 ms to 60 ms: each look costs the API server processor time, of which the
+// managers under test have less then.
+var pauses = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.3, Steps: 7}
 
 // eventually waits until a condition holds, and fails with what it said last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
+	e.poll(pauses, what, condition)
+}
+
+// poll looks at a condition until it holds, with these pauses, and fails with what it said last.
+func (e *env) poll(pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.ctx, patience)
+	defer cancel()
 	var last any
-	err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := pauses.DelayFunc().Until(ctx, true, true, func(context.Context) (bool, error) {
 		ok, seen := condition()
 		last = seen
 		return ok, nil
@@ -141,10 +157,11 @@ func (e *env) proxy(judge kube.Judge) *kube.Proxy {
 	return p
 }
 
-// beside is another Namespace of the same test.
+// beside is another Namespace of the same test. Its name sorts after that of the first: of two
+// ClusterServiceVersions that were created in the same second, the one in the first is the elder.
 func (e *env) beside() *env {
 	e.Helper()
 	other := *e
-	other.namespace, other.managers = e.newNamespace("", nil), 0
+	other.namespace, other.managers = e.newNamespace(e.namespace+"-", nil), 0
 	return &other
 }

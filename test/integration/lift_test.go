@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -138,6 +139,72 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 	expect(t, e.lifted())
 	_, err = e.kube.RbacV1().ClusterRoles().Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
+}
+
+// A Role of a target namespace that happens to be called like the operator's Role is never bound to
+// the operator's account, whether it was there before or took the place of the lifted one.
+func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
+	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
+	for name, replaced := range map[string]bool{"that was there before": false, "that replaced the lifted one": true} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			target := e.newNamespace("", nil)
+			roles := e.kube.RbacV1().Roles(target)
+			e.group("og", namespaces(e.namespace, target))
+			e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+			e.runDeployments()
+			e.bindRoleCalled("reader")
+			if !replaced {
+				_, err := roles.Create(e.ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: everything}, metav1.CreateOptions{})
+				e.must(err)
+			}
+			e.manage(func(o *controller.Options) { o.LiftRoles = true })
+			e.install(asking(csv("operator.v1", "server"), readPods))
+			if replaced {
+				expect(t, e.lifted(), "Role "+target+"/reader", "RoleBinding "+target+"/reader")
+				live, err := roles.Get(e.ctx, "reader", metav1.GetOptions{})
+				e.must(err)
+				live.Labels, live.Rules = nil, everything
+				_, err = roles.Update(e.ctx, live, metav1.UpdateOptions{})
+				e.must(err)
+			}
+			e.eventually("the lifted permissions have names of their own", func() (bool, any) {
+				all := e.lifted()
+				return len(all) == 2 && !slices.Contains(all, "Role "+target+"/reader") && !slices.Contains(all, "RoleBinding "+target+"/reader"), all
+			})
+			e.succeeds("operator.v1")
+			bindings, err := e.kube.RbacV1().RoleBindings(target).List(e.ctx, metav1.ListOptions{})
+			e.must(err)
+			for _, b := range bindings.Items {
+				bound, err := roles.Get(e.ctx, b.RoleRef.Name, metav1.GetOptions{})
+				e.must(err)
+				e.same("the rules of the Role that "+b.Name+" binds", bound.Rules, []rbacv1.PolicyRule{readPods})
+			}
+			e.uninstall("operator.v1")
+			expect(t, e.lifted())
+			theirs, err := roles.Get(e.ctx, "reader", metav1.GetOptions{})
+			e.must(err)
+			e.same("the rules of the other Role", theirs.Rules, everything)
+		})
+	}
+}
+
+// A Role and its binding in the operator's namespace satisfy the permissions that an operator of all
+// namespaces asks for: the manager lifts them before it judges.
+func TestLiftedPermissionsSatisfy(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e.bindRoleCalled(e.namespace + "-reader")
+	e.runDeployments()
+	e.manageThrough(e.grantedTo("manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	e.install(asking(csv("operator.v1", "server"), readPods))
+	e.dependsOn(`namespaced rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`, operatorsv1alpha1.DependentStatusReasonSatisfied)
+	for _, c := range e.get("operator.v1").Status.Conditions {
+		if c.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet {
+			t.Errorf("it waited: %s", c.Message)
+		}
+	}
 }
 
 // A newer version takes over what was lifted; when it is deleted before it has replaced the

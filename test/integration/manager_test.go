@@ -94,7 +94,7 @@ func (m *manager) passes(kind string, but ...string) (n uint64) {
 	families, err := m.metrics.Gather()
 	m.must(err)
 	for _, family := range families {
-		if family.GetName() != "olm_webhook_manager_pass_duration_seconds" {
+		if family.GetName() != "olm_webhook_manager_reconcile_duration_seconds" {
 			continue
 		}
 		for _, metric := range family.GetMetric() {
@@ -140,7 +140,7 @@ func (m *manager) rests(meanwhile ...func()) {
 func (m *manager) restsFor(while int, meanwhile ...func()) {
 	m.Helper()
 	last, polls := m.passes("ClusterServiceVersion"), 0
-	m.eventually("the manager rests", func() (bool, any) {
+	m.poll(wait.Backoff{Duration: 20 * time.Millisecond}, "the manager rests", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")
 		if polls++; now != last {
 			last, polls = now, 0

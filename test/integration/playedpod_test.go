@@ -86,7 +86,7 @@ func (p *playedPod) runs(pod *corev1.Pod) {
 func (p *playedPod) serve() {
 	p.Helper()
 	p.reload()
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.NotFoundHandler(), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(permitAtValidate), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		loaded := p.loaded

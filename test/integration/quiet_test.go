@@ -38,7 +38,7 @@ func TestQuiet(t *testing.T) {
 	m.stop()
 	again := e.manage()
 	again.eventually("the new manager has looked at everything", func() (bool, any) {
-		for _, kind := range []string{"ClusterServiceVersion", "OperatorGroup", "Namespaces"} {
+		for _, kind := range []string{"ClusterServiceVersion", "OperatorGroup", "Namespace"} {
 			if again.passes(kind) == 0 {
 				return false, kind
 			}

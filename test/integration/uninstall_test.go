@@ -78,7 +78,7 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	e.runDeployments()
 	frozen := e.freezer("webhookconfigurations")
 	m := e.manageThrough(frozen.config)
-	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespaces") > 0, nil })
+	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespace") > 0, nil })
 	frozen.freeze()
 	defer frozen.thaw()
 	e.install(bundle())

@@ -76,7 +76,8 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 // Writes returns those of the events that changed something, or tried to, by clients
 // whose user agent contains the text. Leases are not among them: they are written for as
 // long as a controller runs, whatever it has to do. Nor are Events, which tell of what was
-// done (Told has them), nor is the question who one is, which nothing is stored of.
+// done (Told has them), nor are reviews (who a caller is, what it may do), of which
+// nothing is stored.
 func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
 	return writes(events, userAgent, func(group, resource string) bool { return !isBookkeeping(group, resource) })
 }
@@ -110,7 +111,9 @@ func isWrite(verb string) bool {
 func isBookkeeping(group, resource string) bool {
 	switch group {
 	case "authentication.k8s.io":
-		return resource == "selfsubjectreviews"
+		return resource == "selfsubjectreviews" || resource == "tokenreviews"
+	case "authorization.k8s.io":
+		return resource == "subjectaccessreviews"
 	case "coordination.k8s.io":
 		return resource == "leases"
 	}

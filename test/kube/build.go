@@ -9,20 +9,19 @@ import (
 	"path/filepath"
 )
 
-// build returns the directory of the binaries. The tool that makes them knows where
-// they are kept and returns at once when they are there.
-func build(ctx context.Context) (string, error) {
+// binaries returns the directory of the binaries, which make programs builds.
+func binaries(ctx context.Context) (string, error) {
 	module, err := moduleBeside("cluster")
 	if err != nil {
 		return "", err
 	}
 	var bin bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/cluster", "build", "--light")
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/cluster", "path", "--light")
 	cmd.Dir = module
 	cmd.Stdout = &bin
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("build etcd and kube-apiserver with go run -C %s ./cmd/cluster build --light: %w", module, err)
+		return "", fmt.Errorf("find etcd and kube-apiserver with go run -C %s ./cmd/cluster path --light: %w", module, err)
 	}
 	return string(bytes.TrimSpace(bin.Bytes())), nil
 }

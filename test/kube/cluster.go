@@ -64,13 +64,13 @@ func Run(m *testing.M, cluster **Cluster, flags ...string) int {
 	return code
 }
 
-// Start returns when the API server is ready. The first time on a machine it builds the
-// binaries, which takes some minutes, and shows how far it is.
+// Start returns when the API server is ready. It fails when make programs has not built the
+// binaries.
 func Start(ctx context.Context, flags ...string) (*Cluster, error) {
 	if paths := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); paths != "" {
 		return use(paths)
 	}
-	bin, err := build(ctx)
+	bin, err := binaries(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
 // managerAgent is how the manager's requests are known in the audit log.
@@ -28,21 +28,23 @@ const managerAgent = "olm-webhook-manager/"
 type manager struct {
 	*env
 	process      *os.Process
-	address      string
+	health       string // address of /readyz
+	metricsAt    string // address of /metrics
 	passesBefore int
 	stop         func()
 }
 
-// startManager builds the manager as it is shipped and runs it with its defaults, but for
+// startManager runs the manager as it is shipped, with its defaults, but for
 // the gate, since there is no kube-proxy here, and the flags that are given.
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
-	program := filepath.Join(e.TempDir(), "manager")
-	e.must(kube.BuildManager(e.ctx, program))
-	m := &manager{env: e, address: freeAddress(e)}
+	program, err := programs.Path(programs.Manager)
+	e.must(err)
+	m := &manager{env: e, health: freeAddress(e), metricsAt: freeAddress(e)}
 	log, err := os.Create(filepath.Join(e.TempDir(), "log"))
 	e.must(err)
-	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning", "--listen=" + m.address}, flags...)
+	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning",
+		"--health-bind-address=" + m.health, "--metrics-bind-address=" + m.metricsAt, "--metrics-secure=false"}, flags...)
 	command := exec.CommandContext(e.ctx, program, flags...)
 	command.Env = append(os.Environ(), e.shippedEnvironment()...)
 	command.Stdout, command.Stderr = log, log
@@ -56,7 +58,7 @@ func (e *env) startManager(flags ...string) *manager {
 		}
 	})
 	e.Cleanup(m.stop)
-	e.eventually("the manager is ready", func() (bool, error) { return isReady(m.address), nil })
+	e.eventually("the manager is ready", func() (bool, error) { return isReady(m.health), nil })
 	return m
 }
 
@@ -92,7 +94,7 @@ func freeAddress(e *env) string {
 func (m *manager) passes() int {
 	m.Helper()
 	n := 0
-	for _, metric := range m.metrics()["olm_webhook_manager_pass_duration_seconds"].GetMetric() {
+	for _, metric := range m.metrics()["olm_webhook_manager_reconcile_duration_seconds"].GetMetric() {
 		for _, label := range metric.GetLabel() {
 			if label.GetName() == "kind" && label.GetValue() == "ClusterServiceVersion" {
 				n += int(metric.GetHistogram().GetSampleCount())
@@ -104,7 +106,7 @@ func (m *manager) passes() int {
 
 func (m *manager) metrics() map[string]*dto.MetricFamily {
 	m.Helper()
-	response, err := http.Get("http://" + m.address + "/metrics")
+	response, err := http.Get("http://" + m.metricsAt + "/metrics")
 	m.must(err)
 	defer response.Body.Close()
 	parser := expfmt.NewTextParser(model.UTF8Validation)

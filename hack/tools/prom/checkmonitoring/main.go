@@ -30,7 +30,7 @@ func main() {
 
 func check(folder string) error {
 	return errors.Join(
-		resource(filepath.Join(folder, "podmonitor.yaml"), &monitoringv1.PodMonitor{}),
+		resource(filepath.Join(folder, "servicemonitor.yaml"), &monitoringv1.ServiceMonitor{}),
 		resource(filepath.Join(folder, "prometheusrule.yaml"), &monitoringv1.PrometheusRule{}),
 		board(filepath.Join(folder, "dashboard.json")),
 	)

@@ -22,37 +22,57 @@ const (
 	Light
 )
 
-// Build makes sure that the programs of the set are in the cache and returns the
-// directory that holds them. Progress goes to the given writer, nothing when all is
-// there already. Builds that run at the same time wait for one another.
+// Build builds the programs of the set that are not in the cache and returns the directory
+// that holds them. It reports progress to the given writer, and nothing when no program is
+// missing. Builds that run at the same time wait for one another.
 func Build(ctx context.Context, set Set, progress io.Writer) (string, error) {
-	dir, err := moduleDir()
+	c, all, err := open()
 	if err != nil {
 		return "", err
+	}
+	return c.bin(), c.fill(ctx, wanted(all, set), progress)
+}
+
+// Find returns the directory that holds the programs of the set. It fails if one is missing.
+func Find(set Set) (string, error) {
+	c, all, err := open()
+	if err != nil {
+		return "", err
+	}
+	if missing := c.missing(wanted(all, set)); len(missing) > 0 {
+		return "", fmt.Errorf("%s is not built in %s: run make programs", missing[0].name, c.bin())
+	}
+	return c.bin(), nil
+}
+
+// open returns the cache of the versions that go.mod names, and what it may hold.
+func open() (cache, []program, error) {
+	dir, err := moduleDir()
+	if err != nil {
+		return cache{}, nil, err
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
-		return "", err
+		return cache{}, nil, err
 	}
 	kubernetes, err := requiredVersion(string(mod), "k8s.io/kubernetes")
 	if err != nil {
-		return "", err
+		return cache{}, nil, err
 	}
 	containerd, err := requiredVersion(string(mod), "github.com/containerd/containerd/v2")
 	if err != nil {
-		return "", err
+		return cache{}, nil, err
 	}
 	root, err := cacheRoot(os.Getenv)
 	if err != nil {
-		return "", err
+		return cache{}, nil, err
 	}
 	all := programs(kubernetes, containerd)
 	name, err := key(dir, kubernetes, all)
 	if err != nil {
-		return "", err
+		return cache{}, nil, err
 	}
-	c := cache{dir: filepath.Join(root, name), module: dir, kubernetes: kubernetes}
-	return c.bin(), c.fill(ctx, wanted(all, set), progress)
+	return cache{dir: filepath.Join(root, name), module: dir, kubernetes: kubernetes}, all, nil
 }
 
 func wanted(all []program, set Set) []program {

@@ -1,0 +1,281 @@
+package bundle
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// written is a bundle of a package, of these manifests and a ClusterServiceVersion of this name.
+func written(t *testing.T, packageName, csv string, manifests ...string) *bundle.Bundle {
+	t.Helper()
+	folder := t.TempDir()
+	files := map[string]string{
+		"manifests/csv.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: " + csv + `}
+spec:
+  displayName: Shop
+  version: 1.0.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  install: {strategy: deployment, spec: {deployments: []}}
+`,
+		"metadata/annotations.yaml": "annotations: {operators.operatorframework.io.bundle.package.v1: " + packageName + "}\n",
+	}
+	for n, text := range manifests {
+		files["manifests/object-"+string(rune('a'+n))+".yaml"] = text
+	}
+	for file, text := range files {
+		file = filepath.Join(folder, file)
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	b, err := bundle.Open(t.Context(), folder, bundle.Registry{})
+	must(t, err)
+	return b
+}
+
+// foreign creates an object as another client, and returns it as it is stored.
+func (e *env) foreign(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(text), object))
+	resource, err := e.resource(object)
+	must(t, err)
+	live, err := resource.Create(t.Context(), object, metav1.CreateOptions{FieldManager: "terraform"})
+	must(t, err)
+	t.Cleanup(func() {
+		err := resource.Delete(context.WithoutCancel(t.Context()), object.GetName(), metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
+	return live
+}
+
+// now is an object as it is stored.
+func (e *env) now(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	resource, err := e.resource(o)
+	must(t, err)
+	live, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
+	must(t, err)
+	return live
+}
+
+const (
+	priority    = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: NAME}\ndescription: TEXT\nvalue: 1000\n"
+	definition1 = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: goods.NAME.example.com}
+spec:
+  group: NAME.example.com
+  scope: Namespaced
+  names: {kind: Good, plural: goods}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: TEXT}}}]
+`
+)
+
+func text(form, name, description string) string {
+	return strings.NewReplacer("NAME", name, "TEXT", description).Replace(form)
+}
+
+// An object that another client created is neither overwritten nor removed, unless it is adopted by its
+// name; one that is as the bundle has it is left alone.
+func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const namespace = "owners"
+	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: owners}\n")
+	class := e.foreign(t, text(priority, "owners-class", "platform"))
+	same := e.foreign(t, text(priority, "owners-same", "platform"))
+	crd := e.foreign(t, text(definition1, "owners", "platform"))
+	b := written(t, "owners", "owners.v1", text(priority, "owners-class", "bundle"), text(priority, "owners-same", "platform"), text(definition1, "owners", "bundle"),
+		text(priority, "owners-new", "bundle"))
+	i := prepared(t, c, b, bundle.Options{Namespace: namespace})
+	p, err := c.Plan(t.Context(), i)
+	must(t, err)
+	must(t, p.Err())
+	want := map[string]deploy.Action{
+		"Namespace owners": deploy.Keep, "PriorityClass owners-class": deploy.Overwrite, "PriorityClass owners-same": deploy.Keep,
+		"CustomResourceDefinition goods.owners.example.com": deploy.Overwrite, "PriorityClass owners-new": deploy.Create,
+		"OperatorGroup owners/owners": deploy.Create, "Subscription owners/owners": deploy.Create, "ClusterServiceVersion owners/owners.v1": deploy.Create,
+	}
+	got := map[string]deploy.Action{}
+	for _, s := range p.Steps {
+		got[deploy.Title(s.Object)] = s.Action
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the plan (-want +got)\n%s", diff)
+	}
+	if _, err := c.Install(t.Context(), p); !saysAll(err, "exists and was not created by this installation", "terraform") {
+		t.Errorf("without a word it says %v", err)
+	}
+	for _, before := range []*unstructured.Unstructured{class, same} {
+		if after := e.now(t, before); after.GetResourceVersion() != before.GetResourceVersion() {
+			t.Errorf("%s was written", before.GetName())
+		}
+	}
+
+	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace})) // adopts all
+	if description := e.now(t, class).Object["description"]; description != "bundle" {
+		t.Errorf("what was adopted is %v", description)
+	}
+	if after := e.now(t, same); after.GetResourceVersion() != same.GetResourceVersion() {
+		t.Error("what is as the bundle has it was written")
+	}
+	i = prepared(t, c, b, bundle.Options{Namespace: namespace})
+	removal, err := c.Removal(t.Context(), i, true)
+	must(t, err)
+	_, err = c.Uninstall(t.Context(), i, removal)
+	must(t, err)
+	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
+		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
+	}}: false} {
+		if e.isThere(t, object) != stays {
+			t.Errorf("%s is there: %t, want %t; told %q", deploy.Title(object), !stays, stays, removal.Told)
+		}
+	}
+	_, err = e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the record is left: %v", err)
+	}
+}
+
+// A bundle removes only the version that is installed, and no object that was created again since.
+func TestRemovalsGoByTheRecord(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	o := bundle.Options{Namespace: "recorded"}
+	e.namespace(t, o.Namespace)
+	b := written(t, "recorded", "recorded.v1", text(priority, "recorded-class", "bundle"), text(priority, "recorded-again", "bundle"))
+	must(t, applyAll(t, c, b, o))
+	later := prepared(t, c, written(t, "recorded", "recorded.v3", text(priority, "recorded-class", "bundle")), o)
+	if _, err := c.Removal(t.Context(), later, false); !saysAll(err, "recorded.v1 is installed in namespace recorded, and not recorded.v3") {
+		t.Errorf("another version says %v", err)
+	}
+
+	again := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(text(priority, "recorded-again", "bundle")), again))
+	resource, err := e.resource(again)
+	must(t, err)
+	e.remove(t, resource, again.GetName())
+	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
+	i := prepared(t, c, b, o)
+	removal, err := c.Removal(t.Context(), i, false)
+	must(t, err)
+	if !slices.ContainsFunc(removal.Told, func(line string) bool {
+		return strings.Contains(line, "PriorityClass recorded-again stays: this installation did not create it")
+	}) {
+		t.Errorf("people are told %q", removal.Told)
+	}
+	// One that is replaced between the question and the answer stays, too.
+	i.Adopted = []string{deploy.Reference(again)}
+	removal, err = c.Removal(t.Context(), i, false)
+	must(t, err)
+	e.remove(t, resource, again.GetName())
+	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
+	if _, err = c.Uninstall(t.Context(), i, removal); err == nil || !e.isThere(t, again) {
+		t.Errorf("what was replaced is removed: %v", err)
+	}
+	removal, err = c.Removal(t.Context(), prepared(t, c, b, o), false)
+	must(t, err)
+	_, err = c.Uninstall(t.Context(), i, removal)
+	must(t, err)
+	if !e.isThere(t, again) {
+		t.Error("what another client created is removed")
+	}
+}
+
+// Everything is checked before the first write, also where the namespace and the kinds do not exist yet.
+func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	for name, test := range map[string]struct {
+		csv       string
+		edit      string // of the ClusterServiceVersion's spec
+		manifests []string
+		says      string
+	}{
+		"name":       {csv: "Unchecked_v1", says: "RFC 1123"},
+		"schema":     {csv: "unchecked.v1", edit: "installModes", says: "spec.installModes"},
+		"kind":       {csv: "unchecked.v1", manifests: []string{"apiVersion: nobody.example.com/v1\nkind: Thing\nmetadata: {name: a}\n"}, says: "the bundle does not bring it"},
+		"own-kind":   {csv: "unchecked.v1", manifests: []string{text(definition1, "unchecked", "a"), "apiVersion: unchecked.example.com/v1\nkind: Good\nmetadata: {name: Upper}\n"}, says: "RFC 1123"},
+		"definition": {csv: "unchecked.v1", manifests: []string{strings.Replace(text(definition1, "unchecked", "a"), "plural: goods", "plural: others", 1)}, says: "must be spec.names.plural+"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := written(t, "unchecked", test.csv, test.manifests...)
+			if test.edit != "" {
+				must(t, unstructured.SetNestedField(b.CSVObject.Object, "a text", "spec", test.edit))
+			}
+			i := prepared(t, c, b, bundle.Options{Namespace: "unchecked-" + name, AllowKinds: b.KindsToAllow()})
+			p, err := c.Plan(t.Context(), i)
+			must(t, err)
+			if _, err := c.Install(t.Context(), p); !saysAll(err, test.says) {
+				t.Errorf("it says %v, want %q", err, test.says)
+			}
+			if _, err := e.kube.CoreV1().Namespaces().Get(t.Context(), "unchecked-"+name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the namespace was created: %v", err)
+			}
+		})
+	}
+}
+
+// Labels of a bundle's template are put on no namespace that exists before somebody agrees.
+func TestLabelsOfAnExistingNamespace(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	before := e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: labelled-ns, labels: {team: a}}\n")
+	b := written(t, "labelled", "labelled.v1")
+	b.CSV.Annotations = map[string]string{bundle.NamespaceTemplateAnnotation: `{"metadata":{"name":"labelled","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`}
+	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: "labelled-ns"}))
+	must(t, err)
+	foreign := deploy.Unadopted(p.Steps, nil)
+	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), `label pod-security.kubernetes.io/enforce="privileged"`) {
+		t.Errorf("asked about %+v", foreign)
+	}
+	if _, err := c.Install(t.Context(), p); err == nil || e.now(t, before).GetResourceVersion() != before.GetResourceVersion() {
+		t.Errorf("the namespace was changed: %v", err)
+	}
+}
+
+// Fields of a live definition that the bundle does not have stay: it is patched under its version.
+func TestDefinitionsArePatched(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	o := bundle.Options{Namespace: "patched"}
+	e.namespace(t, o.Namespace)
+	must(t, applyAll(t, c, written(t, "patched", "patched.v1", text(definition1, "patched", "first")), o))
+	crd := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(text(definition1, "patched", "first")), crd))
+	resource, err := e.resource(crd)
+	must(t, err)
+	t.Cleanup(func() { e.remove(t, resource, crd.GetName()) })
+	_, err = resource.Patch(t.Context(), crd.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"a"},"finalizers":["example.com/a"]}}`), metav1.PatchOptions{})
+	must(t, err)
+	must(t, applyAll(t, c, written(t, "patched", "patched.v1", text(definition1, "patched", "second")), o))
+	live := e.now(t, crd)
+	versions, _, _ := unstructured.NestedSlice(live.Object, "spec", "versions")
+	if schema, _, _ := unstructured.NestedString(versions[0].(map[string]any), "schema", "openAPIV3Schema", "description"); schema != "second" || live.GetLabels()["team"] != "a" {
+		t.Errorf("the definition is %q, with labels %v", schema, live.GetLabels())
+	}
+	_, err = resource.Patch(t.Context(), crd.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	must(t, err)
+}

@@ -1,0 +1,45 @@
+package bundle
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+)
+
+// What groupkind says of a kind's scope is what a real API server says of each of its kinds.
+func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
+	e := newEnv(t)
+	_, lists, err := e.kube.Discovery().ServerGroupsAndResources()
+	must(t, err)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	kinds, namespaced := []schema.GroupKind{}, map[schema.GroupKind]bool{}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		must(t, err)
+		for _, r := range list.APIResources {
+			kind := schema.GroupKind{Group: version.Group, Kind: r.Kind}
+			if strings.Contains(r.Name, "/") {
+				continue // a subresource, of another kind
+			}
+			if known := groupkind.ClusterScoped(kind); known == r.Namespaced {
+				t.Errorf("%s: known as cluster-scoped: %t; the API server says namespaced: %t", kind, known, r.Namespaced)
+			}
+			kinds, namespaced[kind] = append(kinds, kind), r.Namespaced
+		}
+	}
+	answered, err := c.Scopes(append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"}))
+	must(t, err)
+	for kind, want := range namespaced {
+		if got, there := answered[kind]; !there || got != want {
+			t.Errorf("%s: got %t, %t, want %t", kind, got, there, want)
+		}
+	}
+	if len(answered) != len(namespaced) {
+		t.Errorf("%d answers for %d kinds: a kind that no API server knows has none", len(answered), len(namespaced))
+	}
+}

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+)
+
+// The metrics of the manager are for callers with a token who may get them.
+func TestMetricsAccess(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	pod := e.managerPods()[0].Name
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "forged": http.StatusUnauthorized, e.token("stranger"): http.StatusForbidden, e.scraperToken(): http.StatusOK} {
+		if code, body := e.scrape(pod, token); code != want {
+			t.Errorf("a scrape is answered with %d, want %d: %.200s", code, want, body)
+		}
+	}
+}
+
+// metrics is what a pod of the manager tells Prometheus.
+func (e *env) metrics(pod string) string {
+	e.Helper()
+	code, body := e.scrape(pod, e.scraperToken())
+	if code != http.StatusOK {
+		e.Fatalf("a scrape is answered with %d: %s", code, body)
+	}
+	return body
+}
+
+// scraperToken belongs to a ServiceAccount that may get the metrics.
+func (e *env) scraperToken() string {
+	e.Helper()
+	if e.scraper != "" {
+		return e.scraper
+	}
+	e.scraper = e.token("scraper")
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-scraper"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "olm-webhook-manager-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: "scraper"}},
+	}
+	_, err := kubeClient.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(kubeClient.RbacV1().ClusterRoleBindings().Delete(context.WithoutCancel(e.ctx), binding.Name, metav1.DeleteOptions{}))
+	})
+	return e.scraper
+}
+
+// token makes a ServiceAccount.
+func (e *env) token(account string) string {
+	e.Helper()
+	accounts := kubeClient.CoreV1().ServiceAccounts(e.namespace)
+	_, err := accounts.Create(e.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
+	e.must(err)
+	request, err := accounts.CreateToken(e.ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	e.must(err)
+	return request.Status.Token
+}
+
+// scrape reaches a pod by way of its kubelet: no NetworkPolicy stands in its way.
+func (e *env) scrape(pod, token string) (code int, body string) {
+	e.Helper()
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	e.must(err)
+	url := kubeClient.CoreV1().RESTClient().Post().Namespace(managerNamespace).Resource("pods").Name(pod).SubResource("portforward").URL()
+	stop, ready := make(chan struct{}), make(chan struct{})
+	var errors bytes.Buffer
+	forwarder, err := portforward.New(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url), []string{"0:8443"}, stop, ready, io.Discard, &errors)
+	e.must(err)
+	ended := make(chan error, 1)
+	go func() { ended <- forwarder.ForwardPorts() }()
+	defer func() {
+		close(stop)
+		if err := <-ended; err != nil {
+			e.Logf("port-forward to pod %s: %v", pod, err)
+		}
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- err
+		e.Fatalf("port-forward to pod %s: %v", pod, err)
+	}
+	ports, err := forwarder.GetPorts()
+	e.must(err)
+	request, err := http.NewRequestWithContext(e.ctx, http.MethodGet, fmt.Sprintf("https://localhost:%d/metrics", ports[0].Local), nil)
+	e.must(err)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	e.must(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	e.must(err)
+	return response.StatusCode, string(text)
+}

@@ -1,0 +1,379 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// What the platform changes in the manager's writes is accepted: a policy takes the image from a
+// mirror, adds a toleration, and marks every object; a webhook sets resources. It holds in an
+// installation, for a manager that starts anew, in an upgrade, and when the policy is gone.
+func TestChangedByAdmission(t *testing.T) {
+	e := newEnv(t) // it waits until the manager rests
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	removePolicy := e.mutate([]string{"deployments"},
+		`JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/" + object.spec.template.spec.containers[0].image.replace("mirror.example.com/", "")}`,
+		`JSONPatch{op: "add", path: "/spec/template/spec/tolerations", value: [{"key": "platform", "operator": "Exists"}]}`)
+	e.mutate([]string{"*"}, mark)
+	e.mutatingWebhook("resources.example.com", []map[string]any{
+		{"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": map[string]any{"requests": map[string]string{"cpu": "50m"}}},
+	})
+	m := e.manage()
+	v1 := csv("operator.v1", "server")
+	container(v1).Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("10m")}
+	e.install(v1)
+	m.changedByAdmission("operator.v1", "image", "resources.requests.cpu")
+	e.runs("mirror.example.com/example.com/server:1")
+	m.restsWithoutWriting("operator.v1", "mirror")
+
+	before := e.deployment("server").Generation
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.StrategicMergePatchType,
+		[]byte(`{"spec": {"template": {"spec": {"containers": [{"name": "server", "image": "example.com/other:1"}]}}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	e.must(err)
+	e.eventually("what another client changed is repaired", func() (bool, any) {
+		d := e.deployment("server")
+		return d.Generation > before+1 && d.Spec.Template.Spec.Containers[0].Image == "mirror.example.com/example.com/server:1", d.Spec.Template.Spec.Containers[0].Image
+	})
+	m.restsWithoutWriting("operator.v1", "repair")
+
+	m.stop()
+	m = e.manage()
+	m.looksAgain("operator.v1")
+	if writes := m.writesForReal(m.started); len(writes) > 0 {
+		t.Errorf("a new manager wrote:\n%s", strings.Join(writes, "\n"))
+	}
+	m.changedByAdmission("operator.v1", "image")
+
+	v2 := csv("operator.v2", "server")
+	v2.Spec.Replaces = "operator.v1"
+	container(v2).Image = "example.com/server:2"
+	container(v2).Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("10m")}
+	e.install(v2)
+	e.runs("mirror.example.com/example.com/server:2")
+	m.changedByAdmission("operator.v2", "image", "resources.requests.cpu")
+	m.restsWithoutWriting("operator.v2", "upgrade")
+
+	removePolicy()
+	m.restsWithoutWriting("operator.v2", "removal of the policy")
+	e.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:3" })
+	e.eventually("the image is that of the ClusterServiceVersion", func() (bool, any) {
+		image := e.deployment("server").Spec.Template.Spec.Containers[0].Image
+		return image == "example.com/server:3", image
+	})
+	m.rests()
+	if c := meta.FindStatusCondition(e.rollout("operator.v2").Conditions, "ChangedByAdmission"); c == nil || strings.Contains(c.Message, "image") {
+		t.Errorf("condition %+v, want one about resources alone", c)
+	}
+	m.restsWithoutWriting("operator.v2", "another image")
+}
+
+// What decides who is called, under which trust, and who may do what is not accepted, and not
+// fought over without limit.
+func TestNeverAcceptedFromAdmission(t *testing.T) {
+	for name, test := range map[string]struct {
+		resource, patch string
+		field           string
+	}{
+		"selector of a Service": {"services", `JSONPatch{op: "replace", path: "/spec/selector", value: {"app": "other"}}`, "spec.selector"},
+		"rule of a Role":        {"roles", `JSONPatch{op: "replace", path: "/rules/0/verbs", value: ["get", "update"]}`, "rules"},
+		"data of a Secret":      {"secrets", `JSONPatch{op: "replace", path: "/data/ca.crt", value: ""}`, "data"},
+		"Service of a definition": {"customresourcedefinitions",
+			`JSONPatch{op: "add", path: has(object.spec.conversion.webhook) ? "/spec/conversion/webhook/clientConfig/service/name" : "/metadata/annotations/other", value: "other"}`,
+			"spec.conversion.webhook.clientConfig.service.name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			c := csv("operator.v1", "server")
+			if test.resource == "customresourcedefinitions" {
+				c = converting("operator.v1", e.newCRD("axles", "v1", "v2").Name)
+			}
+			e.mutate([]string{test.resource}, test.patch)
+			m := e.manage()
+			since := e.auditEnd()
+			e.create(c)
+			e.eventually("the contest is named", func() (bool, any) {
+				conditions := e.rollout("operator.v1").Conditions
+				contested := meta.FindStatusCondition(conditions, "Contested")
+				return contested != nil && strings.Contains(contested.Message, "admission keeps changing "+test.field), conditions
+			})
+			m.looksAgain("operator.v1")
+			writes := slices.DeleteFunc(m.writesForReal(since), func(w string) bool {
+				return !strings.Contains(w, " "+test.resource+" ") || !strings.Contains(w, "server") && test.resource != "customresourcedefinitions" || strings.HasPrefix(w, "delete")
+			})
+			if len(writes) > 4 {
+				t.Errorf("%d writes:\n%s", len(writes), strings.Join(writes, "\n"))
+			}
+		})
+	}
+}
+
+// A Namespace whose label admission takes back is shown as one whose label is refused.
+func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
+	e := newParallelEnv(t)
+	target := e.newNamespace("", map[string]string{"protected": e.namespace})
+	name, admission := "label-"+e.namespace, e.kube.AdmissionregistrationV1()
+	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"protected": e.namespace}},
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"namespaces"}},
+			}}},
+		},
+		Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{
+			Expression: `[JSONPatch{op: "replace", path: "/metadata/labels", value: oldObject.metadata.labels}]`,
+		}}},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(admission.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	})
+	_, err = admission.MutatingAdmissionPolicyBindings().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name),
+		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(admission.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	})
+	e.eventually("the policy works", func() (bool, any) {
+		ns, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, target, types.MergePatchType, []byte(`{"metadata": {"labels": {"probe": "yes"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && ns.Labels["probe"] == "", err
+	})
+	e.group("og", namespaces(target))
+	m := e.manage()
+	since := e.auditEnd()
+	e.eventually("the OperatorGroup says which Namespace is refused", func() (bool, any) {
+		c := meta.FindStatusCondition(e.groupStatus("og").Conditions, scope.ConditionLabelRefused)
+		return c != nil && strings.Contains(c.Message, target) && strings.Contains(c.Message, "admission takes back the change"), c
+	})
+	if writes := slices.DeleteFunc(m.writes(since), func(w string) bool { return !strings.HasSuffix(w, target) }); len(writes) == 0 || len(writes) > 12 {
+		t.Errorf("%d writes:\n%s", len(writes), strings.Join(writes, "\n"))
+	}
+}
+
+// Clients that write their own caBundle into a definition are named, and not fought: neither
+// one, nor two that take turns.
+func TestContestOfCABundles(t *testing.T) {
+	for name, clients := range map[string][]string{"one client": {"cainjector"}, "two clients": {"cainjector", "other"}} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("wheels", "v1", "v2")
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			e.install(converting("operator.v1", crd.Name))
+			since := e.auditEnd()
+			e.inject(crd.Name, clients...)
+			e.eventually("the contest is named", func() (bool, any) {
+				conditions := e.rollout("operator.v1").Conditions
+				c := meta.FindStatusCondition(conditions, "Contested")
+				return c != nil && !slices.ContainsFunc(clients, func(client string) bool {
+					return !strings.Contains(c.Message, fmt.Sprintf(`CustomResourceDefinition %s: field manager %q keeps changing spec.conversion.webhook.clientConfig.caBundle back`, crd.Name, client))
+				}), conditions
+			})
+			m.looksAgain("operator.v1")
+			repairs := slices.DeleteFunc(m.writes(since), func(w string) bool { return !strings.HasSuffix(w, crd.Name) })
+			if len(repairs) > 4*len(clients) {
+				t.Errorf("repaired %d times:\n%s", len(repairs), strings.Join(repairs, "\n"))
+			}
+		})
+	}
+}
+
+// mark adds a label and an annotation to an object.
+const mark = `JSONPatch{op: "add", path: "/metadata/annotations", value: has(object.metadata.annotations) ? object.metadata.annotations : {}},
+JSONPatch{op: "add", path: "/metadata/annotations/platform.example.com~1seen", value: "yes"},
+JSONPatch{op: "add", path: "/metadata/labels", value: has(object.metadata.labels) ? object.metadata.labels : {}},
+JSONPatch{op: "add", path: "/metadata/labels/platform.example.com~1seen", value: "yes"}`
+
+// mutate adds a MutatingAdmissionPolicy for the manager's objects of some resources, and waits until it works.
+func (e *env) mutate(resources []string, patches ...string) (remove func()) {
+	e.Helper()
+	policies := e.kube.AdmissionregistrationV1()
+	if resources[0] != "*" {
+		resources = append(slices.Clone(resources), "configmaps")
+	}
+	name := e.namespace + "-" + strings.ReplaceAll(resources[0], "*", "all")
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"", "apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io"}, APIVersions: []string{"*"}, Resources: resources},
+			}}},
+		},
+		MatchConditions: []admissionregistrationv1.MatchCondition{
+			{Name: "ours", Expression: fmt.Sprintf(`object.metadata.?namespace.orValue("") == %q || object.metadata.?name.orValue("").endsWith(%q)`, e.namespace, e.namespace+".example.com")},
+			{Name: "managed", Expression: `request.resource.resource in ["configmaps", "customresourcedefinitions"] || object.metadata.?labels[?"olm.managed"].orValue("") == "true"`},
+		},
+		Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{
+			Expression: `request.resource.resource == "configmaps" ? [JSONPatch{op: "add", path: "/data", value: {"policy": "works"}}] : [` + strings.Join(patches, ",\n") + "]",
+		}}},
+	}}
+	_, err := policies.MutatingAdmissionPolicies().Create(e.ctx, policy, metav1.CreateOptions{})
+	e.must(err)
+	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}
+	_, err = policies.MutatingAdmissionPolicyBindings().Create(e.ctx, binding, metav1.CreateOptions{})
+	e.must(err)
+	e.eventually("policy "+name+" works", func() (bool, any) {
+		data, err := e.probe()
+		return data["policy"] == "works", err
+	})
+	remove = sync.OnceFunc(func() {
+		e.must(policies.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+		e.must(policies.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	})
+	e.Cleanup(remove)
+	return remove
+}
+
+// probe is what admission makes of a ConfigMap.
+func (e *env) probe() (map[string]string, error) {
+	created, err := e.kube.CoreV1().ConfigMaps(e.namespace).Create(e.ctx, &corev1.ConfigMap{ObjectMeta: named("probe")}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return nil, err
+	}
+	return created.Data, nil
+}
+
+// mutatingWebhook runs a webhook that patches every Deployment of the test's Namespace.
+func (e *env) mutatingWebhook(name string, patch []map[string]any) {
+	e.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	e.must(err)
+	generation := e.nobodysCA("localhost")
+	certificate, err := tls.X509KeyPair(generation.Certificate, generation.Key)
+	e.must(err)
+	text, err := json.Marshal(patch)
+	e.must(err)
+	e.answer(listener, certificate, func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+			http.Error(w, "no AdmissionReview", http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: text, PatchType: new(admissionv1.PatchTypeJSONPatch)}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
+	})
+	configurations := e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named(e.namespace + "-" + name), Webhooks: []admissionregistrationv1.MutatingWebhook{{
+		Name: name, SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}, FailurePolicy: new(admissionregistrationv1.Fail),
+		ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new(fmt.Sprintf("https://localhost:%d/mutate", listener.Addr().(*net.TCPAddr).Port)), CABundle: generation.CA},
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+		}},
+	}}}
+	_, err = configurations.Create(e.ctx, configuration, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(configurations.Delete(context.WithoutCancel(e.ctx), configuration.Name, metav1.DeleteOptions{}))
+	})
+}
+
+// nobodysCA is a CA of nobody's, and a certificate of it.
+func (e *env) nobodysCA(name string) certs.Generation {
+	e.Helper()
+	generation, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
+	e.must(err)
+	return generation
+}
+
+// inject has clients write their own caBundle into a definition whenever somebody writes another one:
+// each in its turn.
+func (e *env) inject(crd string, clients ...string) {
+	e.Helper()
+	definitions := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	bundle := e.nobodysCA("other.example.com").CA
+	others, err := json.Marshal(bundle)
+	e.must(err)
+	w, err := definitions.Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	e.must(err)
+	e.Cleanup(w.Stop)
+	go func() {
+		turn := 0
+		for event := range w.ResultChan() {
+			c, ok := event.Object.(*apiextensionsv1.CustomResourceDefinition)
+			if !ok || c.Spec.Conversion.Webhook == nil || bytes.Equal(c.Spec.Conversion.Webhook.ClientConfig.CABundle, bundle) {
+				continue
+			}
+			_, err := definitions.Patch(e.ctx, crd, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": %s}}}}}`, others),
+				metav1.PatchOptions{FieldManager: clients[turn%len(clients)]})
+			if turn++; err != nil && e.ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+				e.Errorf("the other client: %v", err)
+			}
+		}
+	}()
+}
+
+// runs waits for the image of the server.
+func (e *env) runs(image string) {
+	e.Helper()
+	e.eventually("the server runs "+image, func() (bool, any) {
+		now := e.deployment("server").Spec.Template.Spec.Containers[0].Image
+		return now == image, now
+	})
+}
+
+// changedByAdmission waits for the condition to name some fields of the server's Deployment.
+func (m *manager) changedByAdmission(csv string, fields ...string) {
+	m.Helper()
+	m.eventually("the condition names what admission changed", func() (bool, any) {
+		conditions := m.rollout(csv).Conditions
+		c := meta.FindStatusCondition(conditions, "ChangedByAdmission")
+		if c == nil || !strings.HasPrefix(c.Message, "Deployment "+m.namespace+"/server: ") || !strings.Contains(c.Message, " changed by admission") {
+			return false, conditions
+		}
+		return !slices.ContainsFunc(fields, func(field string) bool { return !strings.Contains(c.Message, field) }), conditions
+	})
+}
+
+// restsWithoutWriting fails when the manager goes on to write, whatever makes it look.
+func (m *manager) restsWithoutWriting(csv, after string) {
+	m.Helper()
+	m.rests()
+	m.succeeds(csv)
+	since := m.auditEnd()
+	m.looksAgain(csv)
+	if writes := m.writes(since); len(writes) > 0 {
+		m.Errorf("after %s the manager goes on to write:\n%s", after, strings.Join(writes, "\n"))
+	}
+}
+
+// writesForReal are its writes that are no dry runs.
+func (m *manager) writesForReal(since int64) []string {
+	m.Helper()
+	return inWords(slices.DeleteFunc(kube.Writes(m.audited(since), m.userAgent), func(e auditv1.Event) bool { return strings.Contains(e.RequestURI, "dryRun=All") }))
+}

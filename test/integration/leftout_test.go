@@ -1,0 +1,58 @@
+package integration
+
+import (
+	"bytes"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// An edit of the ClusterServiceVersion leaves out a conversion that an object needs. The Deployment
+// that converts, its Service, its certificate and the caBundle are maintained until the conversion
+// ends.
+func TestConversionThatIsLeftOut(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("hoists", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	e.manage()
+	e.newObject(crd)
+	e.install(converting("operator.v1", crd.Name))
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions, c.Spec.CustomResourceDefinitions.Owned[0].Version = nil, "v2"
+		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("other")}
+	})
+	e.eventually("the condition says that the conversion is in use", func() (bool, any) {
+		d, condition := e.deployment("other"), meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse)
+		return d != nil && condition != nil, condition
+	})
+
+	services, secrets := e.kube.CoreV1().Services(e.namespace), e.kube.CoreV1().Secrets(e.namespace)
+	e.must(services.Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
+	e.eventually("the Service exists again", func() (bool, any) {
+		_, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
+		return err == nil, err
+	})
+	lost := e.servingCA()
+	e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.eventually("there is another certificate, and the definition trusts it alone", func() (bool, any) {
+		ca, trusted := e.servingCA(), e.conversion(crd.Name).Webhook.ClientConfig.CABundle
+		return len(ca) > 0 && !bytes.Equal(ca, lost) && bytes.Equal(ca, trusted), string(trusted)
+	})
+	if e.deployment("server") == nil {
+		t.Fatal("the Deployment that converts is deleted")
+	}
+
+	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
+	e.eventually("the conversion ends, and its Deployment is deleted", func() (bool, any) {
+		conversion, d := e.conversion(crd.Name), e.deployment("server")
+		return conversion.Strategy == apiextensionsv1.NoneConverter && d == nil, conversion.Strategy
+	})
+}

@@ -1,0 +1,83 @@
+package integration
+
+import (
+	"os"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// A manager of one namespace installs, repairs and uninstalls an operator with the permissions of
+// manifests/limited. No request of it is refused, and it cannot read Secrets of other namespaces.
+func TestLimitedManager(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	config, user := e.limitedUser()
+	place := e.auditEnd()
+	m := e.manageThrough(config)
+	e.install(csv("operator.v1", "server"))
+	if phase := e.get("operator.v1").Status.Phase; phase != operatorsv1alpha1.CSVPhaseSucceeded {
+		t.Errorf("operator.v1 is %s", phase)
+	}
+	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.eventually("the certificate is there again", func() (bool, any) {
+		_, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+		return err == nil, err
+	})
+	e.uninstall("operator.v1")
+	m.stop()
+	for _, request := range e.requests(place, m.userAgent) {
+		if request.ResponseStatus != nil && request.ResponseStatus.Code == 403 {
+			t.Errorf("%s %s is refused: %s", request.Verb, request.RequestURI, request.ResponseStatus.Message)
+		}
+	}
+	other := e.beside()
+	for _, resource := range []string{"secrets", "services", "pods", "configmaps"} {
+		for _, verb := range []string{"get", "list", "create", "update"} {
+			review, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: other.namespace, Verb: verb, Resource: resource},
+			}}, metav1.CreateOptions{})
+			e.must(err)
+			if review.Status.Allowed {
+				t.Errorf("it may %s %s of another namespace", verb, resource)
+			}
+		}
+	}
+}
+
+// limitedUser has the permissions of manifests/limited in this test's Namespace, under names of its own.
+func (e *env) limitedUser() (*rest.Config, string) {
+	e.Helper()
+	var everywhere rbacv1.ClusterRole
+	var role rbacv1.Role
+	for file, into := range map[string]any{"clusterrole.yaml": &everywhere, "namespace/role.yaml": &role} {
+		text, err := os.ReadFile("../../manifests/limited/" + file)
+		e.must(err)
+		e.must(yaml.UnmarshalStrict(text, into))
+	}
+	user := "limited-" + e.namespace
+	everywhere.Name, role.Name = user, user
+	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &everywhere, metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &role, metav1.CreateOptions{})
+	e.must(err)
+	_, err = e.kube.RbacV1().RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return config, user
+}

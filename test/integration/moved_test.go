@@ -1,0 +1,64 @@
+package integration
+
+import (
+	"bytes"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// A webhook that is to be served by another Deployment is called at the old one until the new one
+// is available. Until then its policy, its caBundle and its certificate are looked after there.
+func TestWebhookThatMovesIsMaintained(t *testing.T) {
+	for name, move := range map[string]func(*env){
+		"by an edit": func(e *env) {
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("other")}
+				c.Spec.WebhookDefinitions[0].DeploymentName = "other"
+			})
+		},
+		"by an upgrade": func(e *env) {
+			v2 := csv("operator.v2", "other")
+			v2.Spec.Replaces = "operator.v1"
+			e.create(v2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments("other")
+			e.manage()
+			e.install(csv("operator.v1", "server"))
+			before := e.registration("v.example.com")
+			move(e)
+			e.eventually("the other Deployment is there", func() (bool, any) { d := e.deployment("other"); return d != nil, d })
+
+			weaken := []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}, {"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]`)
+			_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, before.Name, types.JSONPatchType, weaken, metav1.PatchOptions{FieldManager: "administrator"})
+			e.must(err)
+			isCalled := func(ca []byte) (bool, any) {
+				w := e.registration("v.example.com").Webhooks[0]
+				return *w.FailurePolicy == admissionregistrationv1.Fail && bytes.Equal(w.ClientConfig.CABundle, ca) && w.ClientConfig.Service.Name == "server-service", w
+			}
+			e.eventually("its policy and its caBundle are back", func() (bool, any) { return isCalled(before.Webhooks[0].ClientConfig.CABundle) })
+
+			lost := e.servingCA()
+			e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+			e.eventually("the old Deployment has another certificate, which alone is trusted", func() (bool, any) {
+				ca := e.servingCA()
+				ok, seen := isCalled(ca)
+				return ok && len(ca) > 0 && !bytes.Equal(ca, lost), seen
+			})
+
+			e.setAvailable("other", true)
+			e.eventually("it is called at the new Deployment", func() (bool, any) {
+				w := e.registration("v.example.com").Webhooks[0]
+				return w.ClientConfig.Service.Name == "other-service" && bytes.Equal(w.ClientConfig.CABundle, e.caOf("other-service-cert")), w.ClientConfig.Service
+			})
+		})
+	}
+}

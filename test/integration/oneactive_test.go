@@ -1,0 +1,138 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// Two versions that replace the same one have its Deployment in mind. The first gets it; the other
+// says so, and nothing is written any more. When the first is deleted, the other goes on.
+func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	v1, v2 := versions()
+	_, v3 := versions()
+	v3.Name = "operator.v3"
+	e.install(v1)
+	e.create(v2)
+	e.create(v3)
+
+	var winner, other string
+	e.eventually("one of them succeeds", func() (bool, any) {
+		for _, name := range []string{"operator.v2", "operator.v3"} {
+			if e.get(name).Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
+				winner = name
+			}
+		}
+		return winner != "", e.webhooks()
+	})
+	if other = "operator.v2"; winner == other {
+		other = "operator.v3"
+	}
+	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the other one says who has the Deployment", func() (bool, any) {
+		s := e.get(other).Status
+		return s.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet && strings.Contains(csvstatus.Explained(s), "Deployment server belongs to ClusterServiceVersion "+winner), csvstatus.Explained(s)
+	})
+	m.looksAgain(winner) // the old version is no owner any more
+	before := e.versions(winner)
+	m.looksAgain(winner)
+	m.looksAgain(other)
+	if difference := gocmp.Diff(before, e.versions(winner)); difference != "" {
+		t.Errorf("the objects of the one that has the Deployment were changed:\n%s", difference)
+	}
+	if taken := e.ownedBy(other); len(taken) > 0 {
+		t.Errorf("the other one has %v", taken)
+	}
+	e.uninstall(winner)
+	e.collect()
+	e.succeeds(other)
+}
+
+// A version fails and is replaced, and then somebody deletes it: the one before it and the one after it
+// are versions of one operator still, by the owners of the Deployment.
+func TestMiddleVersionIsDeleted(t *testing.T) {
+	e := newParallelEnv(t)
+	group := namespaces(e.namespace)
+	group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+	e.group("og", group)
+	e.runDeployments("server")
+	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
+	v1, v2, v3 := csv("operator.v1", "server"), csv("operator.v2", "server"), csv("operator.v3", "server")
+	v2.Spec.Replaces, v3.Spec.Replaces = "operator.v1", "operator.v2"
+	container(v2).Image, container(v3).Image = "example.com/server:2", "example.com/server:3"
+	e.create(v1)
+	e.rolledOut("server", "operator.v1", true)
+	e.succeeds("operator.v1")
+	e.create(v2)
+	e.rolledOut("server", "operator.v2", false)
+	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
+	e.create(v3)
+	e.rolledOut("server", "operator.v3", false)
+
+	e.uninstall("operator.v2")
+	e.collect()
+	m.looksAgain("operator.v1")
+	m.looksAgain("operator.v3")
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced)
+	if d := e.deployment("server"); d.Labels["olm.owner"] != "operator.v3" {
+		t.Errorf("deployment server belongs to %s", d.Labels["olm.owner"])
+	}
+	e.setAvailable("server", true)
+	e.succeeds("operator.v3")
+	e.eventually("the oldest version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	expect(t, e.webhooks(), "v.example.com operator.v3 server-service /validate")
+	e.eventually("the permission to read the Secret is the new version's alone", func() (bool, any) {
+		role, err := e.kube.RbacV1().Roles(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+		e.must(err)
+		binding, err := e.kube.RbacV1().RoleBindings(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+		e.must(err)
+		return len(role.OwnerReferences) == 1 && len(binding.OwnerReferences) == 1, role.OwnerReferences
+	})
+	m.looksAgain("operator.v3")
+	before := e.versions("operator.v3")
+	m.looksAgain("operator.v3")
+	if difference := gocmp.Diff(before, e.versions("operator.v3")); difference != "" {
+		t.Errorf("objects were changed:\n%s", difference)
+	}
+}
+
+// A version that is deleted before it succeeded, and whose predecessor was never installed, leaves no
+// registration: nobody would serve it.
+func TestPredecessorThatWasNeverInstalled(t *testing.T) {
+	e := newParallelEnv(t)
+	group := namespaces(e.namespace)
+	group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+	e.group("og", group)
+	e.runDeployments("last")
+	m := e.manage()
+	v1, v2 := csv("operator.v1", "server"), csv("operator.v2", "server", "last")
+	for i := range v1.Spec.InstallModes {
+		v1.Spec.InstallModes[i].Supported = v1.Spec.InstallModes[i].Type == operatorsv1alpha1.InstallModeTypeAllNamespaces
+	}
+	v2.Spec.Replaces = "operator.v1"
+	e.create(v1)
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup)
+	e.create(v2)
+	live := []string{"v.example.com operator.v2 server-service /validate"}
+	e.eventually("its webhook is in service", func() (bool, any) { return slices.Equal(e.webhooks(), live), e.webhooks() })
+
+	e.uninstall("operator.v2")
+	e.registersNothing()
+	e.collect()
+	m.looksAgain("operator.v1")
+	e.registersNothing()
+}

@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// A definition that an admission policy keeps from being written does not keep the other
+// registrations from trusting, and pods from being given, another certificate when the Secret is
+// lost: pods cannot start without one. It is lost until it can be written.
+func TestSecretIsLostWhileOneRegistrationIsRefused(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.convertAndValidate()
+	accept := e.refuse(crd)
+	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.losesAlone(crd, 2)
+	accept()
+	e.touch("operator.v1")
+	e.isNotLost(crd)
+}
+
+// Such a definition holds up the rotation for a tenth of what is left of the certificate.
+func TestOneRegistrationIsRefused(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.convertAndValidate()
+	accept := e.refuse(crd)
+	e.order("once")
+	e.eventually("the rotation waits for the definition, and says until when", func() (bool, any) {
+		c := e.rotation()
+		return c.Phase == managerv1alpha1.CertificateDistributing && strings.Contains(c.Message, crd+" does not trust the next certificate yet") &&
+			strings.Contains(c.Message, "on the other registrations do not wait for it any longer"), c
+	})
+	begun := time.Now().Add(-10 * 24 * time.Hour).UTC().Format(time.RFC3339Nano) // more than a tenth of 90 days ago
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, vocabulary.AnnotationBegun, begun)
+	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "administrator"})
+	e.must(err)
+	e.losesAlone(crd, 2)
+	accept()
+	e.touch("operator.v1")
+	e.isNotLost(crd)
+}
+
+// convertAndValidate has an operator with a conversion webhook and a validating one in service.
+func (e *env) convertAndValidate() (crd string) {
+	e.Helper()
+	crd = e.newCRD("gauges", "v1", "v2").Name
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	e.manage()
+	c := converting("operator.v1", crd)
+	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
+	e.install(c)
+	return crd
+}
+
+// losesAlone waits until the validating webhook trusts what pods are given, and the definition is
+// said to be lost.
+func (e *env) losesAlone(crd string, generation int64) {
+	e.Helper()
+	e.eventually("pods are given another certificate, which the definition does not trust", func() (bool, any) {
+		c := e.rotation()
+		ca := e.servingCA()
+		return c.Generation == generation && c.Phase == managerv1alpha1.CertificateStable && len(e.certificate().Data[corev1.TLSPrivateKeyKey]) > 0 && len(ca) > 0 && e.trusts(ca) &&
+			slices.Equal(c.LostRegistrations, []string{"CustomResourceDefinition " + crd}) && strings.Contains(c.Message, "no change of this definition"), c
+	})
+}
+
+// isNotLost waits until the definition trusts what pods are given.
+func (e *env) isNotLost(crd string) {
+	e.Helper()
+	e.eventually("the definition trusts what pods are given", func() (bool, any) {
+		c := e.rotation()
+		return len(c.LostRegistrations) == 0 && string(e.conversion(crd).Webhook.ClientConfig.CABundle) == string(e.servingCA()), c
+	})
+}
+
+// refuse has an admission policy refuse each change of a definition, until it is told not to.
+func (e *env) refuse(crd string) (accept func()) {
+	e.Helper()
+	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	_, err := policies.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				ResourceNames: []string{crd},
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apiextensions.k8s.io"}, APIVersions: []string{"*"}, Resources: []string{"customresourcedefinitions"}},
+				},
+			}}},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no change of this definition"}},
+		},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	_, err = bindings.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
+		Spec:       admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: e.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	refused := func() error {
+		_, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, []byte(`{"metadata": {"labels": {"tried": "true"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	e.eventually("the definition cannot be changed", func() (bool, any) {
+		err := refused()
+		return apierrors.IsInvalid(err) || apierrors.IsForbidden(err), err
+	})
+	accept = func() {
+		e.Helper()
+		e.must(bindings.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
+		e.must(policies.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
+		e.eventually("the definition can be changed", func() (bool, any) { err := refused(); return err == nil, err })
+	}
+	return accept
+}

@@ -1,0 +1,119 @@
+package integration
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// routed is a manager whose connections all lead to a listener: there is no kube-proxy here.
+func routed(l net.Listener) func(*controller.Options) {
+	return func(o *controller.Options) {
+		serving(o)
+		o.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+		}
+	}
+}
+
+// onPodTemplates has the webhook called for PodTemplates with a label that none bears.
+func onPodTemplates(c *operatorsv1alpha1.ClusterServiceVersion) {
+	d := &c.Spec.WebhookDefinitions[0]
+	d.Rules[0] = rule([]string{""}, "podtemplates")
+	d.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/reviewed": "nobody"}}
+}
+
+// A webhook is registered when its server answers a review at its path. What it answers
+// afterwards changes nothing of the registration.
+func TestPathThatIsNotServed(t *testing.T) {
+	page := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>welcome</html>")) }
+	for name, test := range map[string]struct {
+		change          func(*operatorsv1alpha1.ClusterServiceVersion)
+		handler         http.HandlerFunc // what is served at /wrong
+		reason, message string
+	}{
+		"there is nothing":                           {onPodTemplates, http.NotFound, "PathNotServed", `path "/wrong" with status 404 Not Found`},
+		"there is nothing, and the rules match none": {func(*operatorsv1alpha1.ClusterServiceVersion) {}, http.NotFound, "PathNotServed", `path "/wrong" with status 404 Not Found`},
+		"there is a page":                            {onPodTemplates, page, "NoReview", `path "/wrong" with content type "text/html"`},
+		"it is a conversion's": {onPodTemplates, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{}}`))
+		}, "NoReview", `kind "ConversionReview"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			listener := e.listen()
+			e.manage(routed(listener))
+			wrong := csv("operator.v1", "server")
+			test.change(wrong)
+			wrong.Spec.WebhookDefinitions[0].WebhookPath = new("/wrong")
+			e.create(wrong)
+			e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+			var broken atomic.Bool
+			e.answer(listener, e.servingCertificate(), func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/wrong":
+					test.handler(w, r)
+				case broken.Load():
+					http.Error(w, "broken", http.StatusInternalServerError)
+				default:
+					permitAtValidate(w, r)
+				}
+			})
+			e.endpoint(listener)
+			e.eventually("the WebhookRollout says what is wrong", func() (bool, any) {
+				w := e.webhookStatus("operator.v1", "v.example.com")
+				return w.State == "Waiting" && w.Reason == test.reason && strings.Contains(w.Message, test.message), w
+			})
+			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+				s := e.get("operator.v1").Status
+				return s.Phase == "Installing" && strings.Contains(s.Message, test.message), s.Message
+			})
+			e.registersNothing()
+
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].WebhookPath = new("/validate")
+			})
+			e.succeeds("operator.v1")
+			before := e.registration("v.example.com").ResourceVersion
+			broken.Store(true)
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.DisplayName = "edited" })
+			e.eventually("the edit is observed", func() (bool, any) {
+				status := e.rollout("operator.v1")
+				return status.ObservedGeneration == e.get("operator.v1").Generation && status.Ready == "1/1", status
+			})
+			if after := e.registration("v.example.com").ResourceVersion; after != before {
+				t.Error("the registration was written to")
+			}
+		})
+	}
+}
+
+// A server that answers known callers only serves its path.
+func TestServerThatAuthenticatesCallers(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	listener := e.listen()
+	e.manage(routed(listener))
+	c := csv("operator.v1", "server")
+	onPodTemplates(c)
+	e.create(c)
+	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+	e.answer(listener, e.servingCertificate(), func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+	})
+	e.endpoint(listener)
+	e.succeeds("operator.v1")
+}

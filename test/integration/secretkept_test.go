@@ -1,0 +1,326 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+)
+
+// replaceBare is what kubectl replace, a GitOps tool or a backup does that knows of nothing but
+// the pair and its CA.
+func (e *env) replaceBare() {
+	e.Helper()
+	secret := e.certificate()
+	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool {
+		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
+	})
+	bare := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name}, Type: secret.Type, Data: secret.Data}
+	_, err := e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, bare, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+// While a pod serves the previous certificate, its CA stays trusted, also when somebody writes the
+// Secret back without anything that tells of it.
+func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p := e.playPod()
+	m := e.manage(graceOf(time.Hour))
+	e.install(p.csv())
+	p.start()
+	before := e.servingCA()
+	e.order("once")
+	e.eventually("the pod serves the previous certificate", func() (bool, any) {
+		c := e.rotation()
+		return c.Endpoints == "0/1 new, 1 old, 0 unknown", c
+	})
+	trust := e.watchTrust()
+	e.replaceBare()
+	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
+		return bytes.Contains(e.certificate().Data["previous-ca.crt"], before), e.rotation()
+	})
+	m.looksAgain("operator.v1")
+	if !e.trusts(before) || !e.trusts(e.servingCA()) {
+		t.Error("the webhook does not trust what its pod serves, or will serve")
+	}
+	p.reload()
+	e.eventually("the previous CA is not trusted any more", func() (bool, any) { return e.rotated(), e.rotation() })
+	trust.neverWithout(before, e.servingCA())
+}
+
+// What an injector put into the caBundle under the provider none stays trusted until pods are seen
+// to serve the certificate in the Secret.
+func TestTheManagerFollowsNone(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p := e.playPod()
+	e.manage(graceOf(time.Hour))
+	e.install(p.csv())
+	p.start()
+	first := e.servingCA()
+	e.choose(managerv1alpha1.ProviderNone)
+	e.eventually("nobody but the administrator issues", func() (bool, any) { c := e.rotation(); return c.Provider == managerv1alpha1.ProviderNone, c })
+
+	own := e.servingCertificate().Leaf
+	renewed, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
+	e.must(err)
+	e.injectBundle(slices.Concat(renewed.CA, first))
+	_, err = e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: renewed.Certificate, corev1.TLSPrivateKeyKey: renewed.Key, "ca.crt": renewed.CA},
+	}, metav1.UpdateOptions{})
+	e.must(err)
+
+	trust := e.watchTrust()
+	e.choose(managerv1alpha1.ProviderManager)
+	e.eventually("the pod is seen to serve the previous certificate", func() (bool, any) {
+		c := e.rotation()
+		return c.Endpoints == "0/1 new, 1 old, 0 unknown", c
+	})
+	if !e.trusts(first) {
+		t.Error("the webhook does not trust what its pod serves")
+	}
+	p.reload()
+	e.eventually("the previous CA is not trusted any more", func() (bool, any) {
+		return !e.trusts(first) && e.trusts(e.servingCA()), e.rotation()
+	})
+	trust.neverWithout(first, renewed.CA)
+}
+
+// injectBundle is what an injector does with the registrations.
+func (e *env) injectBundle(bundle []byte) {
+	e.Helper()
+	ours := metav1.ListOptions{LabelSelector: ofNamespace(e.namespace)}
+	validating := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	mutating := e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	v, err := validating.List(e.ctx, ours)
+	e.must(err)
+	m, err := mutating.List(e.ctx, ours)
+	e.must(err)
+	for _, c := range v.Items {
+		c.Webhooks[0].ClientConfig.CABundle = bundle
+		_, err := validating.Update(e.ctx, &c, metav1.UpdateOptions{})
+		e.must(err)
+	}
+	for _, c := range m.Items {
+		c.Webhooks[0].ClientConfig.CABundle = bundle
+		_, err := mutating.Update(e.ctx, &c, metav1.UpdateOptions{})
+		e.must(err)
+	}
+}
+
+// A Secret that a client made immutable is created again with the same content, and can be
+// changed again.
+func TestSecretBecomesImmutable(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	p := e.playPod()
+	m := e.manage()
+	e.install(p.csv())
+	p.start()
+	before, trust := e.certificate(), e.watchTrust()
+	patchSecret(`{"immutable": true}`)(e)
+	e.eventually("it can be changed again", func() (bool, any) {
+		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+		return err == nil && s.Immutable == nil && s.UID != before.UID, s
+	})
+	if !maps.EqualFunc(before.Data, e.certificate().Data, bytes.Equal) {
+		t.Error("it does not hold what it held")
+	}
+	m.looksAgain("operator.v1")
+	e.order("once")
+	e.eventually("pods are given another certificate", func() (bool, any) { return p.follow(), e.rotation() })
+	e.rotates(2)
+	trust.neverWithout(before.Data["ca.crt"], e.servingCA())
+}
+
+// An admission policy that makes every Secret immutable is no reason to write without end, and
+// rotations go on.
+func TestEverySecretIsImmutable(t *testing.T) {
+	e := newEnv(t) // alone: whether the manager rests is counted for all ClusterServiceVersions
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.freezeSecrets()
+	p := e.playPod()
+	m := e.manage(graceOf(time.Hour))
+	e.install(p.csv())
+	p.start()
+	e.eventually("the Secret was created again once", func() (bool, any) {
+		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
+		return err == nil && s.Immutable != nil && s.Annotations[vocabulary.AnnotationRecreated] != "", err
+	})
+	m.rests()
+	e.order("once")
+	e.eventually("pods are given another certificate", func() (bool, any) {
+		c := e.rotation()
+		return c.Endpoints == "0/1 new, 1 old, 0 unknown", c
+	})
+	p.reload()
+	e.rotates(2)
+	m.rests()
+}
+
+// freezeSecrets has the API server make every Secret of the Namespace immutable that is created.
+func (e *env) freezeSecrets() {
+	e.Helper()
+	name := "immutable-" + e.namespace
+	policies, bindings := e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}},
+				}}},
+			},
+			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+			Mutations: []admissionregistrationv1.Mutation{{
+				PatchType:          admissionregistrationv1.PatchTypeApplyConfiguration,
+				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: "Object{immutable: true}"},
+			}},
+		},
+	}
+	_, err := policies.Create(e.ctx, policy, metav1.CreateOptions{})
+	e.must(err)
+	_, err = bindings.Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
+	}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(bindings.Delete(context.Background(), name, metav1.DeleteOptions{}))
+		e.must(policies.Delete(context.Background(), name, metav1.DeleteOptions{}))
+	})
+	e.eventually("Secrets are immutable", func() (bool, any) {
+		s, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && s.Immutable != nil && *s.Immutable, err
+	})
+}
+
+// OLM's users put an expired CA into the Secret, and wait for the annotation olmcahash of the pod
+// template. Nothing else that is wrong with a Secret changes that.
+func TestExpiredCAInTheSecret(t *testing.T) {
+	expired := func(e *env) string {
+		g, err := certs.Mint(certs.Request{Number: 1, Names: []string{"expired"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)})
+		e.must(err)
+		return base64.StdEncoding.EncodeToString(g.CA)
+	}
+	for name, test := range map[string]struct {
+		patch    func(*env) string
+		replaced bool // the pods are
+	}{
+		"as OLM's own tests do": {func(e *env) string {
+			return `{"metadata": {"annotations": null}, "data": {"olmCAKey": "` + expired(e) + `"}}`
+		}, true},
+		"under OLM's key":     {func(e *env) string { return `{"data": {"olmCAKey": "` + expired(e) + `"}}` }, true},
+		"where pods mount it": {func(e *env) string { return `{"data": {"ca.crt": "` + expired(e) + `"}}` }, true},
+		"the pair is spoiled": {func(*env) string { return `{"data": {"tls.crt": "c3BvaWxlZA=="}}` }, false},
+		"the CA is removed":   {func(*env) string { return `{"data": {"ca.crt": null, "olmCAKey": null}}` }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			e.manage()
+			e.install(csv("operator.v1", "server"))
+			before, trust, hash := e.servingCA(), e.watchTrust(), e.templateHash()
+			patchSecret(test.patch(e))(e)
+			e.eventually("there is another certificate", func() (bool, any) {
+				ca := e.servingCA()
+				return len(ca) > 0 && !bytes.Equal(before, ca) && e.rotated(), e.rotation()
+			})
+			sum := sha256.Sum256(e.servingCA())
+			if want := hex.EncodeToString(sum[:]); test.replaced != (e.templateHash() == want) || test.replaced == (e.templateHash() == hash) {
+				t.Errorf("olmcahash was %s and is %s; the CA's hash is %s", hash, e.templateHash(), want)
+			}
+			if !strings.Contains(test.patch(e), "ca.crt") { // else the Secret does not say who signed what pods serve
+				trust.neverWithout(before, e.servingCA())
+			}
+		})
+	}
+}
+
+// What an issuer issues and pods cannot be given is named, with its issuer, where people look.
+func TestUselessCertificateIsReported(t *testing.T) {
+	e := newParallelEnv(t)
+	ca := e.runServiceCA()
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.choose(managerv1alpha1.ProviderServiceCA)
+	e.install(csv("operator.v1", "server"))
+	e.provides(managerv1alpha1.ProviderServiceCA)
+	served := e.certificate().Data
+
+	issued := e.issued()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	e.must(err)
+	issued.Data = map[string][]byte{
+		corev1.TLSCertKey:       ca.signer.signUntil(e, key.Public(), []string{"server-service." + e.namespace + ".svc"}, time.Now().Add(-time.Minute)),
+		corev1.TLSPrivateKeyKey: keyPEM(e, key),
+	}
+	_, err = e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, issued, metav1.UpdateOptions{})
+	e.must(err)
+
+	says := "Secret " + e.namespace + "/" + issued.Name + ", issued by service-ca, cannot be served: the certificate ended at "
+	e.eventually("a condition names it", func() (bool, any) {
+		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionCertificateRejected)
+		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == "Expired" && strings.HasPrefix(c.Message, says), e.rollout("operator.v1")
+	})
+	m.emits("Warning CertificateRejected " + says)
+	e.eventually("a metric names it", func() (bool, any) {
+		families, err := m.metrics.Gather()
+		e.must(err)
+		return rejectedIn(families, "service-ca", "Secret "+e.namespace+"/"+issued.Name, "Expired"), nil
+	})
+	if !maps.EqualFunc(served, e.certificate().Data, bytes.Equal) {
+		t.Error("pods are given another certificate")
+	}
+	ca.renew()
+	e.provides(managerv1alpha1.ProviderServiceCA)
+	e.eventually("nothing is rejected any more", func() (bool, any) {
+		s := e.rollout("operator.v1")
+		return meta.FindStatusCondition(s.Conditions, managerv1alpha1.ConditionCertificateRejected) == nil && e.rotation().Rejected == nil, s.Conditions
+	})
+}
+
+func rejectedIn(families []*dto.MetricFamily, labels ...string) bool {
+	for _, family := range families {
+		if family.GetName() != "olm_webhook_manager_certificate_rejected" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			missing := slices.DeleteFunc(slices.Clone(labels), func(label string) bool {
+				return slices.ContainsFunc(metric.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == label })
+			})
+			if len(missing) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

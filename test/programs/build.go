@@ -1,0 +1,176 @@
+package programs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const reportEvery = 15 * time.Second
+
+// Build builds every program that is missing and removes those of earlier sources from the
+// checkout. It reports progress to the given writer, and nothing when no program is missing.
+func Build(ctx context.Context, progress io.Writer) error {
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	for i, p := range all {
+		title := fmt.Sprintf("[%d/%d] %s", i+1, len(all), p.name)
+		if err := p.ensure(ctx, root, title, progress); err != nil {
+			return fmt.Errorf("build %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// ensure returns when the program is built. Builds that run at the same time wait for one another.
+func (p program) ensure(ctx context.Context, root, title string, progress io.Writer) error {
+	dir, err := p.dir(root)
+	if err != nil || p.built(dir) {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if p.built(dir) {
+		return nil // by another process, meanwhile
+	}
+	if !p.shared {
+		if err := removeOthers(dir); err != nil {
+			return err
+		}
+	}
+	unfinished := filepath.Join(dir, p.name+".unfinished")
+	command, err := p.command(ctx, root, unfinished)
+	if err != nil {
+		return err
+	}
+	if err := run(command, title, progress); err != nil {
+		return err
+	}
+	return p.publish(dir, unfinished)
+}
+
+// publish renames the finished file, so that a file with the program's name is complete.
+func (p program) publish(dir, unfinished string) error {
+	if err := os.Rename(unfinished, filepath.Join(dir, p.name)); err != nil {
+		return err
+	}
+	for _, link := range p.links {
+		if err := os.Symlink(p.name, filepath.Join(dir, link)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// command is the build. Programs of the checkout are built as they are shipped.
+func (p program) command(ctx context.Context, root, output string) (*exec.Cmd, error) {
+	pkg := p.pkg
+	if p.page != "" {
+		// The go command ignores directories whose names begin with an underscore.
+		pkg = filepath.Join(filepath.Dir(output), "_source", "main.go")
+		if err := writeProgramOfPage(filepath.Join(root, p.page), pkg); err != nil {
+			return nil, err
+		}
+	}
+	command := exec.CommandContext(ctx, filepath.Join(root, "hack", "build.sh"), output, pkg)
+	if p.shared {
+		command = exec.CommandContext(ctx, "go", "build", "-o", output, pkg)
+	}
+	command.Dir = filepath.Join(root, p.module)
+	// go build -v writes a line for each package that it compiles.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -v"))
+	return command, nil
+}
+
+// run runs a build and reports its progress.
+func run(command *exec.Cmd, title string, progress io.Writer) error {
+	output, err := command.StderrPipe()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	fmt.Fprintf(progress, "        %s\n", title)
+	if err := command.Start(); err != nil {
+		return err
+	}
+	var compiled atomic.Int64
+	var diagnostics []string
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(output); lines.Scan(); {
+			line := lines.Text()
+			if strings.Contains(line, " ") && !strings.HasPrefix(line, "go: downloading ") {
+				diagnostics = append(diagnostics, line)
+				continue
+			}
+			compiled.Add(1)
+		}
+	}()
+	reportUntil(read, func() {
+		fmt.Fprintf(progress, "%7s %s: %d packages downloaded or compiled so far\n", time.Since(start).Round(time.Second), title, compiled.Load())
+	})
+	if err := command.Wait(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", command, err, strings.Join(diagnostics, "\n"))
+	}
+	return nil
+}
+
+func reportUntil(done <-chan struct{}, report func()) {
+	ticker := time.NewTicker(reportEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+			report()
+		}
+	}
+}
+
+// removeOthers removes what was built from other sources of this checkout.
+func removeOthers(dir string) error {
+	siblings, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, sibling := range siblings {
+		if !sibling.IsDir() || sibling.Name() == filepath.Base(dir) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(filepath.Dir(dir), sibling.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock holds a directory against other builds. The kernel releases it when the process ends.
+func lock(dir string) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return func() { file.Close() }, nil
+}

@@ -1,0 +1,86 @@
+// Package programs holds the programs that tests run as processes: the manager, the examples,
+// the program of docs/hosting.md and cert-manager. They are built by make programs, before any
+// test: a build inside a test counts against the test's time limit. A test asks for the path of
+// a program with Path.
+package programs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// The programs.
+const (
+	Manager      = "olm-webhook-manager"
+	VolumeLabels = "volumelabels"
+	PodDefaults  = "poddefaults"
+	Conversion   = "crdconversion"
+	TeamLabel    = "team-label" // the first program of docs/hosting.md
+	CertManager  = "cert-manager"
+)
+
+// program is one executable file and what it is built from.
+type program struct {
+	name   string
+	links  []string // other names of the same file
+	module string   // directory of its Go module, relative to the root of the checkout
+	pkg    string   // its main package, relative to the module
+	inputs []string // files and directories, relative to the module, that decide what is built
+	page   string   // the Markdown page whose first Go program is built, if it is not a package
+	shared bool     // kept outside the checkout, because its build takes minutes
+}
+
+var tree = []string{"go.mod", "go.sum", "hack/build.sh", "cmd", "pkg", "examples", "docs/hosting.md"}
+
+var all = []program{
+	{name: Manager, links: []string{"kubectl-webhooks"}, module: ".", pkg: "./cmd/olm-webhook-manager", inputs: tree},
+	{name: VolumeLabels, module: ".", pkg: "./examples/volumelabels", inputs: tree},
+	{name: PodDefaults, module: ".", pkg: "./examples/poddefaults", inputs: tree},
+	{name: Conversion, module: ".", pkg: "./examples/crdconversion", inputs: tree},
+	{name: TeamLabel, module: ".", page: "docs/hosting.md", inputs: tree},
+	{name: CertManager, module: "test/certmanager", pkg: ".", inputs: []string{"."}, shared: true},
+}
+
+// Path returns the file of a program that make programs built from the sources as they are now.
+// The name may be one of its links.
+func Path(name string) (string, error) {
+	root, err := findRoot()
+	if err != nil {
+		return "", err
+	}
+	for _, p := range all {
+		if !p.called(name) {
+			continue
+		}
+		dir, err := p.dir(root)
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("%s is not built from the present sources (%w): run make programs", name, err)
+		}
+		return path, nil
+	}
+	return "", fmt.Errorf("test/programs has no program %s", name)
+}
+
+func (p program) called(name string) bool {
+	for _, own := range append([]string{p.name}, p.links...) {
+		if own == name {
+			return true
+		}
+	}
+	return false
+}
+
+// built reports whether all files of the program are in dir.
+func (p program) built(dir string) bool {
+	for _, name := range append([]string{p.name}, p.links...) {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
