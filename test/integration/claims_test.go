@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,20 @@ func (e *env) versions(csv string) map[string]string {
 		}
 	}
 	return versions
+}
+
+// owners are the names of the owners of what bears the label of a ClusterServiceVersion.
+func (e *env) owners(csv string) []string {
+	e.Helper()
+	names := map[string]bool{}
+	for _, o := range e.owned(derived) {
+		for _, owner := range o.GetOwnerReferences() {
+			if o.GetLabels()["olm.owner"] == csv {
+				names[owner.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // What is somebody else's to look after is left as it is.

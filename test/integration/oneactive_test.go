@@ -7,7 +7,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -47,7 +46,11 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 		s := e.get(other).Status
 		return s.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet && strings.Contains(csvstatus.Explained(s), "Deployment server belongs to ClusterServiceVersion "+winner), csvstatus.Explained(s)
 	})
-	m.looksAgain(winner) // the old version is no owner any more
+	e.eventually("the old version is the owner of nothing any more", func() (bool, any) {
+		owners := e.owners(winner)
+		return !slices.Contains(owners, "operator.v1"), owners
+	})
+	m.looksAgain(winner)
 	before := e.versions(winner)
 	m.looksAgain(winner)
 	m.looksAgain(other)
@@ -95,12 +98,9 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	e.succeeds("operator.v3")
 	e.eventually("the oldest version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	expect(t, e.webhooks(), "v.example.com operator.v3 server-service /validate")
-	e.eventually("the permission to read the Secret is the new version's alone", func() (bool, any) {
-		role, err := e.kube.RbacV1().Roles(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
-		e.must(err)
-		binding, err := e.kube.RbacV1().RoleBindings(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
-		e.must(err)
-		return len(role.OwnerReferences) == 1 && len(binding.OwnerReferences) == 1, role.OwnerReferences
+	e.eventually("the objects are the new version's alone", func() (bool, any) {
+		owners := e.owners("operator.v3")
+		return slices.Equal(owners, []string{"operator.v3"}), owners
 	})
 	m.looksAgain("operator.v3")
 	before := e.versions("operator.v3")
