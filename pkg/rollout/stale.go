@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -23,7 +21,7 @@ func (p *planner) removeStale() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {
 		live := p.Observed.Deployments[name]
-		if lists(p.CSV, name) || live.DeletionTimestamp != nil || !install.OwnedBy(live, p.CSV) || p.isCalled(name) || p.waitsForAny() {
+		if lists(p.CSV, name) || live.DeletionTimestamp != nil || !install.OwnedBy(live, p.CSV) || p.isCalled(name) || p.waitsForAny() || p.mayBeCalled(live) {
 			continue
 		}
 		p.take(Step{Verb: Delete, Object: live, Live: live})
@@ -36,37 +34,9 @@ func lists(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool
 	})
 }
 
-// waitsForAny tells whether anything that is listed is not complete yet, or some API
-// server may not have learned of it.
+// waitsForAny tells whether anything that is listed is not complete yet.
 func (p *planner) waitsForAny() bool {
-	for _, d := range p.deployments {
-		if d.waits(p) != "" {
-			return true
-		}
-	}
-	if p.Policy.Gate == GateAvailable {
-		return false
-	}
-	var written time.Time
-	for _, live := range p.Observed.registrations() {
-		written = later(written, lastOwnWrite(live.object))
-	}
-	for _, crd := range p.Observed.CRDs {
-		written = later(written, lastOwnWrite(crd))
-	}
-	settled := written.Add(p.Policy.Settle + time.Second)
-	p.lookAgain(settled)
-	return p.now.Before(settled)
-}
-
-// lastOwnWrite is when the manager wrote an object last, to the second.
-func lastOwnWrite(o Object) (at time.Time) {
-	for _, entry := range o.GetManagedFields() {
-		if entry.Time != nil && entry.Manager == vocabulary.FieldManager {
-			at = later(at, entry.Time.Time)
-		}
-	}
-	return at
+	return slices.ContainsFunc(p.deployments, func(d deploymentView) bool { return d.waits(p) != "" })
 }
 
 // relocate decides about a live webhook that another Deployment is to serve from now on.

@@ -113,6 +113,10 @@ const AnnotationRestartedFor = "olm-webhook-manager.io/restarted-for-generation"
 // ClusterServiceVersion asked for when the Deployment was last written.
 const AnnotationReplicas = "olm-webhook-manager.io/replicas"
 
+// AnnotationUncalled, on a Deployment that its ClusterServiceVersion lists no more, is "generation N since
+// TIME": the generation of the ClusterServiceVersion that left it out, and since when no registration calls it.
+const AnnotationUncalled = "olm-webhook-manager.io/uncalled"
+
 // AnnotationForceConversion, "true" on a ClusterServiceVersion, ends its conversion
 // webhooks on uninstall even where objects may lose fields by it.
 const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-removal"
