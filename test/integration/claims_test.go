@@ -57,15 +57,17 @@ func (e *env) versions(csv string) map[string]string {
 	return versions
 }
 
-// owners are the names of the owners of what bears the label of a ClusterServiceVersion.
+// owners are the owners of what bears the label of a ClusterServiceVersion and is written by
+// server-side apply. On a Deployment and a Secret an owner that is gone is left to the garbage collector.
 func (e *env) owners(csv string) []string {
 	e.Helper()
 	names := map[string]bool{}
 	for _, o := range e.owned(derived) {
+		if o.GetLabels()["olm.owner"] != csv || o.GetKind() == "Deployment" || o.GetKind() == "Secret" {
+			continue
+		}
 		for _, owner := range o.GetOwnerReferences() {
-			if o.GetLabels()["olm.owner"] == csv {
-				names[owner.Name] = true
-			}
+			names[owner.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
