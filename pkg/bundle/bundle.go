@@ -39,7 +39,9 @@ type Bundle struct {
 	// Size is that of all files together.
 	Size int64
 
-	files map[string][]byte
+	files     map[string][]byte
+	reported  map[problemsOf]int
+	documents int
 }
 
 // Problem is something in a bundle that cannot be read, or is read otherwise than it is written.

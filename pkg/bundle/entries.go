@@ -155,7 +155,9 @@ func constraintFaults(path string, c constraints.Constraint) []fault {
 	}
 	if c.Cel != nil {
 		sorts++
-		if _, err := celEnvironment().Validate(c.Cel.Rule); err != nil {
+		if len(c.Cel.Rule) > maxRule {
+			wrong = append(wrong, fault{path + ".cel.rule", fmt.Sprintf("has more than %d characters, and is not read", maxRule), "shorten it"})
+		} else if _, err := celEnvironment().Validate(c.Cel.Rule); err != nil {
 			wrong = append(wrong, fault{path + ".cel.rule", fmt.Sprintf("is no condition that OLM can evaluate: %v", err), "correct it"})
 		}
 	}
@@ -164,5 +166,12 @@ func constraintFaults(path string, c constraints.Constraint) []fault {
 	}
 	return wrong
 }
+
+const (
+	// maxRule is how many bytes a rule in CEL may have. A parser needs a kilobyte for each.
+	maxRule = 4 << 10
+	// maxConstraints is how many bytes the constraints of a file may have together.
+	maxConstraints = 256 << 10
+)
 
 var celEnvironment = sync.OnceValue(constraints.NewCelEnvironment)

@@ -17,6 +17,11 @@ const (
 	bytesPerMark = 8
 	// maxRepeated is how many bytes aliases may add to a document.
 	maxRepeated = 1 << 20
+	// maxDepth is how many mappings and lists may be inside each other. Paths to fields get longer with each,
+	// and types that decode themselves read what is inside them again. Definitions have up to 40.
+	maxDepth = 128
+	// maxDocuments is how many YAML documents a bundle may have. A parser needs several kilobytes for each.
+	maxDocuments = 10000
 	// nodeSize is what a value counts for, in addition to its text.
 	nodeSize = 64
 )
@@ -50,6 +55,26 @@ func marks(text []byte) int {
 		}
 	}
 	return n
+}
+
+// depth is how many mappings and lists of a valid JSON text are inside each other.
+func depth(text []byte) int {
+	deepest, now, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return deepest
 }
 
 // expansion computes the size of a document when each alias is replaced by what it names.

@@ -14,14 +14,26 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// dropUnknownFields removes from an object the fields that its type does not have.
-func (b *Bundle) dropUnknownFields(o *Object, target any) {
-	for _, unknown := range prune(o.Object, target) {
+// refuseQuantities reports the quantities of an object that are not decoded. It returns whether there
+// are none.
+func (b *Bundle) refuseQuantities(o *Object, all []keyPath) bool {
+	for _, at := range all {
+		b.problemAt(Undecodable, o, at.String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
+	}
+	return len(all) == 0
+}
+
+// dropUnknownFields reports the fields that were removed from an object.
+func (b *Bundle) dropUnknownFields(o *Object, all []unknownField) {
+	for _, unknown := range all {
 		wayOut := "correct or remove it"
 		if unknown.meant != "" {
 			wayOut = fmt.Sprintf("write %s, or remove it", unknown.meant)
 		}
-		b.Problems = append(b.Problems, Problem{
+		if b.full(UnknownField, o.File) {
+			return
+		}
+		b.report(Problem{
 			Kind: UnknownField, File: o.File, Line: o.lineAt(unknown.at), Object: o, Path: unknown.at.String(),
 			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), WayOut: wayOut,
 		})
@@ -44,10 +56,24 @@ type unknownField struct {
 	meant string
 }
 
-// prune removes from an object the fields that its Go type does not have, and returns them. It
-// walks the object and the type: a text such as "spec.rules[0]" may be a path, or a key.
-func prune(fields map[string]any, to any) []unknownField {
-	return pruneValue(fields, reflect.TypeOf(to), nil)
+// prune removes from an object the fields that its Go type does not have, and returns them, but no more
+// than are reported. It walks the object and the type: a text such as "spec.rules[0]" may be a path, or a key.
+func prune(fields map[string]any, to any) pruning {
+	var p pruning
+	p.value(fields, reflect.TypeOf(to), nil)
+	return p
+}
+
+// pruning is what is removed, and what must not be decoded.
+type pruning struct {
+	unknown    []unknownField
+	quantities []keyPath
+}
+
+func (p *pruning) add(at keyPath, t reflect.Type) {
+	if len(p.unknown) <= maxProblems {
+		p.unknown = append(p.unknown, unknownField{at: slices.Clone(at), meant: meant(at[len(at)-1], t)})
+	}
 }
 
 // keyPath leads to a field: the keys of mappings and the indexes of lists.
@@ -77,33 +103,32 @@ func isIndex(key string) bool {
 
 var decodesItself = reflect.TypeFor[json.Unmarshaler]()
 
-// pruneValue does not look into types that decode themselves: what they accept is not written in
+// value does not look into types that decode themselves: what they accept is not written in
 // their fields.
-func pruneValue(value any, t reflect.Type, at keyPath) []unknownField {
+func (p *pruning) value(value any, t reflect.Type, at keyPath) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t == quantities && tooLong(value) && len(p.quantities) <= maxProblems {
+		p.quantities = append(p.quantities, slices.Clone(at))
+	}
 	if t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
-		return nil
+		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		return pruneMapping(value, t, at)
+		p.mapping(value, t, at)
 	case []any:
 		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
-			return nil // Decoding reports the wrong type.
+			return // Decoding reports the wrong type.
 		}
-		var unknown []unknownField
 		for i, item := range value {
-			unknown = append(unknown, pruneValue(item, t.Elem(), step(at, strconv.Itoa(i)))...)
+			p.value(item, t.Elem(), append(at, strconv.Itoa(i)))
 		}
-		return unknown
-	default:
-		return nil
 	}
 }
 
-func pruneMapping(value map[string]any, t reflect.Type, at keyPath) []unknownField {
+func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 	var typeOf func(key string) (reflect.Type, bool)
 	switch t.Kind() {
 	case reflect.Map:
@@ -112,28 +137,23 @@ func pruneMapping(value map[string]any, t reflect.Type, at keyPath) []unknownFie
 		known := fieldsOf(t)
 		typeOf = func(key string) (reflect.Type, bool) { of, ok := known[key]; return of, ok }
 	default:
-		return nil // Decoding reports the wrong type.
+		return // Decoding reports the wrong type.
 	}
-	var unknown []unknownField
 	for _, key := range slices.Sorted(maps.Keys(value)) {
 		of, known := typeOf(key)
 		if !known {
 			delete(value, key)
-			unknown = append(unknown, unknownField{at: step(at, key), meant: meant(key, t)})
+			p.add(append(at, key), t)
 			continue
 		}
-		unknown = append(unknown, pruneValue(value[key], of, step(at, key))...)
+		p.value(value[key], of, append(at, key))
 	}
-	return unknown
 }
 
 // meant is the field of a struct that a misspelled key is most similar to.
 func meant(key string, t reflect.Type) string {
 	return install.Nearest(key, slices.Sorted(maps.Keys(fieldsOf(t))))
 }
-
-// step does not share memory with the path that it extends.
-func step(at keyPath, key string) keyPath { return append(slices.Clone(at), key) }
 
 // fieldsOf are the fields of a struct by their names in JSON, with those of embedded structs.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {

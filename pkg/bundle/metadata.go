@@ -33,7 +33,15 @@ func (b *Bundle) readMetadata() {
 			continue
 		}
 		o := &Object{File: file, text: text, firstLine: 1}
+		constraints := 0
 		for i, e := range b.readList(o, list) {
+			if e.Type == "olm.constraint" {
+				constraints += len(e.Value)
+			}
+			if constraints > maxConstraints {
+				b.problemAt(BrokenEntry, o, fmt.Sprintf("%s[%d]", list, i), fmt.Sprintf("is not read: the constraints of the file have more than %d KiB", maxConstraints>>10), "write fewer or shorter ones")
+				break
+			}
 			for _, f := range faults(list, e) {
 				b.problemAt(BrokenEntry, o, fmt.Sprintf("%s[%d]%s", list, i, f.path), f.what, f.wayOut)
 			}
@@ -73,7 +81,9 @@ func (b *Bundle) readList(o *Object, list string) []entry {
 
 // problemAt is a problem with a field.
 func (b *Bundle) problemAt(kind Kind, o *Object, path, detail, wayOut string) {
-	b.Problems = append(b.Problems, Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, WayOut: wayOut})
+	if !b.full(kind, o.File) {
+		b.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, WayOut: wayOut})
+	}
 }
 
 // plainly is what an error of decoding says, without whose it is.

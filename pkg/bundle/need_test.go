@@ -3,66 +3,18 @@ package bundle
 import (
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
-	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/internal/need"
 )
 
-// What reading 1 MiB of a bundle may need.
-const (
-	maxInput  = 1 << 20
-	maxMemory = 64 << 20
-	maxCPU    = 2 * time.Second
-)
+const maxInput = need.MaxInput
 
-// needs fails the test where a function needs more memory or processor time than reading a bundle may.
 func needs(t *testing.T, do func()) {
 	t.Helper()
-	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that what is live is known at each moment
-	runtime.GC()
-	before, ended, peak := live(), make(chan struct{}), make(chan uint64)
-	go func() {
-		most := uint64(0)
-		for tick := time.NewTicker(time.Millisecond); ; {
-			select {
-			case <-tick.C:
-				most = max(most, live())
-			case <-ended:
-				peak <- most
-				return
-			}
-		}
-	}()
-	start := processorTime(t)
-	do()
-	took := processorTime(t) - start
-	close(ended)
-	if most := <-peak; most > before+maxMemory {
-		t.Errorf("it needs %d MiB", (most-before)>>20)
-	}
-	if took > maxCPU {
-		t.Errorf("it takes %s of a processor", took)
-	}
-}
-
-func live() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
-}
-
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	need.Limited(t, do)
 }
 
 // FuzzTexts reads a text as each file that a bundle has: none needs more than a bundle may.

@@ -42,6 +42,10 @@ var kinds = func() *runtime.Scheme {
 func (b *Bundle) parse(file string) {
 	before := len(b.Objects)
 	for _, d := range documents(b.files[file]) {
+		if b.documents++; b.documents > maxDocuments {
+			b.found(TooBig, file, d.line, fmt.Sprintf("is not read from here on: the bundle has more than %d YAML documents", maxDocuments), oneVersion)
+			break
+		}
 		b.parseDocument(file, d)
 	}
 	if extra := len(b.Objects) - before; extra > 1 {
@@ -115,19 +119,23 @@ func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 		return nil, false
 	}
 	content, err := yaml.YAMLToJSONStrict(d.text)
-	if err == nil {
-		return content, true
+	if err != nil {
+		lenient, lenientErr := yaml.YAMLToJSON(d.text)
+		if lenientErr != nil {
+			line, detail := yamlError(lenientErr, d.line)
+			b.found(broken, file, line, detail, "correct the YAML there, or just above")
+			return nil, false
+		}
+		// A key twice: whoever reads it takes the last.
+		line, detail := yamlError(err, d.line)
+		b.found(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
+		content = lenient
 	}
-	lenient, lenientErr := yaml.YAMLToJSON(d.text)
-	if lenientErr != nil {
-		line, detail := yamlError(lenientErr, d.line)
-		b.found(broken, file, line, detail, "correct the YAML there, or just above")
+	if depth(content) > maxDepth {
+		b.found(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", maxDepth), "nest fewer")
 		return nil, false
 	}
-	// A key twice: whoever reads it takes the last.
-	line, detail := yamlError(err, d.line)
-	b.found(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
-	return lenient, true
+	return content, true
 }
 
 func missingIdentity(o *Object) string {
@@ -147,9 +155,13 @@ func (b *Bundle) decode(o *Object) {
 		b.judgeKind(o)
 		return
 	}
-	b.dropUnknownFields(o, target)
+	pruned := prune(o.Object, target)
+	b.dropUnknownFields(o, pruned.unknown)
+	if !b.refuseQuantities(o, pruned.quantities) {
+		return
+	}
 	if err := o.decodeInto(target); err != nil {
-		b.Problems = append(b.Problems, wrongType(o, err))
+		b.report(wrongType(o, err))
 		return
 	}
 	o.Typed = target
@@ -183,7 +195,7 @@ func (b *Bundle) judgeKind(o *Object) {
 }
 
 func (b *Bundle) unknownKind(o *Object, path, what string) {
-	b.Problems = append(b.Problems, Problem{
+	b.report(Problem{
 		Kind: UnknownKind, File: o.File, Line: o.Line(path), Object: o, Path: path,
 		Detail: what + ": the API server refuses the object", WayOut: "correct kind or apiVersion",
 	})

@@ -13,6 +13,7 @@ import (
 type positions struct {
 	parse sync.Once
 	root  *yaml.Node
+	keys  map[*yaml.Node]map[string]int // the indexes of the keys of mappings
 }
 
 // Line is where a field stands in the object's file: "spec.rules[0].apiGroups", and
@@ -33,7 +34,7 @@ func (o *Object) lineAt(at keyPath) int {
 	}
 	line := node.Line
 	for _, step := range at {
-		next, at := child(node, step)
+		next, at := o.positions.child(node, step)
 		if next == nil {
 			break
 		}
@@ -68,21 +69,36 @@ func steps(path string) keyPath {
 }
 
 // child is the field or item of a node and its line: a field's is its key's.
-func child(node *yaml.Node, step string) (*yaml.Node, int) {
+func (p *positions) child(node *yaml.Node, step string) (*yaml.Node, int) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
-	switch node.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				return node.Content[i+1], node.Content[i].Line
-			}
-		}
-	default:
+	if node.Kind != yaml.MappingNode {
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {
 			return node.Content[i], node.Content[i].Line
 		}
+		return nil, 0
 	}
-	return nil, 0
+	i, found := p.keysOf(node)[step]
+	if !found {
+		return nil, 0
+	}
+	return node.Content[i+1], node.Content[i].Line
+}
+
+// keysOf are the keys of a mapping. They are listed once: a mapping may have 100,000 of them.
+func (p *positions) keysOf(node *yaml.Node) map[string]int {
+	keys, listed := p.keys[node]
+	if listed {
+		return keys
+	}
+	keys = map[string]int{}
+	for i := len(node.Content) - 2; i >= 0; i -= 2 {
+		keys[node.Content[i].Value] = i // a repeated key has the line of the first
+	}
+	if p.keys == nil {
+		p.keys = map[*yaml.Node]map[string]int{}
+	}
+	p.keys[node] = keys
+	return keys
 }

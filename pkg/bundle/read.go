@@ -97,7 +97,7 @@ func regular(fsys fs.FS, name string) error {
 func newBundle(source string) *Bundle { return &Bundle{Source: source, files: map[string][]byte{}} }
 
 func (b *Bundle) found(kind Kind, file string, line int, detail, wayOut string) {
-	b.Problems = append(b.Problems, Problem{Kind: kind, File: file, Line: line, Detail: detail, WayOut: wayOut})
+	b.report(Problem{Kind: kind, File: file, Line: line, Detail: detail, WayOut: wayOut})
 }
 
 func (b *Bundle) unreadable(name string, err error) {

@@ -1,0 +1,80 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const fuzzedCSV = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: a.v1}\n"
+
+// attacks are files of about 1 MiB, each made to need more time or memory than its size.
+var attacks = map[string]struct{ file, text, says string }{
+	"unknown fields":          {"manifests/a.yaml", fuzzedCSV + "spec: {" + numbered(maxInput/9, "k%07x,") + "}\n", "more than 200 problems"},
+	"unknown top fields":      {"manifests/a.yaml", fuzzedCSV + numbered(60000, "k%x: 1\n"), ""},
+	"unknown webhook fields":  {"manifests/a.yaml", fuzzedCSV + "spec: {webhookdefinitions: [" + strings.Repeat("{aaaaaaaaaaaa: 1},", maxInput/18) + "]}\n", ""},
+	"unknown fields deep":     {"manifests/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {versions: [{schema: {openAPIV3Schema: " + strings.Repeat("{x: 1, not: ", 5000) + "{}" + strings.Repeat("}", 5000) + "}}]}\n", "inside each other"},
+	"deep":                    {"manifests/a.yaml", fuzzedCSV + "spec: " + strings.Repeat("[", 9900) + strings.Repeat("]", 9900) + "\n", "inside each other"},
+	"documents":               {"manifests/a.yaml", strings.Repeat("---\n", maxInput/4), "YAML documents"},
+	"scalar documents":        {"manifests/a.yaml", strings.Repeat("---\na\n", maxInput/6), ""},
+	"broken documents":        {"manifests/a.yaml", strings.Repeat("---\n[\n", maxInput/6), "YAML documents"},
+	"objects":                 {"manifests/a.yaml", numbered(maxInput/60, "---\napiVersion: v1\nkind: K%07x\nmetadata: {name: a}\n"), ""},
+	"objects of others":       {"manifests/a.yaml", numbered(maxInput/60, "---\napiVersion: a.b/v1\nkind: K%07x\nmetadata: {name: a}\n"), ""},
+	"CSVs":                    {"manifests/a.yaml", strings.Repeat("---\n"+fuzzedCSV, maxInput/len(fuzzedCSV)), ""},
+	"repeated keys":           {"manifests/a.yaml", fuzzedCSV + strings.Repeat("a: 1\n", 60000), ""},
+	"repeated long keys":      {"manifests/a.yaml", fuzzedCSV + strings.Repeat(strings.Repeat("a", 1000)+": 1\n", maxInput/1005), ""},
+	"quantity":                {"manifests/a.yaml", deploymentWith("1e2147483647"), "too large an exponent"},
+	"small quantity":          {"manifests/a.yaml", deploymentWith("'1e-2147483647'"), "too large an exponent"},
+	"long quantity":           {"manifests/a.yaml", deploymentWith("1.00000000000000000000000000000001e1000000000"), "too large an exponent"},
+	"quantity of digits":      {"manifests/a.yaml", deploymentWith(strings.Repeat("9", maxInput-1000)), "too many digits"},
+	"number of digits":        {"manifests/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: " + strings.Repeat("9", maxInput-1000) + "\n", ""},
+	"float of digits":         {"manifests/a.yaml", "apiVersion: a.b/v1\nkind: C\nmetadata: {name: a}\nx: 1." + strings.Repeat("9", maxInput-1000) + "e9\n", ""},
+	"binary":                  {"manifests/a.yaml", "apiVersion: a.b/v1\nkind: C\nmetadata: {name: a}\nx: !!binary " + strings.Repeat("A", maxInput-1000) + "\n", ""},
+	"base 60":                 {"manifests/a.yaml", "apiVersion: a.b/v1\nkind: C\nmetadata: {name: a}\nx: 1" + strings.Repeat(":59", 20000) + "\n", ""},
+	"range":                   {"metadata/dependencies.yaml", "dependencies: [{type: olm.package, value: {packageName: a, version: '" + strings.Repeat("1.x||", maxInput/6) + "1.x'}}]\n", ""},
+	"range of spaces":         {"metadata/dependencies.yaml", "dependencies: [{type: olm.package, value: {packageName: a, version: '" + strings.Repeat(">1.x ", maxInput/6) + "'}}]\n", ""},
+	"CEL list":                {"metadata/dependencies.yaml", "dependencies: [{type: olm.constraint, value: {cel: {rule: '[" + strings.Repeat("1,", 49000) + "1] == []'}}}]\n", "characters"},
+	"CEL lists":               {"metadata/dependencies.yaml", "dependencies: [" + strings.Repeat("{type: olm.constraint, value: {cel: {rule: '["+strings.Repeat("1,", 49000)+"1] == []'}}},", 10) + "]\n", ""},
+	"CEL rules":               {"metadata/dependencies.yaml", "dependencies: [" + strings.Repeat("{type: olm.constraint, value: {cel: {rule: 'true'}}},", maxInput/54) + "]\n", ""},
+	"CEL rules with spaces":   {"metadata/dependencies.yaml", "dependencies: [" + strings.Repeat("{type: olm.constraint, value: {cel: {rule: 'true                  '}}},\n", maxInput/76) + "]\n", ""},
+	"CEL long rules":          {"metadata/dependencies.yaml", "dependencies: [" + strings.Repeat("{type: olm.constraint, value: {cel: {rule: '"+strings.Repeat("a.b(x)[1]+", 300)+"1'}}},", maxInput/3060) + "]\n", "constraints of the file"},
+	"items":                   {"manifests/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {versions: [{schema: {openAPIV3Schema: " + strings.Repeat("{items: ", 110) + "{description: " + strings.Repeat("a", maxInput-3000) + "}" + strings.Repeat("}", 110) + "}}]}\n", ""},
+	"CEL nested":              {"metadata/dependencies.yaml", "dependencies: [{type: olm.constraint, value: {cel: {rule: '" + strings.Repeat("[1].all(x,", 200) + "true" + strings.Repeat(")", 200) + "'}}}]\n", ""},
+	"nested constraints":      {"metadata/dependencies.yaml", "dependencies: [{type: olm.constraint, value: " + strings.Repeat("{all: {constraints: [", 3000) + "{}" + strings.Repeat("]}}", 3000) + "}]\n", "inside each other"},
+	"many constraints":        {"metadata/dependencies.yaml", "dependencies: [{type: olm.constraint, value: {all: {constraints: [" + strings.Repeat("{aaaaaaaa},", maxInput/11) + "]}}}]\n", ""},
+	"broken entries":          {"metadata/dependencies.yaml", "dependencies: [" + strings.Repeat("{aaaaaaaaaaaa},", maxInput/15) + "]\n", ""},
+	"unknown keys of a list":  {"metadata/dependencies.yaml", "dependencies: []\n" + numbered(maxInput/17, "kkkkkkkk%07x:\n"), "more than 200 problems"},
+	"entries of unknown keys": {"metadata/properties.yaml", "properties: [{type: olm.gvk, value: {" + numbered(maxInput/9, "k%07x,") + "}}]\n", ""},
+	"annotations":             {annotationsFile, "annotations: {" + numbered(maxInput/60, annotationPrefix+"k%07x: a, ") + "}\n", ""},
+	"unknown annotation keys": {annotationsFile, numbered(60000, "k%07x: 1\n"), ""},
+	"channels":                {annotationsFile, "annotations: {" + channelsAnnotation + ": '" + strings.Repeat("a,", maxInput/2-100) + "'}\n", ""},
+	"manifests folder":        {annotationsFile, "annotations: {" + manifestsAnnotation + ": '" + strings.Repeat("a/", maxInput/2-100) + "'}\n", ""},
+	"json in a string":        {"manifests/a.yaml", fuzzedCSV[:len(fuzzedCSV)-2] + ", annotations: {alm-examples: '" + strings.Repeat("[", maxInput-1000) + "'}}\n", ""},
+}
+
+func numbered(n int, format string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, format, i)
+	}
+	return text.String()
+}
+
+func deploymentWith(quantity string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{name: a, resources: {limits: {memory: " + quantity + "}}}]}}}\n"
+}
+
+// Each attack is read within the limits, and what is not read is a problem.
+func TestAttacks(t *testing.T) {
+	celEnvironment()
+	for name, attack := range attacks {
+		t.Run(name, func(t *testing.T) {
+			var b *Bundle
+			needs(t, func() { b = InspectFS(fstest.MapFS{attack.file: {Data: []byte(attack.text)}}, "attack") })
+			if !strings.Contains(fmt.Sprint(b.Problems), attack.says) {
+				t.Errorf("the problems are %v, want %q", b.Problems, attack.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+// Package need is for tests: it measures what the parsers and checks of bundles need.
+package need
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What 1 MiB of a bundle may need.
+const (
+	MaxInput  = 1 << 20
+	maxMemory = 64 << 20
+	maxCPU    = 2 * time.Second
+)
+
+// Limited fails the test if a function needs more memory or processor time than 1 MiB of a bundle may.
+func Limited(t testing.TB, do func()) {
+	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that what is live is known at each moment
+	runtime.GC()
+	before, ended, peak := live(), make(chan struct{}), make(chan uint64)
+	go func() {
+		most := uint64(0)
+		for tick := time.NewTicker(time.Millisecond); ; {
+			select {
+			case <-tick.C:
+				most = max(most, live())
+			case <-ended:
+				peak <- most
+				return
+			}
+		}
+	}()
+	start := processorTime(t)
+	do()
+	took := processorTime(t) - start
+	close(ended)
+	if most := <-peak; most > before+maxMemory {
+		t.Errorf("it needs %d MiB", (most-before)>>20)
+	}
+	if took > maxCPU {
+		t.Errorf("it takes %s of a processor", took)
+	}
+}
+
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+func processorTime(t testing.TB) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
