@@ -22,6 +22,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // kinds are the types that objects of a bundle are decoded into.
@@ -114,7 +116,7 @@ func (b *Bundle) parseDocument(file string, d document) {
 // toJSON is a document as JSON; false for what is no YAML, which is a problem of the kind. Every
 // text of a bundle is parsed here first, within limits.
 func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
-	if err := tooComplex(d.text); err != nil {
+	if err := yamltext.Check(d.text); err != nil {
 		b.found(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
 		return nil, false
 	}
@@ -131,8 +133,8 @@ func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 		b.found(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
 		content = lenient
 	}
-	if depth(content) > maxDepth {
-		b.found(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", maxDepth), "nest fewer")
+	if yamltext.Depth(content) > yamltext.MaxDepth {
+		b.found(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", yamltext.MaxDepth), "nest fewer")
 		return nil, false
 	}
 	return content, true

@@ -20,6 +20,8 @@ const (
 	maxFile  = 8 << 20
 	maxSize  = 32 << 20
 	maxFiles = 2000
+	// maxDocuments is how many YAML documents a bundle may have. A parser needs several kilobytes for each.
+	maxDocuments = 10000
 )
 
 const (

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // FieldManager is the name under which the commands own the fields that they write.
@@ -45,6 +46,9 @@ func RecordName(packageName string) string { return "bundle-installation." + pac
 // ReadRecord reads the data of a ConfigMap.
 func ReadRecord(data map[string]string) (Record, error) {
 	var r Record
+	if err := yamltext.Check([]byte(data[recordKey])); err != nil {
+		return r, err
+	}
 	err := yaml.UnmarshalStrict([]byte(data[recordKey]), &r)
 	return r, err
 }

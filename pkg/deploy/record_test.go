@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,5 +126,13 @@ func TestRefuseInstall(t *testing.T) {
 				t.Errorf("upgrade says %v", err)
 			}
 		})
+	}
+}
+
+// Whoever can edit the record must not make a command run out of memory.
+func TestRecordWithAliases(t *testing.T) {
+	text := "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n"
+	if r, err := ReadRecord(map[string]string{recordKey: text}); err == nil || !strings.Contains(err.Error(), "repeat too much") {
+		t.Errorf("got %v and %v", r, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // matchConditions are those that keep a webhook from stopping itself, and then those
@@ -32,6 +33,9 @@ func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissi
 func AuthoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
 	var conditions map[string][]admissionregistrationv1.MatchCondition
 	if text := csv.Annotations[vocabulary.AnnotationMatchConditions]; text != "" {
+		if err := yamltext.Check([]byte(text)); err != nil {
+			return nil, err
+		}
 		if err := yaml.UnmarshalStrict([]byte(text), &conditions); err != nil {
 			return nil, err
 		}

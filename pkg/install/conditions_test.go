@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
 // conditioned is what Render is asked for a webhook on pods whose author wrote conditions.
@@ -63,5 +65,16 @@ func TestConditionViolations(t *testing.T) {
 				t.Error("it passes the check")
 			}
 		})
+	}
+}
+
+// A ClusterServiceVersion of a tenant must not make the manager run out of memory.
+func TestConditionsWithAliases(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	csv.Annotations = map[string]string{
+		"olm-webhook-manager.io/match-conditions": "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n",
+	}
+	if conditions, err := AuthoredConditions(csv); err == nil || !strings.Contains(err.Error(), "repeat too much") {
+		t.Errorf("got %v and %v", conditions, err)
 	}
 }

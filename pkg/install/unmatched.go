@@ -22,8 +22,11 @@ type Unmatched struct {
 	WayOut string
 }
 
+// maxUnmatched is how many resources of a webhook are explained. Each is compared with all that are served.
+const maxUnmatched = 100
+
 // UnmatchedRules returns the resources in the rules of an admission webhook that match
-// nothing which a catalog lists. What the catalog does not know may match.
+// nothing which a catalog lists, the first 100 of them. What the catalog does not know may match.
 func UnmatchedRules(d operatorsv1alpha1.WebhookDescription, c Catalog) []Unmatched {
 	var all []Unmatched
 	for i, rule := range d.Rules {
@@ -33,6 +36,9 @@ func UnmatchedRules(d operatorsv1alpha1.WebhookDescription, c Catalog) []Unmatch
 		for _, named := range rule.Resources {
 			if f := c.find(rule, named); len(f.served) > 0 || f.unknown || named == "" {
 				continue
+			}
+			if len(all) == maxUnmatched {
+				return all
 			}
 			what, wayOut := c.explain(rule, named)
 			all = append(all, Unmatched{i, named, what, wayOut})

@@ -13,6 +13,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
+// mostUnmatched is how many rules are explained: the message holds fewer.
+const mostUnmatched = 100
+
 // setRulesMatchNothing reports the rules that name what the API server does not serve. It
 // changes nothing about the registration: what is named may be served later.
 func (p *planner) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutStatus) {
@@ -20,6 +23,9 @@ func (p *planner) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutSta
 	for i, d := range p.CSV.Spec.WebhookDefinitions {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
+		}
+		if len(messages) > mostUnmatched {
+			break
 		}
 		for _, u := range install.UnmatchedRules(d, p.Observed.Catalog) {
 			messages = append(messages, fmt.Sprintf("webhook %s is not called for spec.webhookdefinitions[%d].rules[%d]: %s; %s", d.GenerateName, i, u.Rule, u.What, u.WayOut))

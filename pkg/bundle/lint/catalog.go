@@ -21,11 +21,17 @@ import (
 // unmatchedRules finds the resources in rules that neither Kubernetes nor the bundle has. Of
 // groups that are neither's, only names that no API can have are found: another operator may
 // serve them.
+// maxUnmatched is how many findings end the comparison: each name is compared with all names of resources.
+const maxUnmatched = 200
+
 func unmatchedRules(s *subject) []mistake {
 	catalog := s.catalog()
 	var all []mistake
 	for _, w := range s.admission() {
 		for i, rule := range w.Rules {
+			if len(all) > maxUnmatched {
+				return append(all, s.inCSV("spec.webhookdefinitions", "the other rules are not compared with APIs: too many match nothing", "correct those that are listed, and validate the bundle again"))
+			}
 			field := fmt.Sprintf("%s.rules[%d].", w.path, i)
 			one := w.WebhookDescription
 			one.Rules = []admissionregistrationv1.RuleWithOperations{rule}

@@ -35,6 +35,7 @@ func invalidConditions(s *subject) []mistake {
 		return nil
 	}
 	var all []mistake
+	var budget celBudget
 	for _, w := range s.admission() {
 		refused := func(what, wayOut string) {
 			all = append(all, s.inCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), wayOut))
@@ -45,6 +46,7 @@ func invalidConditions(s *subject) []mistake {
 		}
 		if own := len(s.lifelines(w)); len(conditions)+own > maxConditions {
 			refused(fmt.Sprintf("with %d of the manager's own it has %d conditions, and may have %d", own, len(conditions)+own, maxConditions), "join some by &&")
+			conditions = conditions[:min(len(conditions), maxConditions)]
 		}
 		for _, c := range conditions {
 			if c.Name == "" || c.Expression == "" {
@@ -52,6 +54,11 @@ func invalidConditions(s *subject) []mistake {
 			}
 			if messages := validation.IsQualifiedName(c.Name); len(messages) > 0 {
 				refused(fmt.Sprintf("the name %q of a condition is invalid: %s", c.Name, strings.Join(messages, "; ")), "name it as a label is named")
+			}
+			if !budget.spend(c.Expression) {
+				m := s.inCSV(conditionsPath, budget.exceeded("the conditions of the webhooks"), "write fewer or shorter conditions")
+				m.level = Warning
+				return append(all, m)
 			}
 			if why := uncompiled(c); why != "" {
 				refused(fmt.Sprintf("condition %q: %s", c.Name, why), "correct the expression")

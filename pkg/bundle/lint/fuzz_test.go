@@ -1,13 +1,11 @@
 package lint
 
 import (
-	"errors"
 	"testing"
 	"testing/fstest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/show"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/internal/need"
 )
 
 // FuzzValidate does with whatever the files of a bundle may hold all that the commands do. Nothing
@@ -27,10 +25,18 @@ func FuzzValidate(f *testing.F) {
 	} {
 		f.Add([]byte(smallCSV), []byte(annotations))
 	}
+	all(f, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are made once.
 	f.Fuzz(func(t *testing.T, text, annotations []byte) {
+		if len(text)+len(annotations) > need.MaxInput {
+			return
+		}
 		files := fstest.MapFS{"manifests/a.yaml": {Data: text}, "metadata/annotations.yaml": {Data: annotations}}
-		b := bundle.InspectFS(files, "fuzz")
-		report := Run(b)
+		var b *bundle.Bundle
+		var report Report
+		need.Limited(t, func() {
+			b = bundle.InspectFS(files, "fuzz")
+			report = all(t, b)
+		})
 		for _, found := range report.Findings {
 			if files[found.File] != nil && found.Code != string(bundle.TooBig) && found.Line < 1 {
 				t.Errorf("%s has no line: %s", found.Code, found.What)
@@ -39,23 +45,8 @@ func FuzzValidate(f *testing.F) {
 				t.Errorf("%s says no way out: %s", found.Code, found.What)
 			}
 		}
-		report.Print(output.Discard())
-		if b.Err() != nil {
-			return
-		}
-		if b.CSV == nil {
+		if b.Err() == nil && b.CSV == nil {
 			t.Fatal("nothing is wrong, and there is no ClusterServiceVersion")
-		}
-		manifests, err := bundle.Manifests(b, bundle.Options{})
-		if (err == nil) != (len(manifests) > 0) {
-			t.Errorf("%d manifests and %v", len(manifests), err)
-		}
-		var refused *bundle.RefusedError
-		if errors.As(err, &refused) {
-			manifests = refused.Manifests
-		}
-		if len(manifests) > 0 {
-			show.Of(b, manifests).Print(output.Discard())
 		}
 	})
 }

@@ -30,7 +30,8 @@ several, or narrow the rules. Selectors are not looked at: webhooks that never m
 func addedLatency(s *subject) []mistake {
 	delayed, first := map[string][]string{}, map[string]webhook{}
 	calls := callsOf(s.admission())
-	for _, r := range s.requests() {
+	requests := s.requests()
+	for _, r := range requests[:min(len(requests), maxRequests)] {
 		called := calls.of(r)
 		if total, how := latency(called); len(called) > 1 && total > patience {
 			what := fmt.Sprintf("%d s longer while nobody answers: %s", int(total.Seconds()), how)
@@ -38,6 +39,9 @@ func addedLatency(s *subject) []mistake {
 		}
 	}
 	var all []mistake
+	if len(requests) > maxRequests {
+		all = append(all, s.inCSV("spec.webhookdefinitions", fmt.Sprintf("the rules name more than %d requests, and what webhooks may add is not computed for the others", maxRequests), "name fewer resources in the rules"))
+	}
 	for _, what := range slices.Sorted(maps.Keys(delayed)) {
 		requests := slices.Compact(slices.Sorted(slices.Values(delayed[what])))
 		all = append(all, s.inCSV(first[what].path+".timeoutSeconds", fmt.Sprintf("to %s may take %s", strings.Join(requests, ", "), what), "shorten the timeouts, or let one webhook do the work of several"))

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -94,16 +95,26 @@ func library(code string, basis Basis, level Level, v validator.Validator, parts
 		var all []mistake
 		for _, p := range parts(s) {
 			for _, result := range v.Validate(p.values...) {
-				for _, e := range result.Errors {
-					all = append(all, s.translated(p.object, e, level)...)
-				}
-				for _, e := range result.Warnings {
-					all = append(all, s.translated(p.object, e, Warning)...)
-				}
+				all = append(all, s.allTranslated(p.object, result.Errors, level)...)
+				all = append(all, s.allTranslated(p.object, result.Warnings, Warning)...)
 			}
 		}
 		return all
 	}}
+}
+
+// maxTranslated is how many errors of one validator are reported, and how many fields for each.
+const maxTranslated = 100
+
+func (s *subject) allTranslated(o *bundle.Object, found []errors.Error, level Level) []mistake {
+	var all []mistake
+	for _, e := range found[:min(len(found), maxTranslated)] {
+		all = append(all, s.translated(o, e, level)...)
+	}
+	if n := len(found); n > maxTranslated {
+		all = append(all, mistake{object: o, what: fmt.Sprintf("the validator has %d more findings like these", n-maxTranslated), wayOut: "correct those that are listed, and validate the bundle again", level: level})
+	}
+	return all
 }
 
 // part is what a validator looks at, and the object that it then speaks of: it does not say.

@@ -153,10 +153,21 @@ func facts(b *bundle.Bundle) install.Facts {
 	return facts
 }
 
+// maxFindings is how many findings of one check are reported. A bundle of 1 MiB may have 100,000 of them.
+const maxFindings = 2000
+
 func collect(s *subject, checks []Check) []Finding {
 	var all []Finding
 	for _, c := range checks {
-		for _, m := range c.find(s) {
+		found := c.find(s)
+		if n := len(found); n > maxFindings {
+			last := found[maxFindings-1]
+			found = append(found[:maxFindings], mistake{
+				object: last.object, file: last.file, line: last.line, what: fmt.Sprintf("%d more findings like the previous one are not listed", n-maxFindings),
+				wayOut: "correct those that are listed, and validate the bundle again",
+			})
+		}
+		for _, m := range found {
 			f := Finding{Level: cmp.Or(m.level, c.Level), Code: c.Code, Basis: c.Basis, File: m.file, Line: m.line, Path: m.path, What: m.what, WayOut: m.wayOut}
 			if m.object != nil {
 				f.File, f.Line = m.object.File, m.object.Line(m.path)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,13 +19,20 @@ type request struct {
 	subresource string
 }
 
-// requests are those that the rules of all webhooks name, each once.
+// maxRequests is how many requests are looked at. Each is compared with the rules that may name it.
+const maxRequests = 2000
+
+// requests are those that the rules of all webhooks name, each once. It returns no more than one
+// above maxRequests.
 func (s *subject) requests() []request {
 	var all []request
 	known := map[request]bool{}
 	for _, w := range s.admission() {
 		for _, rule := range w.Rules {
-			for _, r := range requestsOf(rule) {
+			for r := range requestsOf(rule) {
+				if len(all) > maxRequests {
+					return all
+				}
 				if !known[r] {
 					known[r] = true
 					all = append(all, r)
@@ -35,23 +43,25 @@ func (s *subject) requests() []request {
 	return all
 }
 
-func requestsOf(rule admissionregistrationv1.RuleWithOperations) []request {
+func requestsOf(rule admissionregistrationv1.RuleWithOperations) iter.Seq[request] {
 	operations := rule.Operations
 	if slices.Contains(operations, admissionregistrationv1.OperationAll) {
 		operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete, admissionregistrationv1.Connect}
 	}
-	var all []request
-	for _, operation := range operations {
-		for _, group := range rule.APIGroups {
-			for _, version := range rule.APIVersions {
-				for _, resource := range rule.Resources {
-					name, subresource, _ := strings.Cut(resource, "/")
-					all = append(all, request{operation, schema.GroupVersionResource{Group: group, Version: version, Resource: name}, subresource})
+	return func(yield func(request) bool) {
+		for _, operation := range operations {
+			for _, group := range rule.APIGroups {
+				for _, version := range rule.APIVersions {
+					for _, resource := range rule.Resources {
+						name, subresource, _ := strings.Cut(resource, "/")
+						if !yield(request{operation, schema.GroupVersionResource{Group: group, Version: version, Resource: name}, subresource}) {
+							return
+						}
+					}
 				}
 			}
 		}
 	}
-	return all
 }
 
 // calls finds the webhooks that may be called for a request. Only those are compared with it whose

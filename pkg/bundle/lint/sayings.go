@@ -81,6 +81,7 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 
 // translated is what the library says of an object, where it stands, and the way out.
 func (s *subject) translated(o *bundle.Object, e errors.Error, level Level) []mistake {
+	e.Detail = shortened(e.Detail)
 	i := slices.IndexFunc(sayings, func(known saying) bool { return strings.Contains(e.Detail, known.says) })
 	known := saying{at: at(""), wayOut: "correct it as it says"} // by a validator newer than this list
 	if i >= 0 {
@@ -91,10 +92,21 @@ func (s *subject) translated(o *bundle.Object, e errors.Error, level Level) []mi
 		places = []place{{o, ""}}
 	}
 	var all []mistake
-	for _, p := range places {
-		all = append(all, mistake{object: p.object, path: p.path, what: s.inFull(e), wayOut: known.wayOut, level: level})
+	what := s.inFull(e)
+	for _, p := range places[:min(len(places), maxTranslated)] {
+		all = append(all, mistake{object: p.object, path: p.path, what: what, wayOut: known.wayOut, level: level})
 	}
 	return all
+}
+
+// maxSentence is how many bytes of what the library says are reported: it may list all objects in each error.
+const maxSentence = 4 << 10
+
+func shortened(text string) string {
+	if len(text) <= maxSentence {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSentence], "") + " ..."
 }
 
 // inFull is a sentence with what it is about, where the library keeps that apart, and always

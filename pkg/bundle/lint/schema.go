@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -59,7 +58,7 @@ const maxStored = 3 << 19
 // moment to make.
 var csvSchema = sync.OnceValue(func() (s struct {
 	structural *structuralschema.Structural
-	validator  schemavalidation.SchemaValidator
+	properties *apiextensions.JSONSchemaProps
 }) {
 	versions := crds.ClusterServiceVersion().Spec.Versions
 	i := slices.IndexFunc(versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
@@ -70,9 +69,7 @@ var csvSchema = sync.OnceValue(func() (s struct {
 	if err == nil {
 		s.structural, err = structuralschema.NewStructural(internal.OpenAPIV3Schema)
 	}
-	if err == nil {
-		s.validator, _, err = schemavalidation.NewSchemaValidator(internal.OpenAPIV3Schema)
-	}
+	s.properties = internal.OpenAPIV3Schema
 	if err != nil {
 		panic(err) // the definition is compiled in
 	}
@@ -86,7 +83,9 @@ func rejectedCSV(s *subject) []mistake {
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(object, schema.structural)
 	structuraldefaulting.Default(object, schema.structural)
 	var all []mistake
-	for _, err := range schemavalidation.ValidateCustomResource(nil, object, schema.validator) {
+	var r rejections
+	r.check(object, schema.properties, nil)
+	for _, err := range r.all {
 		all = append(all, rejected(s.CSVObject, err))
 	}
 	return all
@@ -99,9 +98,14 @@ func rejected(o *bundle.Object, err *field.Error) mistake {
 // invalidDefinitions judges as the API server does when a definition is created.
 func invalidDefinitions(s *subject) []mistake {
 	var all []mistake
+	var budget celBudget
 	for _, o := range s.Objects {
 		crd, ok := o.Typed.(*apiextensionsv1.CustomResourceDefinition)
 		if !ok {
+			continue
+		}
+		if !budget.affordable(crd) {
+			all = append(all, mistake{object: o, level: Warning, what: budget.exceeded("the definitions of the bundle"), wayOut: "write fewer or shorter rules, or try bundle install --dry-run=server"})
 			continue
 		}
 		crd = crd.DeepCopy()

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // Waiver is a finding that somebody has looked at and takes as it is.
@@ -36,18 +38,24 @@ when it comes back.`,
 
 // ReadWaivers reads a file of waivers. A file that does not exist holds none.
 func ReadWaivers(file string) ([]Waiver, error) {
-	text, err := os.ReadFile(file)
+	text, err := readSmall(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	if err := yamltext.Check(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	var content struct {
 		Waivers []Waiver `json:"waivers"`
 	}
 	if err := yaml.UnmarshalStrict(text, &content); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if n := len(content.Waivers); n > mostWaivers {
+		return nil, fmt.Errorf("%s has %d waivers, and may have %d: waive a check of all fields at once", file, n, mostWaivers)
 	}
 	for i, w := range content.Waivers {
 		if _, known := Find(w.Code); !known {
@@ -59,6 +67,27 @@ func ReadWaivers(file string) ([]Waiver, error) {
 		content.Waivers[i].file = file
 	}
 	return content.Waivers, nil
+}
+
+const (
+	// maxWaivers is how many bytes a file of waivers may have.
+	maxWaivers = 1 << 20
+	// mostWaivers is how many waivers a file may have. Each is compared with each finding.
+	mostWaivers = 1000
+)
+
+// readSmall reads a regular file within the limit: the folder beside a bundle may come from its author.
+func readSmall(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", file)
+	case info.Size() > maxWaivers:
+		return nil, fmt.Errorf("%s has more than %d MiB", file, maxWaivers>>20)
+	}
+	return os.ReadFile(file)
 }
 
 // waive marks the findings that are waived, and adds one for each waiver that nothing matched.

@@ -51,6 +51,9 @@ func TestReadWaivers(t *testing.T) {
 		"no reason":       {"waivers:\n- code: one-replica\n  reason: ' '\n", "waivers[0] has no reason"},
 		"an unknown code": {"waivers:\n- code: two-replicas\n  reason: because\n", `"two-replicas", which is no code of a finding`},
 		"a misspelt key":  {"waivers:\n- cod: one-replica\n  reason: because\n", `unknown field "cod"`},
+		"an alias bomb":   {"a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n", "repeat too much"},
+		"too many":        {"waivers:\n" + strings.Repeat("- {code: one-replica, reason: because}\n", 1001), "has 1001 waivers"},
+		"too long":        {strings.Repeat("#", 1<<20) + "#", "has more than 1 MiB"},
 		"no YAML":         {"waivers: [", "waivers.yaml: "},
 	} {
 		t.Run(name, func(t *testing.T) {

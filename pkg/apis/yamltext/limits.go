@@ -1,4 +1,6 @@
-package bundle
+// Package yamltext limits what parsing YAML of an untrusted author needs. Each text of a bundle, of an
+// annotation and of a ConfigMap is checked here before it is parsed.
+package yamltext
 
 import (
 	"bytes"
@@ -17,17 +19,15 @@ const (
 	bytesPerMark = 8
 	// maxRepeated is how many bytes aliases may add to a document.
 	maxRepeated = 1 << 20
-	// maxDepth is how many mappings and lists may be inside each other. Paths to fields get longer with each,
+	// MaxDepth is how many mappings and lists may be inside each other. Paths to fields get longer with each,
 	// and types that decode themselves read what is inside them again. Definitions have up to 40.
-	maxDepth = 128
-	// maxDocuments is how many YAML documents a bundle may have. A parser needs several kilobytes for each.
-	maxDocuments = 10000
+	MaxDepth = 128
 	// nodeSize is what a value counts for, in addition to its text.
 	nodeSize = 64
 )
 
-// tooComplex returns why a document is not parsed; nil when it may be.
-func tooComplex(text []byte) error {
+// Check returns why a document must not be parsed; nil when it may be.
+func Check(text []byte) error {
 	if n := marks(text); n > freeMarks && n > len(text)/bytesPerMark {
 		return fmt.Errorf("has about %d values in %d bytes, and needs too much memory", n, len(text))
 	}
@@ -57,8 +57,8 @@ func marks(text []byte) int {
 	return n
 }
 
-// depth is how many mappings and lists of a valid JSON text are inside each other.
-func depth(text []byte) int {
+// Depth is how many mappings and lists of a valid JSON text are inside each other.
+func Depth(text []byte) int {
 	deepest, now, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -1,0 +1,81 @@
+package lint
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+const (
+	// maxCEL is how many bytes of expressions in CEL are compiled. The compiler may need 15 microseconds for
+	// each. The definitions of published bundles have 1 KiB.
+	maxCEL = 64 << 10
+	// celOverhead is what each expression counts for, in addition to its text.
+	celOverhead = 64
+)
+
+// celBudget counts expressions in CEL.
+type celBudget struct{ spent int }
+
+// spend reports whether an expression may be compiled.
+func (b *celBudget) spend(expression string) bool {
+	b.spent += len(expression) + celOverhead
+	return b.spent <= maxCEL
+}
+
+func (b *celBudget) exceeded(what string) string {
+	return fmt.Sprintf("%s have more expressions in CEL than are compiled here (%d KiB): the API server compiles them", what, maxCEL>>10)
+}
+
+// spendSchema counts the rules of a schema. It returns false once there are too many.
+func (b *celBudget) spendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
+	if s == nil {
+		return true
+	}
+	for _, rule := range s.XValidations {
+		if !b.spend(rule.Rule + rule.MessageExpression) {
+			return false
+		}
+	}
+	return eachSchema(s, b.spendSchema)
+}
+
+// eachSchema calls a function for each schema inside another, until it returns false.
+func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSONSchemaProps) bool) bool {
+	all := []*apiextensionsv1.JSONSchemaProps{s.Not}
+	for _, m := range []map[string]apiextensionsv1.JSONSchemaProps{s.Properties, s.PatternProperties} {
+		for _, inside := range m {
+			all = append(all, &inside)
+		}
+	}
+	for _, l := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range l {
+			all = append(all, &l[i])
+		}
+	}
+	if s.Items != nil {
+		all = append(all, s.Items.Schema)
+		for i := range s.Items.JSONSchemas {
+			all = append(all, &s.Items.JSONSchemas[i])
+		}
+	}
+	if s.AdditionalProperties != nil {
+		all = append(all, s.AdditionalProperties.Schema)
+	}
+	for _, inside := range all {
+		if !do(inside) {
+			return false
+		}
+	}
+	return true
+}
+
+// affordable reports whether the rules of a definition may be compiled.
+func (b *celBudget) affordable(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, v := range crd.Spec.Versions {
+		if v.Schema != nil && !b.spendSchema(v.Schema.OpenAPIV3Schema) {
+			return false
+		}
+	}
+	return true
+}
