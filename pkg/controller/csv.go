@@ -168,6 +168,13 @@ func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.
 		if c.rehearse(ctx, s, plan.Steps) {
 			continue // what admission changed needs no write
 		}
+		disowned, err := c.disowned(ctx, s.csv, plan.Steps)
+		if err != nil {
+			return plan, err
+		}
+		if disowned {
+			return plan, errNotYet
+		}
 		news, err := c.apply(ctx, k, s, plan.Steps)
 		if err != nil {
 			return plan, err

@@ -25,9 +25,9 @@ type key struct {
 	namespace, name string
 }
 
-// errNotYet says that a pass waits for its own earlier writes to come back through
-// the caches. Their arrival wakes it up.
-var errNotYet = errors.New("the caches do not show the last pass's writes yet")
+// errNotYet says that a pass waits for its own earlier writes, or for a deletion that the API server
+// knows of, to come back through the caches. Their arrival wakes it up.
+var errNotYet = errors.New("the caches do not show the last writes yet")
 
 // passTimeout ends a pass that waits for an API server that does not answer.
 const passTimeout = time.Minute

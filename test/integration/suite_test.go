@@ -203,3 +203,38 @@ func TestUninstallThatOrphans(t *testing.T) {
 		t.Errorf("the Deployment is %s, owned by %v; want %s, taken over", now.UID, now.OwnerReferences, uid)
 	}
 }
+
+// The garbage collector orphans what an operator owns before the manager's cache shows that the operator is
+// deleted. The manager does not make the operator its owner again: it would go with the operator.
+func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	frozen := e.freezer("clusterserviceversions")
+	m := e.manageThrough(frozen.config)
+	e.install(csv("operator.v1", "server"))
+	m.rests()
+	frozen.freeze()
+	defer frozen.thaw()
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
+	before := m.passes("ClusterServiceVersion")
+	e.disown()
+	e.eventually("the manager looks at what has changed", func() (bool, any) {
+		now := m.passes("ClusterServiceVersion")
+		return now > before+2, now
+	})
+	for _, o := range e.owned(derived) {
+		if owners := o.GetOwnerReferences(); len(owners) > 0 {
+			t.Errorf("%s %s is owned by %s again", o.GetKind(), o.GetName(), owners[0].Name)
+		}
+	}
+	if frozen.held.Load() == 0 {
+		t.Error("the cache was not stale")
+	}
+	frozen.thaw()
+	e.eventually("the manager has let it go", func() (bool, any) {
+		finalizers := e.get("operator.v1").Finalizers
+		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
+	})
+}

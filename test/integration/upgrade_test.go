@@ -409,10 +409,16 @@ func expect(t *testing.T, got []string, want ...string) {
 // orphans what it owns.
 func (e *env) orphan(csv string) {
 	e.Helper()
+	e.disown()
+	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
+	e.eventually(csv+" is gone", func() (bool, any) { return e.isGone(csv), nil })
+}
+
+// disown removes the owners of all that ClusterServiceVersions own.
+func (e *env) disown() {
+	e.Helper()
 	for _, o := range e.owned(derived) {
 		_, err := e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{})
 		e.must(err)
 	}
-	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually(csv+" is gone", func() (bool, any) { return e.isGone(csv), nil })
 }
