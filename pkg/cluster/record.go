@@ -35,14 +35,38 @@ func (c *Cluster) record(ctx context.Context, i Installation) (deploy.Record, er
 	return r, nil
 }
 
+// otherRecords are those of other packages in the namespace, by package. What cannot be read records nothing.
+func (c *Cluster) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
+	list, err := c.kube.CoreV1().ConfigMaps(i.Namespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	records := map[string]deploy.Record{}
+	for _, live := range list.Items {
+		packageName, is := deploy.IsRecordName(live.Name)
+		if !is || packageName == i.packageName() {
+			continue
+		}
+		if r, err := deploy.ReadRecord(live.Data); err == nil {
+			r.Namespace = i.Namespace()
+			records[packageName] = r
+		}
+	}
+	return records, nil
+}
+
 // save writes the record, also when the command is being interrupted.
 func (c *Cluster) save(ctx context.Context, i Installation, r deploy.Record) error {
+	return c.saveOf(ctx, i.packageName(), i.Namespace(), r)
+}
+
+func (c *Cluster) saveOf(ctx context.Context, packageName, namespace string, r deploy.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	data, err := r.Data()
 	if err != nil {
 		return err
 	}
-	client, name := c.kube.CoreV1().ConfigMaps(i.Namespace()), deploy.RecordName(i.packageName())
+	client, name := c.kube.CoreV1().ConfigMaps(namespace), deploy.RecordName(packageName)
 	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
 	switch {
 	case err != nil:
@@ -54,17 +78,17 @@ func (c *Cluster) save(ctx context.Context, i Installation, r deploy.Record) err
 		_, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager})
 	}
 	if err != nil {
-		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", i.Namespace(), name, err)
+		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", namespace, name, err)
 	}
 	return nil
 }
 
 // forget ends a record: it is deleted, unless something stays that it is about.
-func (c *Cluster) forget(ctx context.Context, i Installation, rest deploy.Record) error {
+func (c *Cluster) forget(ctx context.Context, packageName, namespace string, rest deploy.Record) error {
 	if len(rest.Objects) > 0 {
-		return c.save(ctx, i, rest)
+		return c.saveOf(ctx, packageName, namespace, rest)
 	}
-	err := c.kube.CoreV1().ConfigMaps(i.Namespace()).Delete(ctx, deploy.RecordName(i.packageName()), metav1.DeleteOptions{})
+	err := c.kube.CoreV1().ConfigMaps(namespace).Delete(ctx, deploy.RecordName(packageName), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

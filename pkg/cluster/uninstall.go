@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -62,7 +64,11 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 	}
 	removal := deploy.RemovalOf(i.Manifests, objects, names, definitions)
 	removal.Told = append(removal.Told, kept...)
-	return removal, removal.Own(record, i.Adopted, live)
+	earlier, err := c.otherRecords(ctx, i)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	return removal, removal.Own(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
 }
 
 // objects counts those of each definition of a bundle that there is.
@@ -155,17 +161,29 @@ func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.
 			removed = append(removed, o)
 		}
 	}
-	return removed, c.forgetRemoved(ctx, i, removed)
+	return removed, c.forgetRemoved(ctx, i, removal, removed)
 }
 
-// forgetRemoved ends the record of an installation, but for definitions that stay.
-func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removed []*unstructured.Unstructured) error {
+// forgetRemoved ends the record of an installation, except for what stays, and removes from the other
+// records of the namespace what was deleted.
+func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx = context.WithoutCancel(ctx)
+	others, err := c.otherRecords(ctx, i)
+	if err != nil {
+		return err
+	}
+	for packageName, other := range others {
+		if rest, changed := other.Without(removed); changed {
+			if err := c.forget(ctx, packageName, i.Namespace(), rest); err != nil {
+				return err
+			}
+		}
+	}
 	record, err := c.record(ctx, i)
 	if err != nil || len(record.Objects) == 0 {
 		return err
 	}
-	return c.forget(ctx, i, record.Rest(removed))
+	return c.forget(ctx, i.packageName(), i.Namespace(), removal.Rest(record, removed))
 }
 
 // remove deletes one object, if it is there, and waits until it is gone.

@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,7 +42,9 @@ type Recorded struct {
 const recordKey = "record.yaml"
 
 // RecordName is the name of the ConfigMap with the record of a package's installation.
-func RecordName(packageName string) string { return "bundle-installation." + packageName }
+func RecordName(packageName string) string { return recordPrefix + packageName }
+
+const recordPrefix = "bundle-installation."
 
 // ReadRecord reads the data of a ConfigMap.
 func ReadRecord(data map[string]string) (Record, error) {
@@ -124,6 +127,22 @@ func (r Record) Rest(removed []*unstructured.Unstructured) Record {
 			})
 	})
 	return r
+}
+
+// Without is the record without deleted objects. Changed reports whether it had one of them.
+func (r Record) Without(deleted []*unstructured.Unstructured) (rest Record, changed bool) {
+	rest = r
+	rest.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
+		return slices.ContainsFunc(deleted, func(o *unstructured.Unstructured) bool {
+			return groupkind.Of(&e) == groupkind.Of(o) && e.Namespace == o.GetNamespace() && e.Name == o.GetName()
+		})
+	})
+	return rest, len(rest.Objects) < len(r.Objects)
+}
+
+// IsRecordName returns the package whose installation a ConfigMap of this name records.
+func IsRecordName(name string) (packageName string, is bool) {
+	return strings.CutPrefix(name, recordPrefix)
 }
 
 // object is what an entry is about.

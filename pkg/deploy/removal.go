@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // Removal is what goes with an operator, and what people are told of the rest.
@@ -36,17 +35,13 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 		case groupkind.Namespace:
 			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
 		case groupkind.OperatorGroup:
-			if stays, why := groupStays(o, others); !stays {
+			if len(others) == 0 {
 				groups = append(groups, o)
 			} else {
-				r.stay(o, fmt.Sprintf("OperatorGroup %s stays%s", o.GetName(), why))
+				r.stay(o, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
 			}
 		case groupkind.Subscription:
-			if cameWithBundle(o) {
-				subscriptions = append(subscriptions, o)
-			} else {
-				r.stay(o, fmt.Sprintf("Subscription %s stays%s", o.GetName(), byHand(o, "subscription.operators.coreos.com")))
-			}
+			subscriptions = append(subscriptions, o)
 		case groupkind.CustomResourceDefinition:
 			n, there := objects[o.GetName()]
 			if there && definitions {
@@ -67,26 +62,9 @@ func (r *Removal) stay(o *unstructured.Unstructured, why string) {
 	r.stays, r.Told = append(r.stays, o), append(r.Told, why)
 }
 
-// groupStays tells whether a group, as AdoptGroup left it, stays when its operator goes, and why.
-func groupStays(group *unstructured.Unstructured, others []string) (stays bool, why string) {
-	switch {
-	case len(others) > 0:
-		return true, ", for " + strings.Join(others, ", ")
-	case !cameWithBundle(group):
-		return true, byHand(group, "operatorgroup")
-	default:
-		return false, ""
-	}
-}
-
-// cameWithBundle tells what an installation brought, and so takes along, from what somebody made by hand.
-func cameWithBundle(o *unstructured.Unstructured) bool {
-	return o.GetAnnotations()[vocabulary.AnnotationMadeBy] == vocabulary.MadeByBundle
-}
-
-// byHand says why an object stays, and how it goes.
+// byHand returns why an OperatorGroup or a Subscription stays, and the command that removes it.
 func byHand(o *unstructured.Unstructured, kind string) string {
-	return fmt.Sprintf(": it came with no bundle; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
+	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
 }
 
 func staysOrGoes(goes bool) string {
@@ -113,9 +91,10 @@ func counted(n int) string {
 }
 
 // Own leaves in a removal what the installation has created, by its record, and what is adopted; it
-// adds what an earlier version of the operator has left. Live returns the object that exists, or nil.
-// Each object that goes has the uid that was decided about.
-func (r *Removal) Own(record Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
+// adds what an earlier version of the operator has left. Earlier are the other records in the namespace: an
+// OperatorGroup may stay longer than the installation that created it. Live returns the object that exists, or
+// nil. Each object that goes has the uid that was decided about.
+func (r *Removal) Own(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
 	going := r.Goes
 	for _, e := range slices.Backward(record.Objects) {
 		o := e.object()
@@ -131,7 +110,7 @@ func (r *Removal) Own(record Record, adopted []string, live func(*unstructured.U
 			return err
 		case there == nil:
 			continue
-		case !record.Removes(there, adopted):
+		case !record.Removes(there, adopted) && !groupOf(there, earlier):
 			r.Told = append(r.Told, NotOurs(there))
 			continue
 		}
@@ -157,8 +136,32 @@ func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool 
 	return r.Created(live) || slices.Contains(adopted, Reference(live))
 }
 
+// groupOf reports whether a live object is an OperatorGroup that one of these installations has created. The
+// object has to show it as well: these records are not the one of the bundle that is removed.
+func groupOf(live *unstructured.Unstructured, records []Record) bool {
+	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && written(live) })
+}
+
+// Rest is the record of what stays: the definitions, which a later installation may change again, and an
+// OperatorGroup that other operators need, which the last of them removes.
+func (r Removal) Rest(record Record, removed []*unstructured.Unstructured) Record {
+	rest := record.Rest(removed)
+	for _, o := range r.stays {
+		if e := record.of(o); e != nil && e.Created {
+			rest.Objects = append(rest.Objects, *e)
+		}
+	}
+	return rest
+}
+
 // NotOurs says why an object stays that the installation did not create.
 func NotOurs(live *unstructured.Unstructured) string {
+	switch groupkind.Of(live) {
+	case groupkind.OperatorGroup:
+		return fmt.Sprintf("OperatorGroup %s stays%s", live.GetName(), byHand(live, "operatorgroup"))
+	case groupkind.Subscription:
+		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), byHand(live, "subscription.operators.coreos.com"))
+	}
 	return fmt.Sprintf("%s stays: this installation did not create it%s; --adopt %s removes it", Title(live), writtenBy(live), Reference(live))
 }
 

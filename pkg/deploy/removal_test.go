@@ -1,32 +1,30 @@
 package deploy
 
 import (
+	"cmp"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	api "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 func TestRemovalOf(t *testing.T) {
-	var manifests, byHand []*unstructured.Unstructured
+	var manifests []*unstructured.Unstructured
 	for _, kind := range []api.GroupKind{groupkind.Namespace, groupkind.CustomResourceDefinition, {Group: "rbac.authorization.k8s.io", Kind: "Role"},
 		groupkind.OperatorGroup, groupkind.Subscription, groupkind.ClusterServiceVersion} {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(kind.WithVersion("v1"))
 		o.SetName("shop")
 		o.SetNamespace("mall")
-		byHand = append(byHand, o.DeepCopy())
-		if kind == groupkind.OperatorGroup || kind == groupkind.Subscription {
-			o.SetAnnotations(map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle})
-		}
 		manifests = append(manifests, o)
 	}
 	for name, test := range map[string]struct {
-		manifests   []*unstructured.Unstructured // those with a group of a bundle, if not set
 		objects     map[string]int
 		others      []string
 		definitions bool
@@ -57,18 +55,9 @@ func TestRemovalOf(t *testing.T) {
 			goes:   []string{"ClusterServiceVersion", "Role", "Subscription"},
 			told:   []string{"OperatorGroup shop stays, for mall.v1", "Namespace shop stays"},
 		},
-		"a group and a Subscription came with no bundle": {
-			manifests: byHand,
-			goes:      []string{"ClusterServiceVersion", "Role"},
-			told: []string{"Subscription shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete subscription.operators.coreos.com shop",
-				"OperatorGroup shop stays: it came with no bundle; once nothing needs it: kubectl -n mall delete operatorgroup shop", "Namespace shop stays"},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if test.manifests == nil {
-				test.manifests = manifests
-			}
-			r := RemovalOf(test.manifests, test.objects, test.others, test.definitions)
+			r := RemovalOf(manifests, test.objects, test.others, test.definitions)
 			var goes []string
 			definitions := 0
 			for _, o := range r.Goes {
@@ -77,14 +66,85 @@ func TestRemovalOf(t *testing.T) {
 					definitions++
 				}
 			}
-			if diff := cmp.Diff(test.goes, goes); diff != "" {
+			if diff := gocmp.Diff(test.goes, goes); diff != "" {
 				t.Errorf("what goes (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(test.told, r.Told); diff != "" {
+			if diff := gocmp.Diff(test.told, r.Told); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 			if r.Definitions != definitions {
 				t.Errorf("%d definitions are said to go, and %d do", r.Definitions, definitions)
+			}
+		})
+	}
+}
+
+// The record decides about the OperatorGroup and the Subscription, and no annotation does.
+func TestOwn(t *testing.T) {
+	object := func(kind api.GroupKind, uid types.UID, by ...string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind.WithVersion("v1"))
+		o.SetNamespace("mall")
+		o.SetName("shop")
+		o.SetUID(uid)
+		o.SetAnnotations(map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle})
+		var fields []metav1.ManagedFieldsEntry
+		for _, manager := range by {
+			fields = append(fields, metav1.ManagedFieldsEntry{Manager: manager})
+		}
+		o.SetManagedFields(fields)
+		return o
+	}
+	recordOf := func(created bool, objects ...*unstructured.Unstructured) Record {
+		r := Record{Namespace: "mall"}
+		for _, o := range objects {
+			r.Objects = append(r.Objects, Recorded{
+				TypeMeta:  metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: o.GetKind()},
+				Namespace: "mall", Name: "shop", UID: o.GetUID(), Created: created,
+			})
+		}
+		return r
+	}
+	group, subscription := object(groupkind.OperatorGroup, "1", FieldManager), object(groupkind.Subscription, "2", FieldManager)
+	byHand := []string{
+		"OperatorGroup shop stays: no installation by these commands created it; once nothing needs it: kubectl -n mall delete operatorgroup shop",
+		"Subscription shop stays: no installation by these commands created it; once nothing needs it: kubectl -n mall delete subscription.operators.coreos.com shop",
+	}
+	for name, test := range map[string]struct {
+		record     Record
+		earlier    []Record
+		group      *unstructured.Unstructured
+		goes, told []string
+	}{
+		"created":                              {record: recordOf(true, group, subscription), goes: []string{"OperatorGroup", "Subscription"}},
+		"only changed":                         {record: recordOf(false, group, subscription), told: byHand},
+		"no record":                            {told: byHand},
+		"created again by another":             {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
+		"group of an earlier installation":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, goes: []string{"OperatorGroup", "Subscription"}},
+		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, told: byHand[:1]},
+		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, told: byHand[1:]},
+		"group that an earlier one has joined": {record: recordOf(true, subscription), earlier: []Record{recordOf(false, group)}, goes: []string{"Subscription"}, told: byHand[:1]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+				if groupkind.Is(o, groupkind.Subscription) {
+					return subscription, nil
+				}
+				return cmp.Or(test.group, group), nil
+			}
+			r := Removal{Goes: []*unstructured.Unstructured{group, subscription}}
+			if err := r.Own(test.record, test.earlier, nil, live); err != nil {
+				t.Fatal(err)
+			}
+			var goes []string
+			for _, o := range r.Goes {
+				goes = append(goes, o.GetKind())
+			}
+			if diff := gocmp.Diff(test.goes, goes); diff != "" {
+				t.Errorf("what goes (-want +got)\n%s", diff)
+			}
+			if diff := gocmp.Diff(test.told, r.Told); diff != "" {
+				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})
 	}

@@ -11,14 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
@@ -119,13 +122,16 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	definitions := e.dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
 	for name, test := range map[string]struct {
-		byHand string
-		watch  []string
-		goes   bool
+		byHand     string
+		annotation string // what another client says of the group
+		watch      []string
+		goes       bool
 	}{
 		"of-a-bundle":          {goes: true},
 		"of-a-bundle-for-one":  {watch: []string{"stock"}, goes: true},
 		"made-by-hand":         {byHand: "own"},
+		"says-of-a-bundle":     {byHand: "own", annotation: vocabulary.MadeByBundle},
+		"says-of-no-bundle":    {annotation: "me", goes: true},
 		"as-a-bundle-names-it": {byHand: "projectpolicy"},
 		"retargeted":           {byHand: "own", watch: []string{"stock"}},
 	} {
@@ -139,6 +145,13 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			}
 			for range 2 { // the second time nothing is new
 				must(t, applyAll(t, c, b, o))
+			}
+			if test.annotation != "" {
+				live, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
+				must(t, err)
+				_, err = groups.Namespace(o.Namespace).Patch(t.Context(), live.Items[0].GetName(), types.MergePatchType,
+					[]byte(`{"metadata":{"annotations":{"`+vocabulary.AnnotationMadeBy+`":"`+test.annotation+`"}}}`), metav1.PatchOptions{})
+				must(t, err)
 			}
 			i := prepared(t, c, b, o)
 			removal, err := c.Removal(t.Context(), i, true)
@@ -160,6 +173,39 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 				t.Errorf("it is gone: %t, want %t; people are told %q", gone, test.goes, removal.Told)
 			}
 		})
+	}
+}
+
+// The group that an installation created is removed with the last operator that uses it, whichever
+// that is, and no record is left.
+func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	o := bundle.Options{Namespace: "last-of-two"}
+	e.namespace(t, o.Namespace)
+	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups")).Namespace(o.Namespace)
+	first, second := written(t, "first", "first.v1"), written(t, "second", "second.v1")
+	for _, b := range []*bundle.Bundle{first, second} {
+		must(t, applyAll(t, c, b, o))
+	}
+	for n, b := range []*bundle.Bundle{first, second} {
+		i := prepared(t, c, b, o)
+		removal, err := c.Removal(t.Context(), i, false)
+		must(t, err)
+		_, err = c.Uninstall(t.Context(), i, removal)
+		must(t, err)
+		left, err := groups.List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		if want := 1 - n; len(left.Items) != want {
+			t.Errorf("after %s is removed there are %d groups, want %d; people are told %q", b.CSV.Name, len(left.Items), want, removal.Told)
+		}
+	}
+	for _, name := range []string{"first", "second"} {
+		_, err := e.kube.CoreV1().ConfigMaps(o.Namespace).Get(t.Context(), deploy.RecordName(name), metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("the record of %s is left: %v", name, err)
+		}
 	}
 }
 

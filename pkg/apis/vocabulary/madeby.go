@@ -1,7 +1,7 @@
 package vocabulary
 
-// AnnotationMadeBy, on an OperatorGroup or a Subscription, is MadeByBundle where it came with a
-// bundle, by bundle install or by what bundle render prints: bundle uninstall removes no other.
+// AnnotationMadeBy, on an OperatorGroup or a Subscription, is MadeByBundle if bundle install or bundle render
+// wrote the object. It informs people only. The record of an installation decides what is removed.
 const (
 	AnnotationMadeBy = "olm-webhook-manager.io/made-by"
 	MadeByBundle     = "bundle"
