@@ -28,6 +28,7 @@ type installOptions struct {
 	yes          bool
 	adopted      []string
 	dryRun       string
+	waivers      []lint.Waiver // of the file beside the bundle, for --dry-run=client
 }
 
 // What --dry-run may be, as kubectl has it.
@@ -133,10 +134,10 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i clust
 	return o.conclude(cmd, c, i)
 }
 
-// tryHere checks the bundle as validate does, and shows what would be applied, without the API server.
+// tryHere checks the bundle as validate does, with the same waivers, and shows what would be applied, without the API server.
 func (o *installOptions) tryHere(cmd *cobra.Command, i cluster.Installation) error {
 	out := o.output.tellsOn(cmd)
-	report := lint.Run(i.Bundle)
+	report := lint.Run(i.Bundle, o.waivers...)
 	report.Print(out)
 	for _, m := range i.Applied() {
 		out.Printf("would apply %s\n", cluster.NameOf(m))

@@ -64,6 +64,11 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	if err := b.Err(); err != nil {
 		return nil, bundle.Options{}, err
 	}
+	if o.dryRun == dryRunClient {
+		if o.waivers, err = (validateOptions{}).waiversOf(reference); err != nil {
+			return nil, bundle.Options{}, err
+		}
+	}
 	options, err := o.options()
 	return b, options, err
 }
