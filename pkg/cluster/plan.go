@@ -78,7 +78,11 @@ func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.U
 		}
 		s = deploy.StepOf(o, nil, nil, p.record)
 		s.Unasked = missing
-		return s, nil, deploy.RefuseUnasked(ctx, o, definition, p.brings(missing)), nil
+		refused = deploy.RefuseUnasked(ctx, o, definition, p.brings(missing))
+		if refused == nil && definition == nil {
+			refused, err = c.tryElsewhere(ctx, a, o)
+		}
+		return s, nil, refused, err
 	}
 	live, err := c.live(ctx, a, o)
 	if err != nil {

@@ -49,6 +49,21 @@ func (c *Cluster) missing(ctx context.Context, a applier, o *unstructured.Unstru
 	return "", err
 }
 
+// tryElsewhere asks the API server about an object of one of its own kinds whose namespace does not exist yet, by a
+// dry run in a namespace that exists. It returns why its own namespace would refuse it as well.
+func (c *Cluster) tryElsewhere(ctx context.Context, a applier, o *unstructured.Unstructured) (refused, err error) {
+	if !a.knows(o) {
+		return nil, nil
+	}
+	elsewhere := deploy.Elsewhere(o)
+	client, err := a.clientFor(ctx, elsewhere)
+	if err != nil {
+		return nil, err
+	}
+	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	return deploy.RefusedElsewhere(o, answer), nil
+}
+
 func missingDefinition(group, kind string) string {
 	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
 }

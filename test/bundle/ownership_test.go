@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,6 +217,9 @@ func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 		"schema":     {csv: "unchecked.v1", edit: "installModes", says: "spec.installModes"},
 		"kind":       {csv: "unchecked.v1", manifests: []string{"apiVersion: nobody.example.com/v1\nkind: Thing\nmetadata: {name: a}\n"}, says: "the bundle does not bring it"},
 		"own-kind":   {csv: "unchecked.v1", manifests: []string{text(definition1, "unchecked", "a"), "apiVersion: unchecked.example.com/v1\nkind: Good\nmetadata: {name: Upper}\n"}, says: "RFC 1123"},
+		"native":     {csv: "unchecked.v1", manifests: []string{service(80), service(99999)}, says: "Service unchecked-native/port-99999: Service \"port-99999\" is invalid: [spec.ports[0].port"},
+		"policy":     {csv: "unchecked.v1", manifests: []string{"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: nowhere}}]}]}\n"}, says: "spec.ingress[0].from[0].ipBlock.cidr"},
+		"budget":     {csv: "unchecked.v1", manifests: []string{"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {minAvailable: 1, maxUnavailable: 1}\n"}, says: "cannot be both set"},
 		"definition": {csv: "unchecked.v1", manifests: []string{strings.Replace(text(definition1, "unchecked", "a"), "plural: goods", "plural: others", 1)}, says: "must be spec.names.plural+"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,6 +238,25 @@ func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+func service(port int) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: port-%d}\nspec: {ports: [{port: %d}]}\n", port, port)
+}
+
+// An object of a new namespace is checked in another one, whose quota and objects do not matter.
+func TestAnotherNamespaceRefusesNothing(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	budget := func(namespace string) string {
+		return "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: elsewhere" + namespace + "}\nspec: {minAvailable: 1, selector: {matchLabels: {a: b}}}\n"
+	}
+	e.foreign(t, budget(", namespace: default"))
+	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: elsewhere, namespace: default}\nspec: {hard: {count/poddisruptionbudgets.policy: 0}}\n")
+	p, err := c.Plan(t.Context(), prepared(t, c, written(t, "elsewhere", "elsewhere.v1", budget("")), bundle.Options{Namespace: "elsewhere-new"}))
+	must(t, err)
+	must(t, p.Err())
 }
 
 // Labels of a bundle's template are put on no namespace that exists before somebody agrees.

@@ -1,0 +1,40 @@
+package deploy
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Elsewhere is an object for a dry run in a namespace that exists, while its own does not. No other
+// object has its name.
+func Elsewhere(o *unstructured.Unstructured) *unstructured.Unstructured {
+	e := o.DeepCopy()
+	e.SetNamespace(metav1.NamespaceDefault)
+	e.SetName(fmt.Sprintf("bundle-check-%x", sha256.Sum256([]byte(Title(o))))[:40])
+	return e
+}
+
+// RefusedElsewhere returns why the API server refuses an object in its own namespace as well; nil if the
+// reason may be the namespace of the dry run: a quota, an admission policy, a webhook, a permission.
+func RefusedElsewhere(o *unstructured.Unstructured, err error) error {
+	if err == nil || !refusedByType(err) {
+		return nil
+	}
+	e := Elsewhere(o)
+	message := strings.NewReplacer(e.GetNamespace()+"/"+e.GetName(), o.GetNamespace()+"/"+o.GetName(), e.GetName(), o.GetName()).Replace(err.Error())
+	return fmt.Errorf("%s: %s", Title(o), message)
+}
+
+// refusedByType reports whether the validation of a kind, or its decoding, refuses an object.
+func refusedByType(err error) bool {
+	message := err.Error()
+	if strings.Contains(message, "admission webhook") || strings.Contains(message, "AdmissionPolicy") {
+		return false
+	}
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || strings.Contains(message, "failed to create typed patch object")
+}
