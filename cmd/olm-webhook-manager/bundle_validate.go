@@ -89,6 +89,10 @@ func (o validateOptions) waiversOf(reference string) ([]lint.Waiver, error) {
 		if beside == "" || err != nil {
 			return nil, err
 		}
+		// The author of the bundle may have written it: a named pipe would be waited for without end.
+		if info, err := os.Stat(beside); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no regular file: replace it, or name a file of waivers with --waivers", beside)
+		}
 		return lint.ReadWaivers(beside)
 	}
 	if _, err := os.Stat(o.waivers); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -78,5 +79,16 @@ func writeLayout(t *testing.T, dir, bundle string) {
 	}
 	if err := path.AppendImage(image); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The author of a bundle may have written what is beside it: a named pipe there is not waited for.
+func TestWaiversBesideAreARegularFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if waivers, err := (validateOptions{}).waiversOf(dir); err == nil || !strings.Contains(err.Error(), "shop.waivers.yaml is no regular file") {
+		t.Errorf("got %v and %v", waivers, err)
 	}
 }

@@ -23,7 +23,7 @@ func TestMaliceIsRefused(t *testing.T) {
 		{"--dry-run=server"},
 	} {
 		out, err := webhooks(t, append([]string{"bundle", "install", malice, "--yes"}, flags...)...).CombinedOutput()
-		for _, want := range []string{"Group system:authenticated", "all.evil.example.com", "nothing was changed: the bundle has objects that are refused"} {
+		for _, want := range []string{"Group system:authenticated", "all.evil.example.com", "system-cluster-critical", "ClusterRole.rbac.authorization.k8s.io   view", "nothing was changed: the bundle has objects that are refused"} {
 			if err == nil || !strings.Contains(string(out), want) {
 				t.Errorf("%v: %v, and %q is not shown:\n%s", flags, err, want, out)
 			}
