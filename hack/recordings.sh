@@ -11,7 +11,9 @@ main() {
   ./hack/deploy.sh projectpolicy
   ./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
   PATH=$PWD/bin:$PATH
-  kubectl webhooks bundle uninstall $bundle --delete-crds --yes --yes-delete-crds
+  if kubectl get -n projectpolicy clusterserviceversion/projectpolicy.v0.1.0 >/dev/null 2>&1; then
+    kubectl webhooks bundle uninstall $bundle --delete-crds --yes --yes-delete-crds
+  fi
   mkdir -p docs/recordings
 
   record validate <<SCRIPT
