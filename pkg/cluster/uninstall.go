@@ -11,8 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
@@ -72,12 +74,12 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 }
 
 // objects counts those of each definition of a bundle that there is.
-func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, error) {
+func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]deploy.Population, error) {
 	client, err := metadata.NewForConfig(c.config)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]int{}
+	counts := map[string]deploy.Population{}
 	for _, crd := range i.Bundle.CRDs() {
 		live, err := c.definition(ctx, crd.Name)
 		if err != nil {
@@ -87,18 +89,18 @@ func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]int, 
 			continue
 		}
 		if !apihelpers.IsCRDConditionTrue(live, apiextensionsv1.Established) {
-			counts[crd.Name] = 0 // Nobody has ever served them, and with it none goes.
+			counts[crd.Name] = deploy.Population{} // Nobody has ever served them, and with it none goes.
 			continue
 		}
-		counts[crd.Name] = deploy.Uncounted
+		counts[crd.Name] = nil
 		served := deploy.VersionsServed(live)
 		if len(served) == 0 {
 			continue
 		}
-		n, err := count(ctx, client.Resource(resourceOf(live, served[0])))
+		population, err := count(ctx, client.Resource(resourceOf(live, served[0])))
 		switch {
 		case err == nil:
-			counts[crd.Name] = n
+			counts[crd.Name] = population
 		case apierrors.IsInternalError(err): // A conversion that fails does not keep its operator from going.
 		case apierrors.IsNotFound(err): // Nor does a version that is served in a moment.
 		default:
@@ -113,23 +115,21 @@ func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) s
 	return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural}
 }
 
-// count reads one object, and what the API server says remains; where it does not say, all.
-func count(ctx context.Context, resource metadata.Getter) (int, error) {
-	list, err := resource.List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return 0, err
-	}
-	if list.Continue == "" {
-		return len(list.Items), nil
-	}
-	if list.RemainingItemCount != nil {
-		return len(list.Items) + int(*list.RemainingItemCount), nil
-	}
-	list, err = resource.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return 0, err
-	}
-	return len(list.Items), nil
+// countPage is how many objects are read at once.
+const countPage = 500
+
+// count reads the metadata of all objects.
+func count(ctx context.Context, resource metadata.Getter) (deploy.Population, error) {
+	population := deploy.Population{}
+	page := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return resource.List(ctx, options)
+	})
+	page.PageSize = countPage
+	err := page.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+		population[o.(*metav1.PartialObjectMetadata).Namespace]++
+		return nil
+	})
+	return population, err
 }
 
 // Left refuses a removal where nothing that goes exists: then it was never installed by these

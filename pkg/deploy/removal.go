@@ -25,9 +25,9 @@ type Removal struct {
 	stays       []*unstructured.Unstructured
 }
 
-// RemovalOf decides what of an installation's manifests goes. Objects tells how many each
-// definition has that there is, and others are the ClusterServiceVersions that stay in the namespace.
-func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, others []string, definitions bool) Removal {
+// RemovalOf decides what of an installation's manifests goes. Objects are those of each definition
+// that exists, and others are the ClusterServiceVersions that stay in the namespace.
+func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]Population, others []string, definitions bool) Removal {
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
@@ -43,12 +43,13 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]int, o
 		case groupkind.Subscription:
 			subscriptions = append(subscriptions, o)
 		case groupkind.CustomResourceDefinition:
-			n, there := objects[o.GetName()]
-			if there && definitions {
+			population, there := objects[o.GetName()]
+			switch {
+			case there && definitions:
 				definitionsGo = append(definitionsGo, o)
-			}
-			if there {
-				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s %s, with %s", o.GetName(), staysOrGoes(definitions), counted(n)))
+				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s goes, with %s", o.GetName(), population.byNamespace()))
+			case there:
+				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s stays, with %s", o.GetName(), population))
 			}
 		default:
 			r.Goes = append(r.Goes, o)
@@ -65,13 +66,6 @@ func (r *Removal) stay(o *unstructured.Unstructured, why string) {
 // byHand returns why an OperatorGroup or a Subscription stays, and the command that removes it.
 func byHand(o *unstructured.Unstructured, kind string) string {
 	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
-}
-
-func staysOrGoes(goes bool) string {
-	if goes {
-		return "goes"
-	}
-	return "stays"
 }
 
 // Uncounted is the number of a definition's objects that nobody can read now.

@@ -25,25 +25,25 @@ func TestRemovalOf(t *testing.T) {
 		manifests = append(manifests, o)
 	}
 	for name, test := range map[string]struct {
-		objects     map[string]int
+		objects     map[string]Population
 		others      []string
 		definitions bool
 		goes, told  []string
 	}{
 		"definitions stay": {
-			objects: map[string]int{"shop": 2},
+			objects: map[string]Population{"shop": {"a": 1, "b": 1}},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
 		},
 		"nobody can count": {
-			objects: map[string]int{"shop": Uncounted},
+			objects: map[string]Population{"shop": nil},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with objects that cannot be read now, and so not be counted", "Namespace shop stays"},
 		},
 		"definitions go": {
-			objects: map[string]int{"shop": 1}, definitions: true,
+			objects: map[string]Population{"shop": {"a": 1, "b": 2}}, definitions: true,
 			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told: []string{"CustomResourceDefinition shop goes, with 1 object", "Namespace shop stays"},
+			told: []string{"CustomResourceDefinition shop goes, with 3 objects in namespaces: 2 in b, 1 in a", "Namespace shop stays"},
 		},
 		"definitions went before": {
 			definitions: true,

@@ -1,0 +1,50 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Population is how many objects a definition has in each namespace; objects without a namespace are
+// counted under the empty name. It is nil where nobody can read them now.
+type Population map[string]int
+
+// namedNamespaces is how many namespaces are named before the rest is only counted.
+const namedNamespaces = 10
+
+// String is the number of objects.
+func (p Population) String() string {
+	if p == nil {
+		return counted(Uncounted)
+	}
+	total := 0
+	for _, n := range p {
+		total += n
+	}
+	return counted(total)
+}
+
+// byNamespace is the number of objects, and how many are in which namespace, the most first.
+func (p Population) byNamespace() string {
+	namespaces := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Or(cmp.Compare(p[b], p[a]), cmp.Compare(a, b)) })
+	namespaces = slices.DeleteFunc(namespaces, func(namespace string) bool { return namespace == "" || p[namespace] == 0 })
+	var parts []string
+	for i, namespace := range namespaces {
+		if i == namedNamespaces {
+			parts = append(parts, fmt.Sprintf("the rest in %d more", len(namespaces)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d in %s", p[namespace], namespace))
+	}
+	switch len(namespaces) {
+	case 0:
+		return p.String()
+	case 1:
+		return p.String() + " in namespace " + namespaces[0]
+	default:
+		return p.String() + " in namespaces: " + strings.Join(parts, ", ")
+	}
+}

@@ -1,0 +1,38 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// Who deletes a definition loses its objects in every namespace, whoever installed the operator there.
+func TestObjectsThatGoWithADefinition(t *testing.T) {
+	e := newEnv(t)
+	crd := e.defineVersions(t, "gauges", map[string]string{"v1": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Scope = apiextensionsv1.NamespaceScoped
+	})
+	for namespace, count := range map[string]int{"gauges-few": 1, "gauges-many": 3} {
+		e.namespace(t, namespace)
+		for i := range count {
+			must(t, e.create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": crd.Spec.Group + "/v1", "kind": crd.Spec.Names.Kind,
+				"metadata": map[string]any{"namespace": namespace, "name": fmt.Sprintf("gauge-%d", i)}, "spec": map[string]any{"size": int64(7)},
+			}}, false))
+		}
+	}
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	manifests := manifestsOf(t, crd)
+	removal, err := c.Removal(t.Context(), clusterpkg.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
+	must(t, err)
+	if want := fmt.Sprintf("CustomResourceDefinition %s goes, with 4 objects in namespaces: 3 in gauges-many, 1 in gauges-few", crd.Name); !slices.Contains(removal.Told, want) {
+		t.Errorf("a removal tells %q, want %q", removal.Told, want)
+	}
+}
