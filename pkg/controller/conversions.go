@@ -133,9 +133,9 @@ func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[s
 	}}
 }
 
-// count looks whether definitions have objects. Where that cannot be told, because
+// count looks how many objects definitions have. Where that cannot be told, because
 // their conversion fails or nobody may look, they are taken to have some.
-func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, populated map[string]bool) {
+func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
 	for _, name := range unknown {
 		crd := crds[name]
 		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: readableVersion(crd), Resource: crd.Spec.Names.Plural}
@@ -143,7 +143,14 @@ func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1
 		if err != nil {
 			c.log.WithError(err).WithField("crd", name).Warn("cannot see whether there are objects")
 		}
-		populated[name] = err != nil || len(list.Items) > 0
+		switch {
+		case err != nil, list.Continue != "" && list.RemainingItemCount == nil:
+			objects[name] = rollout.SomeObjects
+		case list.RemainingItemCount != nil:
+			objects[name] = len(list.Items) + int(*list.RemainingItemCount)
+		default:
+			objects[name] = len(list.Items)
+		}
 	}
 }
 

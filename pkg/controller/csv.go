@@ -183,7 +183,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.
 			c.dial(ctx, s, plan.Probes)
 		}
 		if len(plan.Count) > 0 {
-			c.count(ctx, s.observed.CRDs, plan.Count, s.observed.Populated)
+			c.count(ctx, s.observed.CRDs, plan.Count, s.observed.Objects)
 		}
 		switch {
 		case news == made:

@@ -112,15 +112,15 @@ func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alp
 	if err != nil {
 		return "", err
 	}
-	crds, populated := map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
+	crds, objects := map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
 	converters := install.Converters(csv, pointers(services.Items), pointers(all.Items))
 	for i := range all.Items {
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
 	for {
-		end := rollout.EndConversions(csv.Namespace, converters, pointers(all.Items), populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := rollout.EndConversions(csv.Namespace, converters, pointers(all.Items), objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
-			c.count(ctx, crds, end.Count, populated)
+			c.count(ctx, crds, end.Count, objects)
 			continue
 		}
 		for _, step := range end.Steps {

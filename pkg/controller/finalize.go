@@ -170,12 +170,12 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 			})
 		}
 	}
-	definitions, populated := slices.Collect(maps.Values(crds)), map[string]bool{}
+	definitions, objects := slices.Collect(maps.Values(crds)), map[string]int{}
 	services := install.Converters(csv, c.caches.services.in(csv.Namespace), definitions)
 	for {
-		end := rollout.EndConversions(csv.Namespace, services, definitions, populated, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := rollout.EndConversions(csv.Namespace, services, definitions, objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
-			c.count(ctx, crds, end.Count, populated)
+			c.count(ctx, crds, end.Count, objects)
 			continue
 		}
 		for _, step := range end.Steps {

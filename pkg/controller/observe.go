@@ -108,7 +108,7 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 			Mutating:     proven(ownership, c.caches.mutating.ofOwners(owners)),
 			APIServices:  proven(ownership, c.caches.apiServices.ofOwners(owners)),
 			CRDs:         c.convertible(csv, owners),
-			Populated:    map[string]bool{},
+			Objects:      map[string]int{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
 			Refused:      map[string]string{},
 			Unanswered:   map[string]bool{},

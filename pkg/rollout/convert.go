@@ -224,7 +224,7 @@ type End struct {
 // that this one does not have: so a definition must have no objects, or exactly
 // one version, which is served and the only one stored. To force it ends them all
 // the same.
-func EndConversions(namespace string, services map[string]bool, crds []*apiextensionsv1.CustomResourceDefinition, populated map[string]bool, force bool) End {
+func EndConversions(namespace string, services map[string]bool, crds []*apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) End {
 	var end End
 	var held []string
 	for _, crd := range crds {
@@ -232,13 +232,13 @@ func EndConversions(namespace string, services map[string]bool, crds []*apiexten
 		if by != namespace || !services[service] {
 			continue
 		}
-		switch endOf(crd, populated, force) {
+		switch endOf(crd, objects, force) {
 		case ends:
 			end.Steps = append(end.Steps, conversionStep(crd, install.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
 		case endUnknown:
 			end.Count = append(end.Count, crd.Name)
 		default:
-			held = append(held, inUse(crd))
+			held = append(held, inUse(crd, objects[crd.Name]))
 		}
 	}
 	if len(held) > 0 {
@@ -258,10 +258,10 @@ const (
 	needed // by objects
 )
 
-func endOf(crd *apiextensionsv1.CustomResourceDefinition, populated map[string]bool, force bool) ending {
-	has, counted := populated[crd.Name]
+func endOf(crd *apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) ending {
+	n, counted := objects[crd.Name]
 	switch {
-	case force || oneVersion(crd) || counted && !has:
+	case force || oneVersion(crd) || counted && n == 0:
 		return ends
 	case !counted:
 		return endUnknown
@@ -271,15 +271,18 @@ func endOf(crd *apiextensionsv1.CustomResourceDefinition, populated map[string]b
 }
 
 func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) ending {
-	return endOf(crd, in.Observed.Populated, in.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+	return endOf(crd, in.Observed.Objects, in.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
 }
 
+// SomeObjects is the number of a definition's objects where nobody can count them.
+const SomeObjects = -1
+
 // inUse says why a definition cannot do without its conversion, and the commands after
-// which it can.
-func inUse(crd *apiextensionsv1.CustomResourceDefinition) string {
+// which it can. How many objects are stored in which version, no API server tells.
+func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	version, others := keptVersion(crd), served(crd)
 	others = slices.DeleteFunc(others, func(v string) bool { return v == version })
-	why := fmt.Sprintf("%s has objects, serves %s and has stored %s", crd.Name, strings.Join(served(crd), ", "), strings.Join(storedversions.Possible(crd), ", "))
+	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(served(crd), ", "))
 	var do []string
 	if !storedversions.Only(crd, version) {
 		do = append(do, vocabulary.StorageMigration(crd.Name, version))
@@ -288,6 +291,17 @@ func inUse(crd *apiextensionsv1.CustomResourceDefinition) string {
 		do = append(do, fmt.Sprintf("set served: false in it for %s", strings.Join(others, ", ")))
 	}
 	return why + ": " + strings.Join(do, ", then ")
+}
+
+func counted(objects int) string {
+	switch objects {
+	case SomeObjects:
+		return "objects"
+	case 1:
+		return "1 object"
+	default:
+		return fmt.Sprintf("%d objects", objects)
+	}
 }
 
 // keptVersion is the one that is left with least ado: the one that objects are stored in,

@@ -55,11 +55,11 @@ func TestEndConversions(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			populated := map[string]bool{}
+			objects := map[string]int{}
 			if test.objects != "" {
-				populated[test.crd.Name] = test.objects == "some"
+				objects[test.crd.Name] = map[string]int{"some": SomeObjects}[test.objects]
 			}
-			end := EndConversions("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{test.crd}, populated, test.force)
+			end := EndConversions("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{test.crd}, objects, test.force)
 			got := leaves
 			switch {
 			case len(end.Steps) == 1:
@@ -88,23 +88,32 @@ func TestConversionInUse(t *testing.T) {
 		want             string
 	}{
 		"one version stored, and a migration is incomplete": {[]string{"v2"}, []string{"-v1", "v2"}, "v1,v2",
-			"things.example.com has objects, serves v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
+			"things.example.com has 7 objects, stored in v1 or v2, and serves v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
 		"two versions stored": {[]string{"v1", "v2"}, []string{"v1", "v2"}, "",
-			"things.example.com has objects, serves v1, v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`, then set served: false in it for v1"},
+			"things.example.com has 7 objects, stored in v1 or v2, and serves v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`, then set served: false in it for v1"},
 		"two versions served": {[]string{"v2"}, []string{"v1", "v2"}, "",
-			"things.example.com has objects, serves v1, v2 and has stored v2: set served: false in it for v1"},
+			"things.example.com has 7 objects, stored in v2, and serves v1, v2: set served: false in it for v1"},
 		"one version served, two stored": {[]string{"v1", "v2"}, []string{"-v1", "v2"}, "",
-			"things.example.com has objects, serves v2 and has stored v1, v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
+			"things.example.com has 7 objects, stored in v1 or v2, and serves v2: run `olm-webhook-manager storage migrate things.example.com --to v2`"},
 		"what is stored is not served": {[]string{"v2"}, []string{"v1", "-v2"}, "",
-			"things.example.com has objects, serves v1 and has stored v2: run `olm-webhook-manager storage migrate things.example.com --to v1`"},
+			"things.example.com has 7 objects, stored in v2, and serves v1: run `olm-webhook-manager storage migrate things.example.com --to v1`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := convertedCRD("server-service", test.stored, test.versions...)
 			crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: test.recorded}
-			if got := inUse(crd); got != test.want {
+			if got := inUse(crd, 7); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// Where nobody can count the objects, there are some.
+func TestObjectsThatNobodyCounts(t *testing.T) {
+	for objects, want := range map[int]string{SomeObjects: "things.example.com has objects, stored in v2, ", 1: "things.example.com has 1 object, stored in v2, "} {
+		if got := inUse(convertedCRD("server-service", []string{"v2"}, "v1", "v2"), objects); !strings.HasPrefix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

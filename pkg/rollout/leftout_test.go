@@ -24,11 +24,11 @@ func convertsTwo(t *testing.T) *cluster {
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "converter", ContainerPort: 8443, WebhookPath: new("/convert"),
 		ConversionCRDs: []string{"things.example.com", "bills.example.com"}, AdmissionReviewVersions: []string{"v1"},
 	})
-	c.Observed.CRDs, c.Observed.Populated = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
+	c.Observed.CRDs, c.Observed.Objects = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
 	for _, name := range c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs {
 		crd := convertedCRD("none", []string{"v1"}, "v1", "v2")
 		crd.Name, crd.Spec.Conversion = name, nil
-		c.Observed.CRDs[name], c.Observed.Populated[name] = crd, true
+		c.Observed.CRDs[name], c.Observed.Objects[name] = crd, 1
 	}
 	c.settles()
 	for name := range c.Observed.CRDs {
@@ -109,7 +109,7 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 			}
 			delete(c.Secrets, "converter")
 
-			c.Observed.Populated["things.example.com"], c.Observed.Populated["bills.example.com"] = false, false
+			c.Observed.Objects["things.example.com"], c.Observed.Objects["bills.example.com"] = 0, 0
 			c.settles()
 			if _, by := install.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
 				t.Errorf("without objects it is converted by %s", by)
@@ -141,12 +141,12 @@ func TestDeploymentOfARegistrationThatCannotBeDeleted(t *testing.T) {
 func TestConversionThatIsLeftOutWithoutObjects(t *testing.T) {
 	c := convertsTwo(t)
 	c.CSV.Spec.WebhookDefinitions = nil
-	c.Observed.Populated = nil
+	c.Observed.Objects = nil
 	plan := c.next()
 	if len(plan.Steps) > 0 || len(plan.Count) != 2 {
 		t.Fatalf("steps %q before definitions are counted: %q", stepsOf(plan), plan.Count)
 	}
-	c.Observed.Populated = map[string]bool{"things.example.com": false, "bills.example.com": false}
+	c.Observed.Objects = map[string]int{"things.example.com": 0, "bills.example.com": 0}
 	var rollouts []string
 	for range 6 {
 		for _, step := range stepsOf(c.next()) {

@@ -134,9 +134,9 @@ type Observed struct {
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
 	// that its Services do, by name.
 	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
-	// Populated tells of which CustomResourceDefinitions it is known in this pass
-	// whether they have objects, and whether they do.
-	Populated map[string]bool
+	// Objects is how many objects CustomResourceDefinitions have, or SomeObjects, by their names: those of
+	// which it is known in this pass.
+	Objects map[string]int
 
 	// Catalog lists what the API server serves of the groups that the webhooks' rules name.
 	Catalog install.Catalog

@@ -213,7 +213,7 @@ func (p *planner) endedConversions() End {
 			stale = append(stale, crd)
 		}
 	}
-	return EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Populated, p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+	return EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Objects, p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
 }
 
 // reportUpgrade says how far the takeover is.

@@ -28,7 +28,7 @@ func (p *planner) withdraw() {
 			p.take(Step{Verb: Delete, Object: live.object, Live: live.object})
 		}
 	}
-	ended := EndConversions(p.CSV.Namespace, p.ownServices(), slices.Collect(maps.Values(p.Observed.CRDs)), p.Observed.Populated,
+	ended := EndConversions(p.CSV.Namespace, p.ownServices(), slices.Collect(maps.Values(p.Observed.CRDs)), p.Observed.Objects,
 		p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
 	for _, step := range ended.Steps {
 		p.take(step)

@@ -115,7 +115,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 	e.create(v2)
 	e.eventually("the new version says what it needs", func() (bool, any) {
 		explained := csvstatus.Explained(e.get("operator.v2").Status)
-		return strings.Contains(explained, "serves v1, v2 and has stored v2: set served: false in it for v1"), explained
+		return strings.Contains(explained, "stored in v2, and serves v1, v2: set served: false in it for v1"), explained
 	})
 	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter || len(e.ownedBy("operator.v2")) > 0 {
 		t.Error("it has taken over, or ended the conversion")

@@ -67,7 +67,7 @@ func (e *env) ownedAccount(name string, csv *operatorsv1alpha1.ClusterServiceVer
 // conversion is.
 func (h held) isHeld() {
 	h.Helper()
-	const wayOut = " has objects, serves v1, v2 and has stored v2: set served: false in it for v1"
+	const wayOut = " has 1 object, stored in v2, and serves v1, v2: set served: false in it for v1"
 	h.eventually("the uninstallation is held up", func() (bool, any) {
 		status, csv, webhook := h.rollout("operator.v1"), h.get("operator.v1").Status, h.webhookStatus("operator.v1", "v.example.com")
 		inUse := meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionConversionInUse)
