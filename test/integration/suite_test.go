@@ -208,7 +208,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 // deleted. The manager does not make the operator its owner again: it would go with the operator.
 func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e.group("og", namespaces(e.namespace)) // the changes of other tests are none of its business
 	e.runDeployments()
 	frozen := e.freezer("clusterserviceversions")
 	m := e.manageThrough(frozen.config)
