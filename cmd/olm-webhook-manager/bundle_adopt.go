@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +13,7 @@ import (
 // adopt asks about each object of another owner that the plan would overwrite. --yes is no answer
 // to that: where nobody can be asked, --adopt names each object.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
-	if err := unknownAdoptions(plan.Steps, plan.Adopted); err != nil {
+	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps)); err != nil {
 		return err
 	}
 	foreign := deploy.Unadopted(plan.Steps, plan.Adopted)
@@ -47,15 +45,4 @@ func (o *installOptions) warnForeign(cmd *cobra.Command, plan cluster.Plan) erro
 		return nil
 	}
 	return fmt.Errorf("nothing was changed: objects of other owners would be overwritten; to allow it: %s", strings.Join(flags, " "))
-}
-
-// unknownAdoptions refuses --adopt for what the bundle does not have.
-func unknownAdoptions(steps []deploy.Step, adopted []string) error {
-	var wrong []error
-	for _, reference := range adopted {
-		if !slices.ContainsFunc(steps, func(s deploy.Step) bool { return deploy.Reference(s.Object) == reference }) {
-			wrong = append(wrong, fmt.Errorf("--adopt %s: the bundle has no such object", reference))
-		}
-	}
-	return errors.Join(wrong...)
 }

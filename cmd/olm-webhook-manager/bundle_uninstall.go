@@ -53,6 +53,9 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 	if err != nil {
 		return err
 	}
+	if err := deploy.RefuseAdoptions(i.Adopted, i.Manifests, removal.Goes); err != nil {
+		return err
+	}
 	if err := cluster.Left(i, removal); err != nil {
 		return err
 	}

@@ -1,0 +1,29 @@
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// RefuseAdoptions says which values of --adopt name none of the objects that an installation or a removal is about.
+func RefuseAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) error {
+	all := slices.Concat(objects...)
+	var wrong []error
+	for _, reference := range adopted {
+		if !slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool { return Reference(o) == reference }) {
+			wrong = append(wrong, fmt.Errorf("--adopt %s: the bundle has no such object; name it as KIND.GROUP/NAMESPACE/NAME, as the command without --adopt does", reference))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// ObjectsOf are the objects that steps write.
+func ObjectsOf(steps []Step) (objects []*unstructured.Unstructured) {
+	for _, s := range steps {
+		objects = append(objects, s.Object)
+	}
+	return objects
+}
