@@ -208,12 +208,12 @@ func TestUninstallThatOrphans(t *testing.T) {
 // deleted. The manager does not make the operator its owner again: it would go with the operator.
 func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace)) // the changes of other tests are none of its business
+	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	frozen := e.freezer("clusterserviceversions")
 	m := e.manageThrough(frozen.config)
 	e.install(csv("operator.v1", "server"))
-	m.rests()
+	m.looksAgain("operator.v1")
 	frozen.freeze()
 	defer frozen.thaw()
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
