@@ -133,7 +133,8 @@ func (c *Controller) setOwners(ctx context.Context, k kept, o metav1.Object, own
 // keeps tells whether anything may be kept for a ClusterServiceVersion that no version of the
 // operator is to take over.
 func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
-	if c.successor(relatives) == nil && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+	// A newer version that has begun may not have taken over the Deployment yet.
+	if !relatives.Superseded() && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return newer.DeletionTimestamp == nil && install.ConvertsLike(newer, csv)
 	}) {
 		return false
