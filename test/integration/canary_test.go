@@ -17,6 +17,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -237,29 +238,29 @@ func (e *env) leavesNoCanary() {
 	})
 }
 
-// removesCanaries waits until each canary that there is now is gone. Where the manager asks
-// again and again, there may be another by then.
+// removesCanaries waits until each canary that exists now is deleted. Where the manager asks again and
+// again, there may be another of the same name by then.
 func (e *env) removesCanaries() {
 	e.Helper()
 	now := e.canaries()
 	e.eventually("the canaries are gone", func() (bool, any) {
 		left := e.canaries()
-		return !slices.ContainsFunc(left, func(name string) bool { return slices.Contains(now, name) }), left
+		return !slices.ContainsFunc(left, func(uid types.UID) bool { return slices.Contains(now, uid) }), left
 	})
 }
 
-// canaries are the names of the canaries of the test's Namespace.
-func (e *env) canaries() []string {
+// canaries are the uids of the canaries of the test's Namespace.
+func (e *env) canaries() []types.UID {
 	e.Helper()
 	all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
 		LabelSelector: vocabulary.LabelCanary + ",olm.owner.namespace=" + e.namespace,
 	})
 	e.must(err)
-	var names []string
+	var uids []types.UID
 	for _, canary := range all.Items {
-		names = append(names, canary.Name)
+		uids = append(uids, canary.UID)
 	}
-	return names
+	return uids
 }
 
 // permit answers every path as a webhook that has nothing against anything.
