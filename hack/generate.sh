@@ -46,16 +46,14 @@ own_crd() {
     paths=./pkg/apis/manager/v1alpha1 output:crd:dir=manifests/crds
 }
 
-# The kinds that the manager reads besides its own. They are the operator API's files, except that the
-# exponent of a quantity has at most two digits: clients that decode a quantity with a large one compute
-# 10^exponent, and hang. A cluster that runs OLM has the files as they are already.
+# The kinds that the manager reads besides its own. They are the operator API's files as
+# they are; a cluster that runs OLM has them already.
 operators_crds() {
   local from
   from=$(go list -m -f '{{.Dir}}' $operators)/crds
   rm -f manifests/crds/olm/operators.coreos.com_*.yaml
   for kind in clusterserviceversions operatorgroups operatorconditions subscriptions; do
-    sed 's/(\[eE\](\\+|-)?((\[0-9\]+(\\\.\[0-9\]\*)?)|(\\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' \
-      "$from/operators.coreos.com_$kind.yaml" >"manifests/crds/olm/operators.coreos.com_$kind.yaml"
+    install -m 644 "$from/operators.coreos.com_$kind.yaml" manifests/crds/olm/
   done
 }
 

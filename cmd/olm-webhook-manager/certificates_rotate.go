@@ -20,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
@@ -41,7 +42,7 @@ func rotateCommand(flags clusterFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, err := clientset.NewForConfig(config)
+			client, err := olmclient.New(config)
 			if err != nil {
 				return err
 			}

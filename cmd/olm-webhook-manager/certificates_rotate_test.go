@@ -16,6 +16,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
@@ -49,7 +50,7 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	client, err := clientset.NewForConfig(&rest.Config{Host: server.URL})
+	client, err := olmclient.New(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

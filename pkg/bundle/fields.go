@@ -11,14 +11,17 @@ import (
 
 	strictjson "sigs.k8s.io/json"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/jsonfields"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/quantities"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// refuseQuantities reports the quantities of an object that are not decoded. It returns whether there
-// are none.
-func (b *Bundle) refuseQuantities(o *Object, all []keyPath) bool {
-	for _, at := range all {
-		b.problemAt(Undecodable, o, at.String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
+// refuseQuantities reports the quantities of an object that must not be decoded into a type. It returns
+// whether there are none.
+func (b *Bundle) refuseQuantities(o *Object, into any) bool {
+	all := quantities.Find(o.Object, reflect.TypeOf(into), maxProblems+1)
+	for _, q := range all {
+		b.problemAt(Undecodable, o, keyPath(q.Path).String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
 	}
 	return len(all) == 0
 }
@@ -58,17 +61,14 @@ type unknownField struct {
 
 // prune removes from an object the fields that its Go type does not have, and returns them, but no more
 // than are reported. It walks the object and the type: a text such as "spec.rules[0]" may be a path, or a key.
-func prune(fields map[string]any, to any) pruning {
+func prune(fields map[string]any, to any) []unknownField {
 	var p pruning
 	p.value(fields, reflect.TypeOf(to), nil)
-	return p
+	return p.unknown
 }
 
-// pruning is what is removed, and what must not be decoded.
-type pruning struct {
-	unknown    []unknownField
-	quantities []keyPath
-}
+// pruning is what is removed.
+type pruning struct{ unknown []unknownField }
 
 func (p *pruning) add(at keyPath, t reflect.Type) {
 	if len(p.unknown) <= maxProblems {
@@ -109,9 +109,6 @@ func (p *pruning) value(value any, t reflect.Type, at keyPath) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == quantities && tooLong(value) && len(p.quantities) <= maxProblems {
-		p.quantities = append(p.quantities, slices.Clone(at))
-	}
 	if t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
 		return
 	}
@@ -134,7 +131,7 @@ func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 	case reflect.Map:
 		typeOf = func(string) (reflect.Type, bool) { return t.Elem(), true }
 	case reflect.Struct:
-		known := fieldsOf(t)
+		known := jsonfields.Of(t)
 		typeOf = func(key string) (reflect.Type, bool) { of, ok := known[key]; return of, ok }
 	default:
 		return // Decoding reports the wrong type.
@@ -152,33 +149,5 @@ func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 
 // meant is the field of a struct that a misspelled key is most similar to.
 func meant(key string, t reflect.Type) string {
-	return install.Nearest(key, slices.Sorted(maps.Keys(fieldsOf(t))))
-}
-
-// fieldsOf are the fields of a struct by their names in JSON, with those of embedded structs.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		field := t.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case name == "-":
-		case name == "" && field.Anonymous:
-			embedded := field.Type
-			if embedded.Kind() == reflect.Pointer {
-				embedded = embedded.Elem()
-			}
-			for name, of := range fieldsOf(embedded) {
-				if fields[name] == nil {
-					fields[name] = of
-				}
-			}
-		case !field.IsExported():
-		case name == "":
-			fields[field.Name] = field.Type
-		default:
-			fields[name] = field.Type
-		}
-	}
-	return fields
+	return install.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
 }

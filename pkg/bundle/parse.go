@@ -157,9 +157,8 @@ func (b *Bundle) decode(o *Object) {
 		b.judgeKind(o)
 		return
 	}
-	pruned := prune(o.Object, target)
-	b.dropUnknownFields(o, pruned.unknown)
-	if !b.refuseQuantities(o, pruned.quantities) {
+	b.dropUnknownFields(o, prune(o.Object, target))
+	if !b.refuseQuantities(o, target) {
 		return
 	}
 	if err := o.decodeInto(target); err != nil {

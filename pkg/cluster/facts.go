@@ -21,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -39,7 +40,7 @@ func New(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	olm, err := clientset.NewForConfig(config)
+	olm, err := olmclient.New(config)
 	if err != nil {
 		return nil, err
 	}

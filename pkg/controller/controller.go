@@ -24,6 +24,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -72,7 +73,7 @@ func NewClients(config *rest.Config) (Clients, error) {
 	if err != nil {
 		return Clients{}, err
 	}
-	olm, err := clientset.NewForConfig(config)
+	olm, err := olmclient.New(config)
 	if err != nil {
 		return Clients{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 var (
@@ -56,7 +57,7 @@ func connect() (err error) {
 	if kubeClient, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	if olmClient, err = clientset.NewForConfig(config); err != nil {
+	if olmClient, err = olmclient.New(config); err != nil {
 		return err
 	}
 	dynamicClient, err = dynamic.NewForConfig(config)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -80,7 +81,7 @@ func clients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset
 	if err != nil {
 		t.Fatal(err)
 	}
-	olmClient, err := clientset.NewForConfig(config)
+	olmClient, err := olmclient.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 // env is one measurement's part of the cluster: ten Namespaces, each with an
@@ -51,7 +52,7 @@ func newEnv(b *testing.B) *env {
 	var err error
 	e.kube, err = kubernetes.NewForConfig(config)
 	e.must(err)
-	e.olm, err = clientset.NewForConfig(config)
+	e.olm, err = olmclient.New(config)
 	e.must(err)
 	e.any, err = dynamic.NewForConfig(config)
 	e.must(err)
