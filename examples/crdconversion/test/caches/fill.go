@@ -13,7 +13,7 @@ import (
 )
 
 // Fill makes Caches from cache-0000 on, every other one in v2 and with what v1 has no field
-// for. Cache 7 is labelled protected=true.
+// for.
 func (c *Client) Fill(t *testing.T, count int) {
 	t.Helper()
 	each(t, count, func(i int) error { return c.fillIn(t, i) })
@@ -67,11 +67,7 @@ func (c *Client) fillIn(t *testing.T, i int) error {
 			"zones": []any{fmt.Sprintf("north-%d", i)}, "eviction": map[string]any{"policy": "Random"},
 		}
 	}
-	cache := New(version, nameOf(i), spec)
-	if i == 7 {
-		cache.SetLabels(map[string]string{"protected": "true"})
-	}
-	_, err := c.In(version).Create(t.Context(), cache, metav1.CreateOptions{})
+	_, err := c.In(version).Create(t.Context(), New(version, nameOf(i), spec), metav1.CreateOptions{})
 	return err
 }
 

@@ -86,6 +86,7 @@ type apiServer struct {
 	*env
 	*httptest.Server
 	certificate []byte
+	guard       atomic.Pointer[func(*http.Request) bool] // which requests pass; nil for all
 	behind      atomic.Bool
 	asked       atomic.Int64
 }
@@ -104,11 +105,17 @@ func (e *env) startAPIServer() *apiServer {
 	transport, err := rest.TransportFor(upstream)
 	e.must(err)
 	s := &apiServer{env: e, certificate: certificate}
-	s.Server = httptest.NewUnstartedServer(&httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:      transport,
 		ModifyResponse: s.answer,
-	})
+	}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if permits := s.guard.Load(); permits != nil && !(*permits)(r) {
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
 	e.must(s.Listener.Close())
 	s.Listener = e.listen()
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}

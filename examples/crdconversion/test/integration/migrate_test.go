@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
@@ -38,7 +37,7 @@ func TestDowngrade(t *testing.T) {
 	}
 
 	user := e.inPages()
-	e.refuse(map[string]any{"metadata": map[string]any{"labels": map[string]any{"protected": "true"}}})
+	allow := e.refuse()
 	if output := e.migrate(false, user); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/cache-0007: ") {
 		t.Errorf("the command does not say which object is refused:\n%s", output)
 	}
@@ -48,7 +47,7 @@ func TestDowngrade(t *testing.T) {
 	if stored := e.stored(); stored["v2"] != 1 || stored["v1"] != many-1 {
 		t.Errorf("stored are %v while one is refused", stored)
 	}
-	e.allow()
+	allow()
 	if output := e.migrate(true, user); !strings.Contains(output, "rewritten 1000 of 1000 objects\n") || !strings.Contains(output, "all objects are stored in v1") || strings.Contains(output, "\r") {
 		t.Errorf("the command says:\n%s", output)
 	}
@@ -110,50 +109,4 @@ func (e *env) storedVersions() []string {
 	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
 	e.must(err)
 	return crd.Status.StoredVersions
-}
-
-var policies = []schema.GroupVersionResource{
-	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
-	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
-}
-
-// refuse has admission refuse updates of Caches that bear the labels of an example, and
-// returns when it does.
-func (e *env) refuse(example map[string]any) {
-	e.Helper()
-	policy := map[string]any{
-		"matchConstraints": map[string]any{
-			"objectSelector": map[string]any{"matchLabels": example["metadata"].(map[string]any)["labels"]},
-			"resourceRules": []any{map[string]any{
-				"apiGroups": []any{"crdconversion.example.com"}, "apiVersions": []any{"*"}, "operations": []any{"UPDATE"}, "resources": []any{"caches"},
-			}},
-		},
-		"validations": []any{map[string]any{"expression": "false", "message": "protected"}},
-	}
-	binding := map[string]any{"policyName": "protect-caches", "validationActions": []any{"Deny"}}
-	for i, spec := range []map[string]any{policy, binding} {
-		kind := []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}[i]
-		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": "protect-caches"}, "spec": spec,
-		}}
-		_, err := e.Dynamic.Resource(policies[i]).Create(e.Context(), object, metav1.CreateOptions{})
-		e.must(err)
-	}
-	e.Cleanup(e.allow)
-	e.eventually(func() (bool, any) { return e.isRefused(), nil })
-}
-
-func (e *env) isRefused() bool {
-	_, err := e.In(convert.V2).Patch(e.Context(), "cache-0007", types.MergePatchType, []byte(`{"metadata":{"annotations":{"try":"again"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	return err != nil
-}
-
-// allow ends what refuse began.
-func (e *env) allow() {
-	for _, resource := range slices.Backward(policies) {
-		_ = e.Dynamic.Resource(resource).Delete(e.Context(), "protect-caches", metav1.DeleteOptions{}) // it may be gone already
-	}
-	if e.Context().Err() == nil {
-		e.eventually(func() (bool, any) { return !e.isRefused(), nil })
-	}
 }

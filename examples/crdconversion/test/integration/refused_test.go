@@ -1,90 +1,72 @@
 package integration
 
 import (
-	"slices"
-	"strings"
-	"testing"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// TestMigratorTrimsTooEarly has an object refused while kube-controller-manager's own migrator rewrites the rest: it
-// sets status.storedVersions to v1 although the object is stored in v2. No run of the command is
-// done until the object is rewritten, and v2 counts as stored until then.
-func TestMigratorTrimsTooEarly(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
-	e.Fill(t, few)
-	e.refuse(map[string]any{"metadata": map[string]any{"labels": map[string]any{"protected": "true"}}})
-	defer e.startMigrator()()
+// protected is the name of the object that a webhook refuses to have updated.
+const protected = "cache-0007"
 
-	for _, run := range []string{"the first run", "the second run"} {
-		output := e.migrate(false)
-		if !strings.Contains(output, "the cluster's own migrator does not do it") || !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") {
-			t.Errorf("%s says:\n%s", run, output)
-		}
-		e.keepsVersion2(run)
-	}
-	e.allow()
-	if output := e.migrate(true); !strings.Contains(output, "all objects are stored in v1") {
-		t.Errorf("the command says:\n%s", output)
-	}
-	if stored := e.stored(); stored["v1"] != few || len(stored) != 1 {
-		t.Errorf("stored are %v after the migration", stored)
-	}
-	crd := e.definition()
-	if _, recorded := crd.Annotations[vocabulary.AnnotationStoredVersions]; recorded || !storedversions.Only(crd, "v1") {
-		t.Errorf("after the migration, possible are %v, the annotations are %v", storedversions.Possible(crd), crd.Annotations)
-	}
-	e.noOrders()
-	if output := e.migrate(true); !strings.Contains(output, "0 were rewritten") {
-		t.Errorf("run again, the command says:\n%s", output)
-	}
-}
-
-// keepsVersion2 fails unless v2 counts as stored while one object of several is stored in it.
-func (e *env) keepsVersion2(run string) {
+// refuse registers a webhook that refuses updates of the protected object, and returns when it does.
+func (e *env) refuse() (allow func()) {
 	e.Helper()
-	crd := e.definition()
-	if !storedversions.Migrated(crd) {
-		e.Errorf("%s: kube-controller-manager has run no migration: %+v", run, crd.Status)
-	}
-	if versions := e.storedVersions(); !slices.Contains(versions, "v2") || crd.Annotations[vocabulary.AnnotationStoredVersions] != "v2,v1" {
-		e.Errorf("%s: status.storedVersions is %v, the annotation is %q, and an object is stored in v2", run, versions, crd.Annotations[vocabulary.AnnotationStoredVersions])
-	}
-	if stored := e.stored(); stored["v2"] != 1 || stored["v1"] != few-1 {
-		e.Errorf("%s: stored are %v while one is refused", run, stored)
-	}
-	e.noOrders()
-}
-
-func (e *env) definition() *apiextensionsv1.CustomResourceDefinition {
-	e.Helper()
-	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
-	e.must(err)
-	return crd
-}
-
-// noOrders reports the orders of the command that are left.
-func (e *env) noOrders() {
-	e.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(refuseProtected))
+	e.Cleanup(server.Close)
 	client, err := kubernetes.NewForConfig(cluster.Config())
 	e.must(err)
-	orders, err := client.StoragemigrationV1beta1().StorageVersionMigrations().List(e.Context(), metav1.ListOptions{})
+	webhooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	const name = "protect-one-cache"
+	_, err = webhooks.Create(e.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "protect.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL:      &server.URL,
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{convert.V1.Group}, APIVersions: []string{"*"}, Resources: []string{"caches"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
 	e.must(err)
-	if len(orders.Items) > 0 {
-		e.Errorf("%d StorageVersionMigrations are left, such as %+v", len(orders.Items), orders.Items[0])
+	allow = sync.OnceFunc(func() {
+		e.must(webhooks.Delete(context.Background(), name, metav1.DeleteOptions{}))
+		if e.Context().Err() == nil {
+			e.eventually(func() (bool, any) { return !e.isRefused(), nil })
+		}
+	})
+	e.Cleanup(allow)
+	e.eventually(func() (bool, any) { return e.isRefused(), nil })
+	return allow
+}
+
+func refuseProtected(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+		http.Error(w, "no AdmissionReview", http.StatusBadRequest)
+		return
 	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: review.Request.Name != protected}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review) // The API server reports a connection that breaks.
+}
+
+func (e *env) isRefused() bool {
+	_, err := e.In(convert.V2).Patch(e.Context(), protected, types.MergePatchType, []byte(`{"metadata":{"annotations":{"try":"again"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	return err != nil
 }
