@@ -3,6 +3,7 @@
 package quantities
 
 import (
+	"bytes"
 	"maps"
 	"reflect"
 	"regexp"
@@ -22,9 +23,6 @@ const maxLength = 64
 // largeExponent is an exponent of more than two digits.
 var largeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3}`)
 
-// suspicious is a text in JSON that may be a quantity that is not decoded.
-var suspicious = regexp.MustCompile(`"[-+]?(?:[0-9.]{65}|[0-9.]+[eE][-+]?[0-9]{3})`)
-
 // Undecodable is a quantity that must not be decoded.
 type Undecodable struct {
 	// Path leads to it: the keys of mappings and the indexes of lists.
@@ -35,7 +33,40 @@ type Undecodable struct {
 
 // Suspicious reports whether a JSON text may have an undecodable quantity. It costs little: most texts
 // have none.
-func Suspicious(text []byte) bool { return suspicious.Match(text) }
+func Suspicious(text []byte) bool {
+	for {
+		quote := bytes.IndexByte(text, '"')
+		if quote < 0 {
+			return false
+		}
+		text = text[quote+1:]
+		if begins(text) {
+			return true
+		}
+	}
+}
+
+// begins reports whether a text begins with a number of many digits, or with a large exponent.
+func begins(text []byte) bool {
+	text = unsigned(text)
+	count := digits(text)
+	exponent := text[count:min(len(text), count+5)]
+	return count > maxLength || count > 0 && largeExponent.Match(exponent)
+}
+
+func unsigned(text []byte) []byte {
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		return text[1:]
+	}
+	return text
+}
+
+func digits(text []byte) (count int) {
+	for count < len(text) && (text[count] == '.' || '0' <= text[count] && text[count] <= '9') {
+		count++
+	}
+	return count
+}
 
 // Find returns at most limit undecodable quantities of a document: a JSON value that is decoded
 // into the type.

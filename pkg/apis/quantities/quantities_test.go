@@ -68,3 +68,13 @@ func TestSuspicious(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSuspicious(b *testing.B) {
+	text := []byte(strings.Repeat(`{"name":"pods.shop.example.com","port":443,"digest":"sha256:0123e4567"},`, 10_000))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if Suspicious(text) {
+			b.Fatal("it has no quantity")
+		}
+	}
+}
