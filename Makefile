@@ -80,7 +80,7 @@ programs: ## Build the programs that tests run: etcd, kube-apiserver, cert-manag
 # The longest come first here, too.
 .PHONY: integration
 integration: programs ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
-	go test -count=1 -timeout=40m -parallel 4 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench -e /test/corpus)
+	go test -count=1 -timeout=40m -parallel 8 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench -e /test/corpus)
 
 .PHONY: e2e
 e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONFIG's
