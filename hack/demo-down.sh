@@ -15,7 +15,9 @@ if [[ ${KUBECONFIG:-$own} == "$own" ]]; then
 fi
 ./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
 PATH=$PWD/bin:$PATH
-kubectl webhooks bundle uninstall examples/projectpolicy/bundle --delete-crds --yes --yes-delete-crds
-kubectl delete namespace projectpolicy --ignore-not-found
+if [[ -n $(kubectl get namespace projectpolicy --ignore-not-found) ]]; then
+  kubectl webhooks bundle uninstall examples/projectpolicy/bundle --delete-crds --yes --yes-delete-crds
+  kubectl delete namespace projectpolicy
+fi
 kubectl delete -f examples/projectpolicy/samples/namespace-allowed.yaml --ignore-not-found
 kubectl delete -k manifests/manager --ignore-not-found
