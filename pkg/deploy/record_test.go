@@ -72,6 +72,29 @@ func TestStepOf(t *testing.T) {
 	}
 }
 
+// What exists and changes is described; what is created, kept or unchanged is not.
+func TestChanges(t *testing.T) {
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop", "labels": map[string]any{"level": "privileged"}}}}
+	foreign := object("Class", "", "2", "terraform")
+	steps := []Step{
+		{Object: object("Created", "", ""), Action: Create},
+		{Object: object("Kept", "", ""), Live: object("Kept", "", "1"), Action: Keep},
+		{Object: object("Unchanged", "", ""), Live: object("Unchanged", "", "1"), Action: Update},
+		{Object: object("Role", "mall", ""), Live: object("Role", "mall", "1"), Action: Update, Changed: []string{"rules"}},
+		{Object: namespace, Live: namespace, Action: Update, Changed: []string{"metadata.labels.level"}},
+		{Object: object("Class", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
+		{Object: object("Other", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
+	}
+	want := []string{
+		"to be overwritten: Class shop exists and was not created by this installation (written by terraform); it would change value",
+		"to be changed: Role mall/shop: rules",
+		`to be changed: Namespace shop: label level="privileged"`,
+	}
+	if diff := cmp.Diff(want, Changes(steps, []string{Reference(steps[5].Object)})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // A record is read as it was written, and keeps what was created when it is written again.
 func TestRecord(t *testing.T) {
 	var r Record

@@ -34,7 +34,7 @@ type Step struct {
 	Action Action
 	// Unasked is why the API server could not be asked about the object; empty when it was.
 	Unasked string
-	// Changed are the fields of another owner's object that would change.
+	// Changed are the fields of an object that exists and would change.
 	Changed []string
 }
 
@@ -42,18 +42,17 @@ type Step struct {
 // the API server could not be asked.
 func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	s := Step{Object: object, Live: live, Action: Create}
+	if live != nil && answered != nil {
+		s.Changed = changed(live, answered)
+	}
 	switch {
 	case live == nil:
 	case r.Knows(live):
 		s.Action = Update
+	case answered == nil || len(s.Changed) > 0:
+		s.Action = Overwrite
 	default:
 		s.Action = Keep
-		if answered != nil {
-			s.Changed = changed(live, answered)
-		}
-		if answered == nil || len(s.Changed) > 0 {
-			s.Action = Overwrite
-		}
 	}
 	return s
 }
@@ -103,6 +102,20 @@ func (s Step) Describe() string {
 		text += "; it would change " + strings.Join(s.values(), ", ")
 	}
 	return text
+}
+
+// Changes describes the objects that exist and change: those of other owners that are adopted first.
+func Changes(steps []Step, adopted []string) []string {
+	var overwritten, updated []string
+	for _, s := range steps {
+		switch {
+		case s.Action == Overwrite && slices.Contains(adopted, Reference(s.Object)):
+			overwritten = append(overwritten, "to be overwritten: "+s.Describe())
+		case s.Action == Update && len(s.Changed) > 0:
+			updated = append(updated, fmt.Sprintf("to be changed: %s: %s", Title(s.Object), strings.Join(s.values(), ", ")))
+		}
+	}
+	return append(overwritten, updated...)
 }
 
 // values are the changed fields, labels of a Namespace with their values: they decide what its pods may do.
