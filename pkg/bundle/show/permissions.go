@@ -82,7 +82,11 @@ func (c *contents) permissions() []Permission {
 		for _, name := range aggregatedTo(r) {
 			all = append(all, grants("all who have ClusterRole "+name, theirScope, r.rules)...)
 		}
+		if c.isUngranted(r) {
+			all = append(all, grantedToNobody(r)...)
+		}
 	}
+	all = append(all, c.borrowed()...)
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
 }
 
@@ -106,11 +110,26 @@ func (r role) is(b binding) bool {
 func (c *contents) ungranted() []Object {
 	var all []Object
 	for _, r := range c.roles {
-		if len(aggregatedTo(r)) == 0 && !slices.ContainsFunc(c.bindings, r.is) {
-			all = append(all, Object{r.kind + "." + rbacv1.GroupName, r.namespace, r.name})
+		if c.isUngranted(r) {
+			all = append(all, Object{Kind: r.kind + "." + rbacv1.GroupName, Namespace: r.namespace, Name: r.name})
 		}
 	}
 	return all
+}
+
+func (c *contents) isUngranted(r role) bool {
+	return len(aggregatedTo(r)) == 0 && !slices.ContainsFunc(c.bindings, r.is)
+}
+
+// grantedToNobody returns the rules of a role that the bundle does not bind. An existing binding may name
+// the role, and an existing ClusterRole may aggregate it by its labels.
+func grantedToNobody(r role) []Permission {
+	account := fmt.Sprintf("no account yet (%s %s%s)", r.kind, r.name, metadata(", with labels", r.labels))
+	rows := grants(account, cmp.Or(r.namespace, "where it is bound"), r.rules)
+	for i, rule := range r.rules {
+		rows[i].danger = dangerOf("", "", rule)
+	}
+	return rows
 }
 
 // theirScope is where those who have a role have the rules that are aggregated to it.

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Whatever grants something is a row, and what grants nothing yet is among the other objects.
+// Every rule is a row. A role that grants nothing yet is also among the other objects.
 func TestPermissionsOfObjects(t *testing.T) {
 	var manifests []*unstructured.Unstructured
 	for _, text := range []string{
@@ -38,13 +38,14 @@ func TestPermissionsOfObjects(t *testing.T) {
 		{"User eve", "b", "all of", "ClusterRole view"},
 		{"ServiceAccount other/shop", "b", "all of", "ClusterRole view"},
 		{"shop", "cluster", "all of", "ClusterRoles with a=b"},
+		{"no account yet (ClusterRole unbound)", "where it is bound", "get", "secrets"},
 		{"shop", "a, b", "get", "pods"},
 		{"shop", "cluster", "get", "/metrics"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]Object{{"ClusterRole.rbac.authorization.k8s.io", "", "unbound"}}, c.others); diff != "" {
+	if diff := cmp.Diff([]Object{{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "unbound"}}, c.others); diff != "" {
 		t.Errorf("other objects (-want +got)\n%s", diff)
 	}
 }

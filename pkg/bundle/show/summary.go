@@ -13,6 +13,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 )
 
@@ -36,6 +37,7 @@ type Summary struct {
 	Rollout     []Step       `json:"rollout"`
 	Definitions []Definition `json:"definitions"`
 	Permissions []Permission `json:"permissions"`
+	Deployments []Deployment `json:"deployments"`
 	// Objects are all other objects.
 	Objects []Object `json:"objects"`
 	// Refused are the objects that are not applied, and why.
@@ -69,6 +71,8 @@ type Object struct {
 	Kind      string `json:"kind"` // "Deployment.apps"
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	// Details are those that decide how dangerous a Secret or a PriorityClass is.
+	Details string `json:"details,omitempty"`
 }
 
 // contents are the final objects in their types.
@@ -80,6 +84,7 @@ type contents struct {
 	bindings    []binding
 	intercepts  []any // webhook configurations, admission policies and APIServices
 	others      []Object
+	accounts    []string // the ServiceAccounts of the operator's namespace
 	namespace   Namespace
 }
 
@@ -90,7 +95,7 @@ func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bu
 	s := Summary{
 		Source: b.Source, Name: csv.Name, DisplayName: csv.Spec.DisplayName, Version: csv.Spec.Version.String(),
 		Package: b.Package(), Channels: b.Channels(), Replaces: csv.Spec.Replaces,
-		Namespace: c.namespace, Webhooks: c.webhooks(), Permissions: c.permissions(), Objects: c.others,
+		Namespace: c.namespace, Webhooks: c.webhooks(), Permissions: c.permissions(), Deployments: c.deployments(), Objects: c.others,
 	}
 	for _, mode := range csv.Spec.InstallModes {
 		if mode.Supported {
@@ -124,13 +129,16 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 			c.csv = csv
 		case c.define(typed), c.keep(typed):
 		default:
-			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName()})
+			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), detailsOf(m)})
+		}
+		if m.GroupVersionKind().GroupKind() == groupkind.ServiceAccount && m.GetNamespace() == c.namespace.Name {
+			c.accounts = append(c.accounts, m.GetName())
 		}
 		if group, ok := typed.(*operatorsv1.OperatorGroup); ok {
 			c.group = group
 		}
 	}
-	c.others = append(c.ungranted(), c.others...)
+	c.others = byDanger(append(c.ungranted(), c.others...), func(o Object) int { return len(o.Details) })
 	return c
 }
 

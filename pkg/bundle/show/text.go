@@ -26,6 +26,7 @@ func (s Summary) Print(out output.Writer) {
 func (s Summary) PrintNotice(out output.Writer) {
 	s.printWebhooks(out)
 	s.printPermissions(out)
+	s.printDeployments(out)
 	s.printDefinitions(out)
 	s.printObjects(out)
 	for _, refused := range s.Refused {
@@ -97,6 +98,14 @@ func (s Summary) printPermissions(out output.Writer) {
 	section(out, "Permissions", []string{"ACCOUNT", "IN", "MAY", "ON"}, rows)
 }
 
+func (s Summary) printDeployments(out output.Writer) {
+	var rows [][]string
+	for _, d := range s.Deployments {
+		rows = append(rows, []string{d.Name, d.Account, strings.Join(d.Images, ", "), cmp.Or(strings.Join(d.HostAccess, ", "), "<none>")})
+	}
+	section(out, "Deployments", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, rows)
+}
+
 // printObjects names the operator's namespace with what is written into it, and all other objects.
 func (s Summary) printObjects(out output.Writer) {
 	rows := [][]string{{"Namespace", s.Namespace.Name + metadata(", with labels", s.Namespace.Labels) + metadata(", with annotations", s.Namespace.Annotations)}}
@@ -104,6 +113,9 @@ func (s Summary) printObjects(out output.Writer) {
 		name := o.Name
 		if o.Namespace != "" {
 			name = o.Namespace + "/" + o.Name
+		}
+		if o.Details != "" {
+			name += ", " + o.Details
 		}
 		rows = append(rows, []string{o.Kind, name})
 	}

@@ -1,0 +1,126 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Deployment is a Deployment of the ClusterServiceVersion and what its pods reach on their node.
+type Deployment struct {
+	Name    string   `json:"name"`
+	Account string   `json:"account"`
+	Images  []string `json:"images"`
+	// HostAccess names the fields that give the pods access to the node.
+	HostAccess []string `json:"hostAccess"`
+}
+
+// deployments returns the Deployments of the ClusterServiceVersion: those with most access to the node first.
+func (c *contents) deployments() []Deployment {
+	var all []Deployment
+	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		pod := d.Spec.Template.Spec
+		one := Deployment{Name: d.Name, Account: serviceAccountOf(pod), HostAccess: hostAccess(pod)}
+		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+			if !slices.Contains(one.Images, container.Image) {
+				one.Images = append(one.Images, container.Image)
+			}
+		}
+		all = append(all, one)
+	}
+	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
+}
+
+func serviceAccountOf(pod corev1.PodSpec) string {
+	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+}
+
+// hostAccess returns what gives a pod access to its node, each once.
+func hostAccess(pod corev1.PodSpec) []string {
+	var all []string
+	add := func(text string, holds bool) {
+		if holds && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	add("hostPID", pod.HostPID)
+	add("hostIPC", pod.HostIPC)
+	add("hostNetwork", pod.HostNetwork)
+	if s := pod.SecurityContext; s != nil {
+		add("seccompProfile Unconfined", unconfined(s.SeccompProfile))
+		add("hostProcess", hostProcess(s.WindowsOptions))
+	}
+	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, port := range container.Ports {
+			add(fmt.Sprintf("hostPort %d", port.HostPort), port.HostPort != 0)
+		}
+		s := container.SecurityContext
+		if s == nil {
+			continue
+		}
+		add("privileged", s.Privileged != nil && *s.Privileged)
+		add("procMount Unmasked", s.ProcMount != nil && *s.ProcMount == corev1.UnmaskedProcMount)
+		add("seccompProfile Unconfined", unconfined(s.SeccompProfile))
+		add("hostProcess", hostProcess(s.WindowsOptions))
+		if s.Capabilities != nil {
+			for _, capability := range s.Capabilities.Add {
+				add("capability "+string(capability), true)
+			}
+		}
+	}
+	for _, volume := range pod.Volumes {
+		if volume.HostPath != nil {
+			add("hostPath "+volume.HostPath.Path, true)
+		}
+	}
+	return all
+}
+
+func unconfined(p *corev1.SeccompProfile) bool {
+	return p != nil && p.Type == corev1.SeccompProfileTypeUnconfined
+}
+
+func hostProcess(o *corev1.WindowsSecurityContextOptions) bool {
+	return o != nil && o.HostProcess != nil && *o.HostProcess
+}
+
+// borrowed returns a row for each account that Deployments use and the bundle does not bring: their
+// pods may do whatever that account may do.
+func (c *contents) borrowed() []Permission {
+	var all []Permission
+	for _, d := range c.deployments() {
+		if !slices.Contains(c.accounts, d.Account) {
+			all = append(all, Permission{
+				Account: d.Account, Where: theirScope, Verbs: "all of", danger: 5,
+				On: fmt.Sprintf("what ServiceAccount %s/%s may do, which the bundle does not bring", c.namespace.Name, d.Account),
+			})
+		}
+	}
+	return all
+}
+
+// detailsOf returns what the name of an object does not show: whose token a Secret gets, and which pods a
+// PriorityClass is for.
+func detailsOf(o *unstructured.Unstructured) string {
+	switch o.GroupVersionKind().GroupKind().String() {
+	case "Secret":
+		if kind, _, _ := unstructured.NestedString(o.Object, "type"); kind == string(corev1.SecretTypeServiceAccountToken) {
+			return fmt.Sprintf("a token of ServiceAccount %s/%s", o.GetNamespace(), o.GetAnnotations()[corev1.ServiceAccountNameKey])
+		}
+	case "PriorityClass.scheduling.k8s.io":
+		value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "value")
+		details := []string{fmt.Sprintf("value %v", value)}
+		if forAll, _, _ := unstructured.NestedBool(o.Object, "globalDefault"); forAll {
+			details = append(details, "globalDefault")
+		}
+		if policy, _, _ := unstructured.NestedString(o.Object, "preemptionPolicy"); policy != "" {
+			details = append(details, "preemptionPolicy "+policy)
+		}
+		return strings.Join(details, ", ")
+	}
+	return ""
+}
