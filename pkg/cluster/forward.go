@@ -35,7 +35,33 @@ func (f forwarder) dialAt(ctx context.Context, namespace, pod, address string) (
 
 // dial connects to a port of a pod. What the kubelet cannot connect to is an error of the
 // first read, in its words.
-func (f forwarder) dial(_ context.Context, namespace, pod, port string) (net.Conn, error) {
+//
+// The dialers of client-go take no context, and a silent API server answers none of them. So the dial
+// runs on its own: when the context ends, dial returns, and closes a connection that comes later.
+func (f forwarder) dial(ctx context.Context, namespace, pod, port string) (net.Conn, error) {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		conn, err := f.connect(namespace, pod, port)
+		done <- result{conn, err}
+	}()
+	select {
+	case r := <-done:
+		return r.conn, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				r.conn.Close()
+			}
+		}()
+		return nil, fmt.Errorf("the API server did not forward port %s of pod %s/%s: %w", port, namespace, pod, ctx.Err())
+	}
+}
+
+func (f forwarder) connect(namespace, pod, port string) (net.Conn, error) {
 	dialer, err := f.dialer(namespace, pod)
 	if err != nil {
 		return nil, err

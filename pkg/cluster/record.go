@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -55,13 +56,22 @@ func (c *Cluster) otherRecords(ctx context.Context, i Installation) (map[string]
 	return records, nil
 }
 
+// recordWithin limits how long an interrupted command takes to write the record.
+const recordWithin = 10 * time.Second
+
+// afterInterrupt returns a context that outlives the command's interruption, for recordWithin.
+func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+}
+
 // save writes the record, also when the command is being interrupted.
 func (c *Cluster) save(ctx context.Context, i Installation, r deploy.Record) error {
 	return c.saveOf(ctx, i.packageName(), i.Namespace(), r)
 }
 
 func (c *Cluster) saveOf(ctx context.Context, packageName, namespace string, r deploy.Record) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
 	data, err := r.Data()
 	if err != nil {
 		return err

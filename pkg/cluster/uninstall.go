@@ -167,7 +167,8 @@ func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.
 // forgetRemoved ends the record of an installation, except for what stays, and removes from the other
 // records of the namespace what was deleted.
 func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
 	others, err := c.otherRecords(ctx, i)
 	if err != nil {
 		return err
