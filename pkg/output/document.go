@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"sigs.k8s.io/yaml"
@@ -70,4 +69,4 @@ func escapeJSON(document string) string {
 }
 
 // hidden reports whether a terminal would act on a character of a document, or not show it.
-func hidden(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }
+func hidden(r rune) bool { return isHidden(r) && r != '\n' }

@@ -10,20 +10,25 @@ import (
 // Encode returns a text in which every character is visible and stays where it is written. Control
 // characters, line ends and tabs among them, characters that change the direction of the text,
 // invisible characters and bytes that are no UTF-8 are written as in Go: \n, \x1b, \u202e. So is
-// each further blank of several: many would push what follows into the next row of a terminal.
+// every blank except a single U+0020: many would push what follows into the next row of a terminal.
+// So are combining marks after the first few of one character: they would cover other rows.
 func Encode(text string) string {
 	if isPlain(text) {
 		return text
 	}
 	var encoded strings.Builder
 	var previous rune
+	marks := 0
 	for i, r := range text {
+		if marks++; !unicode.Is(unicode.M, r) {
+			marks = 0
+		}
 		switch {
 		case r == utf8.RuneError:
 			encoded.WriteString(replacement(text[i:]))
 		case r == ' ' && previous == ' ':
 			encoded.WriteString(`\x20`)
-		case !unicode.IsGraphic(r):
+		case isHidden(r), marks > maxMarks:
 			encoded.WriteString(quoted(r))
 		default:
 			encoded.WriteRune(r)
@@ -35,8 +40,28 @@ func Encode(text string) string {
 
 // isPlain reports whether a text stays as it is.
 func isPlain(text string) bool {
-	hidden := strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError })
-	return !hidden && !strings.Contains(text, "  ")
+	special := strings.ContainsFunc(text, func(r rune) bool { return isHidden(r) || r == utf8.RuneError || unicode.Is(unicode.M, r) })
+	return !special && !strings.Contains(text, "  ")
+}
+
+// maxMarks is how many combining marks stay as they are after one character. Scripts need at most four.
+const maxMarks = 4
+
+// isHidden reports whether a terminal acts on a character, or shows nothing or a blank for it.
+func isHidden(r rune) bool {
+	return !unicode.IsGraphic(r) || isBlank(r)
+}
+
+// isBlank reports whether a character looks like a blank and is none of ASCII.
+func isBlank(r rune) bool {
+	switch r {
+	case ' ':
+		return false
+	case '\u2800', '\u3164', '\u115f', '\u1160', '\uffa0': // an empty Braille pattern, and Hangul fillers
+		return true
+	default:
+		return unicode.IsSpace(r)
+	}
 }
 
 // replacement is the first character of a text that begins with the replacement character, or with

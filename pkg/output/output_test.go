@@ -6,26 +6,30 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
 
 // malice is every sort of text that must not reach a terminal as it is.
-var malice = []string{"\x1b[2J", "\r", "\n", "\t", "\a", "\x7f", "\u009b31m", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\xff\xfe", strings.Repeat(" ", 80)}
+var malice = []string{"\x1b[2J", "\r", "\n", "\t", "\a", "\x7f", "\u009b31m", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\xff\xfe", strings.Repeat(" ", 80),
+	strings.Repeat("\u00a0", 80) + "Install it? [y/N]", "\u3000", "\u2003", "\u2800", "\u3164", "\u115f", "\u1160", "\uffa0", "a" + strings.Repeat("\u0301", 80)}
 
 func TestEncode(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                 "",
-		"shop.v1.0.0":      "shop.v1.0.0",
-		"größer, 大きい, 😀":   "größer, 大きい, 😀",
-		"a\nb\tc\rd":       `a\nb\tc\rd`,
-		"\x1b[31m":         `\x1b[31m`,
-		"\u202eevil\u2066": `\u202eevil\u2066`,
-		"\xff\ufffd":       `\xff` + "\ufffd",
-		"a   b":            `a \x20\x20b`,
-		"\U000e0041":       `\U000e0041`,
+		"":                                "",
+		"shop.v1.0.0":                     "shop.v1.0.0",
+		"größer, 大きい, 😀":                  "größer, 大きい, 😀",
+		"a\nb\tc\rd":                      `a\nb\tc\rd`,
+		"\x1b[31m":                        `\x1b[31m`,
+		"\u202eevil\u2066":                `\u202eevil\u2066`,
+		"\xff\ufffd":                      `\xff` + "\ufffd",
+		"a   b":                           `a \x20\x20b`,
+		"a\u00a0b\u3000c":                 `a\u00a0b\u3000c`,
+		"\u2800\u3164":                    `\u2800\u3164`,
+		"e\u0301":                         "e\u0301",
+		"e" + strings.Repeat("\u0301", 5): "e" + strings.Repeat("\u0301", 4) + `\u0301`,
+		"\U000e0041":                      `\U000e0041`,
 	} {
 		if got := Encode(text); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
@@ -53,7 +57,7 @@ func TestNothingIsWrittenRaw(t *testing.T) {
 			var out bytes.Buffer
 			write.do(New(&out))
 			text := strings.TrimPrefix(out.String(), "\r")
-			raw := strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' })
+			raw := strings.ContainsFunc(text, func(r rune) bool { return isHidden(r) && r != '\n' }) || strings.Contains(text, strings.Repeat("\u0301", maxMarks+1))
 			if raw || strings.Count(text, "\n") != write.lines {
 				t.Errorf("%s of %q: %q", name, evil, out.String())
 			}
