@@ -56,7 +56,7 @@ webhook or for all: there is a finding of level UNKNOWN, or the cluster could no
 	}
 	flags.add(cmd, cmd.Flags())
 	output.add(cmd, "json", "yaml")
-	cmd.Flags().BoolVar(&direct, "direct", false, "dial the pods by their addresses, as API servers do, not through the API server")
+	cmd.Flags().BoolVar(&direct, "direct", false, "dial the pods by their addresses, as API servers do; the default is a port-forward through the API server, which also reaches a server that listens on 127.0.0.1 of its pod only")
 	return cmd
 }
 

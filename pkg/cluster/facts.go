@@ -168,7 +168,7 @@ func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.N
 func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error) {
 	spec := b.service.Spec
 	s := doctor.Service{
-		By: route.Of(b.service), ExternalName: spec.ExternalName, Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
+		By: route.Of(b.service), ExternalName: spec.ExternalName, NodeLocal: route.NodeLocal(b.service), Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
 		Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(spec.Selector) == 0,
 	}
 	var pods corev1.PodList

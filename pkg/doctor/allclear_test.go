@@ -1,15 +1,20 @@
 package doctor
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// Of a webhook that fails closed there is no finding only if API servers can call its Service at
+// Of a webhook of either failurePolicy there is no finding only if API servers can call its Service at
 // its port, and every ready endpoint was asked and serves. All combinations of facts are tried.
 func TestAllClearNeedsEveryAnswer(t *testing.T) {
 	outcomes := map[string]Answer{
@@ -19,14 +24,15 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 		"zero value":      {},
 		"expires tonight": {Asked: true, NotAfter: now.Add(1)},
 	}
-	for _, kind := range []string{Validating, Mutating, Conversion, APIService} {
+	for k, kind := range []string{Validating, Mutating, Conversion, APIService, Validating, Mutating} {
+		fails := k < 4
 		for _, unverified := range []bool{false, true} {
 			for _, by := range []route.By{route.ByClusterIP, route.ByEndpoint, route.ByExternalName, ""} {
 				for ready := range 3 {
 					for a, first := range outcomes {
 						for b, second := range outcomes {
 							for answered := range 3 {
-								w := Webhook{Kind: kind, Object: "w", Fails: true, Service: shop, Port: 443, Unverified: unverified, Rules: newCluster().hook("v", shop, "Fail", "configmaps").Rules}
+								w := Webhook{Kind: kind, Object: "w", Fails: fails, Service: shop, Port: 443, Unverified: unverified, Rules: newCluster().hook("v", shop, "Fail", "configmaps").Rules}
 								f := Facts{
 									Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: {By: by, Ports: map[int32]int{443: ready}, Ready: 2}},
 									Answers: map[string][]Answer{w.String(): []Answer{first, second}[:answered]},
@@ -45,4 +51,45 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What cannot be known of a Service on some nodes, and of a server outside the cluster, is a finding
+// whatever the failurePolicy. An expired caBundle is a finding also for a URL.
+func TestNoAllClearForPlacesThatAreNotAsked(t *testing.T) {
+	expired := caUntil(t, now.AddDate(0, 0, -1))
+	for name, c := range map[string]struct {
+		webhook   Webhook
+		nodeLocal bool
+		level     Level
+		code      string
+	}{
+		"Local, Fail":          {Webhook{Fails: true, Service: shop, Port: 443}, true, Unknown, NodeLocalService},
+		"Local, Ignore":        {Webhook{Service: shop, Port: 443}, true, Unknown, NodeLocalService},
+		"URL, Fail":            {Webhook{Fails: true, URL: "https://a"}, false, Unknown, NotAsked},
+		"URL, Ignore":          {Webhook{URL: "https://a"}, false, Unknown, NotAsked},
+		"URL, expired, Fail":   {Webhook{Fails: true, URL: "https://a", CABundle: expired}, false, Error, "CAExpired"},
+		"URL, expired, Ignore": {Webhook{URL: "https://a", CABundle: expired}, false, Warning, "CAExpired"},
+	} {
+		w := c.webhook
+		w.Kind, w.Object, w.Rules = Validating, "w", newCluster().hook("v", shop, "Fail", "configmaps").Rules
+		f := Facts{
+			Webhooks: []Webhook{w}, Answers: map[string][]Answer{w.String(): {{Asked: true, NotAfter: now.AddDate(1, 0, 0)}}},
+			Services: map[types.NamespacedName]Service{shop: {By: route.ByClusterIP, NodeLocal: c.nodeLocal, Ports: map[int32]int{443: 1}, Ready: 1}},
+		}
+		if found := Judge(f, now); len(found) != 1 || found[0].Level != c.level || found[0].Code != c.code {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// caUntil returns a caBundle of one CA.
+func caUntil(t *testing.T, end time.Time) []byte {
+	t.Helper()
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: end.AddDate(-1, 0, 0), NotAfter: end, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(nil, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

@@ -41,6 +41,8 @@ type Service struct {
 	// By is how API servers call it; ExternalName the name that they call, if they do.
 	By           route.By
 	ExternalName string
+	// NodeLocal reports whether internalTrafficPolicy is Local.
+	NodeLocal bool
 	// Ports has each port of the Service, and how many ready endpoints there are behind it.
 	Ports map[int32]int
 	// Ready is how many endpoints are ready, at whichever port; LeftOver, how many are marked as

@@ -19,6 +19,7 @@ const (
 	SomePodsFail        = "SomePodsFail"
 	NotAsked            = "NotAsked"
 	HeadlessService     = "HeadlessService"
+	NodeLocalService    = "NodeLocalService"
 	WorkloadsUnread     = "WorkloadsUnread"
 	Deadlock            = "Deadlock"
 	PossibleDeadlock    = "PossibleDeadlock"

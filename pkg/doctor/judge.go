@@ -37,12 +37,12 @@ func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
 	address, outside := outsideOf(w, f)
 	switch {
-	case outside:
-		findings = notAskedOutside(w, address)
 	case reach.Broken():
 		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.WayOut}}
+	case outside:
+		findings = notAskedOutside(w, address)
 	default:
-		findings = slices.Concat(headless(w, f), notAsked(w, f), behind(w, f.Answers[w.String()], now))
+		findings = slices.Concat(headless(w, f), nodeLocal(w, f), notAsked(w, f), behind(w, f.Answers[w.String()], now))
 	}
 	return slices.Concat(findings, abandoned(w, f), unread(w, f))
 }
@@ -55,6 +55,16 @@ func headless(w Webhook, f Facts) []Finding {
 	}
 	return []Finding{{Unknown, HeadlessService, []string{w.String()}, fmt.Sprintf("%s; otherwise %s", doubt, consequence(w)),
 		"create the Service again with a cluster IP, or check the flag of the API servers"}}
+}
+
+// nodeLocal reports a Service that API servers can call only from nodes with an endpoint of it.
+func nodeLocal(w Webhook, f Facts) []Finding {
+	if !f.Services[w.Service].NodeLocal {
+		return nil
+	}
+	return []Finding{{Unknown, NodeLocalService, []string{w.String()},
+		fmt.Sprintf("internalTrafficPolicy of Service %s is Local: an API server cannot call it from a node without an endpoint of the Service; on such a node %s", w.Service, consequence(w)),
+		fmt.Sprintf(`kubectl -n %s patch service %s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`, w.Service.Namespace, w.Service.Name)}}
 }
 
 // notAsked reports the ready endpoints of which it is not known what they serve.
@@ -119,9 +129,6 @@ func unread(w Webhook, f Facts) []Finding {
 // notAskedOutside reports a webhook that is called outside the cluster: whether it answers
 // is not known.
 func notAskedOutside(w Webhook, address string) []Finding {
-	if !w.Fails {
-		return nil
-	}
 	return []Finding{{Unknown, NotAsked, []string{w.String()},
 		fmt.Sprintf("API servers call %s, which was not asked; if it does not answer, %s", address, consequence(w)), "call it from the hosts of the API servers"}}
 }

@@ -162,10 +162,10 @@ func TestJudge(t *testing.T) {
 			url := "https://policy.example.com"
 			c.hook("v", shop, fail, "configmaps").ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url}
 		}, []found{{Unknown, NotAsked, 1}}},
-		"somewhere outside, and not needed": {func(c *cluster) {
+		"somewhere outside, with failurePolicy Ignore": {func(c *cluster) {
 			url := "https://policy.example.com"
 			c.hook("v", shop, ignore, "configmaps").ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url}
-		}, nil},
+		}, []found{{Unknown, NotAsked, 1}}},
 		"left behind": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
 			c.validating[0].Labels = map[string]string{"olm.owner": "shop.v0", "olm.owner.namespace": "shop"}

@@ -19,11 +19,11 @@ type Reach struct {
 // Broken tells that a call fails.
 func (r Reach) Broken() bool { return r.Code != "" }
 
-// ReachOf judges one webhook. One that is called by URL, or by the name of an ExternalName
-// Service, is outside the cluster, and not judged.
+// ReachOf judges one webhook. Of one that is called by URL, or by the name of an ExternalName
+// Service, only the caBundle is judged: the server is outside the cluster.
 func ReachOf(w Webhook, f Facts, now time.Time) Reach {
 	if _, outside := outsideOf(w, f); outside {
-		return Reach{}
+		return trust(w, f, now)
 	}
 	for _, look := range []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers} {
 		if found := look(w, f, now); found.Broken() {

@@ -39,6 +39,12 @@ func Of(service *corev1.Service) By {
 	}
 }
 
+// NodeLocal reports whether callers reach only the endpoints on their own node.
+func NodeLocal(service *corev1.Service) bool {
+	policy := service.Spec.InternalTrafficPolicy
+	return policy != nil && *policy == corev1.ServiceInternalTrafficPolicyLocal
+}
+
 // Endpoint is a ready endpoint of a Service, at one port.
 type Endpoint struct {
 	// IP and Port are the endpoint's own.
