@@ -74,6 +74,7 @@ const (
 	WrongCSVGroup  Kind = "csv-api-version"
 	UnknownKind    Kind = "unknown-kind"
 	Undecodable    Kind = "wrong-type"
+	TooWide        Kind = "too-many-combinations"
 	SeveralObjects Kind = "several-objects"
 	StrayFile      Kind = "stray-file"
 	UnknownField   Kind = "unknown-field"

@@ -165,7 +165,9 @@ func (b *Bundle) decode(o *Object) {
 		b.report(wrongType(o, err))
 		return
 	}
-	o.Typed = target
+	if b.refuseWide(o, target) {
+		o.Typed = target
+	}
 }
 
 // newTyped is an empty object of a kind; nil for one that is not known. What calls itself a

@@ -177,6 +177,7 @@ func (b *Bundle) readManifests() {
 
 // judge looks at the bundle as a whole.
 func (b *Bundle) judge() {
+	b.refuseBound()
 	csvs := slices.DeleteFunc(slices.Clone(b.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })
 	switch {
 	case len(b.Objects) == 0 && len(b.Annotations) == 0 && len(b.Problems) == 0:

@@ -4,13 +4,15 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // definitions are those of the custom resources that the webhooks of a
 // ClusterServiceVersion name.
 func (c *Controller) definitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	var found []*apiextensionsv1.CustomResourceDefinition
-	for _, d := range csv.Spec.WebhookDefinitions {
+	for _, d := range csv.Spec.WebhookDefinitions[:install.Narrow(csv)] {
 		for _, rule := range d.Rules {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {

@@ -36,6 +36,10 @@ func requiredAccount(f Facts, name string) operatorsv1alpha1.RequirementStatus {
 		result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
 		result.Message = "Service account is owned by another ClusterServiceVersion"
 		return result
+	case PermissionCombinations(f.CSV) > MaxGrants:
+		result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
+		result.Message = fmt.Sprintf("the rules of spec.install.spec.permissions and clusterPermissions have more than %d combinations of verb, group, resource and name: name fewer in each", MaxGrants)
+		return result
 	}
 	result.Status, result.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(account.UID)
 	var lacks []string

@@ -39,13 +39,15 @@ type Catalog struct {
 // webhooks name.
 func RuledGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var groups []string
-	for _, d := range csv.Spec.WebhookDefinitions {
+	named := map[string]bool{}
+	for _, d := range csv.Spec.WebhookDefinitions[:Narrow(csv)] {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}
 		for _, rule := range d.Rules {
 			for _, group := range rule.APIGroups {
-				if !slices.Contains(groups, group) {
+				if !named[group] {
+					named[group] = true
 					groups = append(groups, group)
 				}
 			}

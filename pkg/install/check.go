@@ -78,7 +78,7 @@ func Check(f Facts) Verdict {
 	held := heldDeployments(f)
 	return Verdict{
 		Held:       held,
-		Violations: slices.Concat(RuleViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
+		Violations: slices.Concat(RuleViolations(f.CSV), widthViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),

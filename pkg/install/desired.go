@@ -126,6 +126,7 @@ type Webhook struct {
 // Render is the whole of what the input asks for.
 func Render(in Input) Desired {
 	var desired Desired
+	in.CSV = withoutWide(in.CSV)
 	in.lifelines = lifelines(in)
 	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))

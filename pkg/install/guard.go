@@ -57,6 +57,7 @@ const (
 	RepeatedName
 	WrongConversion
 	WrongConditions
+	TooManyCombinations
 )
 
 // Violation is a mistake in spec.webhookdefinitions that fails the whole

@@ -20,7 +20,7 @@ const mostUnmatched = 100
 // changes nothing about the registration: what is named may be served later.
 func (p *planner) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
-	for i, d := range p.CSV.Spec.WebhookDefinitions {
+	for i, d := range p.CSV.Spec.WebhookDefinitions[:install.Narrow(p.CSV)] {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}

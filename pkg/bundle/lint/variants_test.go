@@ -2,6 +2,7 @@ package lint
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -191,6 +192,13 @@ var breakages = []breakage{
 	{"a namespace that is none", "", func(f files) {
 		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace"] = "A Name"
 	}, []string{"suggested-namespace"}},
+	{"rules of too many combinations", admitting, func(f files) {
+		many := make([]any, 101)
+		for i := range many {
+			many[i] = fmt.Sprintf("a%d.example.com", i)
+		}
+		f.rule()["apiGroups"], f.rule()["resources"] = many, many
+	}, []string{"too-many-combinations"}},
 	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
 	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
 	{"a kind misspelt", admitting, func(f files) { f.of("PodDisruptionBudget")["kind"] = "PodDisruptionBudgett" }, []string{"unknown-kind"}},

@@ -170,19 +170,33 @@ func grants(account, where string, rules []rbacv1.PolicyRule) []Permission {
 
 // merged makes one row of a rule that is granted twice, or in several namespaces.
 func merged(all []Permission) []Permission {
+	type grant struct {
+		account, verbs, on string
+		cluster            bool
+	}
 	var rows []Permission
+	places := map[grant][]string{}
 	for _, p := range all {
-		i := slices.IndexFunc(rows, func(row Permission) bool {
-			return row.Account == p.Account && row.Verbs == p.Verbs && row.On == p.On && (row.Where == "cluster") == (p.Where == "cluster")
-		})
-		switch {
-		case i < 0:
+		g := grant{p.Account, p.Verbs, p.On, p.Where == "cluster"}
+		if len(places[g]) == 0 {
 			rows = append(rows, p)
-		case !slices.Contains(strings.Split(rows[i].Where, ", "), p.Where):
-			rows[i].Where += ", " + p.Where
 		}
+		places[g] = append(places[g], p.Where)
+	}
+	for i, row := range rows {
+		rows[i].Where = strings.Join(distinct(places[grant{row.Account, row.Verbs, row.On, row.Where == "cluster"}]), ", ")
 	}
 	return rows
+}
+
+// distinct returns each item once, in the order of its first occurrence.
+func distinct(items []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(items, func(item string) bool {
+		was := seen[item]
+		seen[item] = true
+		return was
+	})
 }
 
 // dangerOf puts what is granted to others than the operator's accounts first, then what makes an account

@@ -1,0 +1,55 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Lists of rules whose combinations no memory holds, in ClusterServiceVersions of a tenant, stop neither the
+// manager nor the tenant's neighbours.
+func TestRulesOfTooManyCombinations(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+
+	rules := csv("rules.v1", "rules")
+	rules.Spec.WebhookDefinitions[0].Rules = []admissionregistrationv1.RuleWithOperations{rule(items(20_000), items(20_000)...)}
+	e.create(rules)
+	permissions := csv("permissions.v1", "permissions")
+	permissions.Spec.InstallStrategy.StrategySpec.ClusterPermissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{
+		ServiceAccountName: "account", Rules: []rbacv1.PolicyRule{{Verbs: items(300), APIGroups: items(300), Resources: items(300), ResourceNames: items(300)}},
+	}}
+	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	e.create(permissions)
+
+	e.create(csv("operator.v1", "server"))
+	e.succeeds("operator.v1")
+	message := e.reaches("rules.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+	if !strings.Contains(message, `spec.webhookdefinitions[0] "v.example.com" name more than 10000 combinations`) {
+		t.Errorf("message %q", message)
+	}
+	e.reaches("permissions.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].Rules = rules.Spec.WebhookDefinitions[0].Rules
+	})
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+	e.create(csv("other.v1", "other"))
+	e.succeeds("other.v1")
+}
+
+func items(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("i%d.b", i))
+	}
+	return all
+}
