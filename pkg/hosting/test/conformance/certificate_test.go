@@ -21,6 +21,7 @@ import (
 // authority, as the kubelet replaces the files of a Secret. No call may fail, and each
 // new connection gets what the files hold.
 func TestCertificateIsReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespaceOf(t, "certificate")
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))

@@ -69,6 +69,7 @@ plugins:
 // cluster itself publishes, looked up without a flag that names it. Whether it may call
 // is then a matter of RBAC.
 func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
+	t.Parallel()
 	if !cluster.Audit.Available() {
 		t.Skip("the API server that KUBECONFIG names has not the AdmissionConfiguration of this test")
 	}

@@ -33,6 +33,7 @@ func judgingIn(namespace string) *hosting.Builder {
 
 // Replicas that start at the same time serve one certificate. The key of its CA is nowhere.
 func TestReplicasShareACertificate(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespaceOf(t, "shared")
 	var replicas []*host
 	for range 3 {
@@ -68,6 +69,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 // Whatever becomes of the Secret, no call fails, and a good certificate is in it again. One that
 // somebody put there is served when it is trusted.
 func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespaceOf(t, "shared")
 	client, _ := newClient(t)
 	address := endpointAddress(t)
@@ -125,6 +127,7 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 
 // Without permission for Secrets each replica has a certificate of its own, and all are trusted.
 func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespaceOf(t, "own")
 	client, _ := newClient(t)
 	kubeconfig, grant := limitedUser(t, client, namespace)
@@ -148,6 +151,7 @@ func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
 
 // While the registration that there is does not trust its CA, a replica is not ready.
 func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespaceOf(t, "trusted")
 	client, _ := newClient(t)
 	start(t, judgingIn(namespace), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks", "--certificate-secret="+namespace+"/of-the-first")

@@ -23,6 +23,7 @@ type waiting struct {
 // A handler has as long as its registration says, and then the API server does what the
 // failurePolicy says.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	for policy, wantErr := range map[admissionregistrationv1.FailurePolicyType]string{
 		admissionregistrationv1.Ignore: "",
 		admissionregistrationv1.Fail:   "context deadline exceeded",
