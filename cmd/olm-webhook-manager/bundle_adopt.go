@@ -13,10 +13,10 @@ import (
 // adopt asks about each object of another owner that the plan would overwrite. --yes is no answer
 // to that: where nobody can be asked, --adopt names each object.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
-	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps)); err != nil {
+	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
 		return err
 	}
-	foreign := deploy.Unadopted(plan.Steps, plan.Adopted)
+	foreign := deploy.Unadopted(plan.Steps(), plan.Adopted)
 	if len(foreign) == 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
 // warnForeign says which objects of other owners would be overwritten, and how to allow each.
 func (o *installOptions) warnForeign(cmd *cobra.Command, plan cluster.Plan) error {
 	var flags []string
-	for _, s := range deploy.Unadopted(plan.Steps, plan.Adopted) {
+	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
 		o.output.tellsOn(cmd).Printf("warning: %s\n", s.Describe())
 		flags = append(flags, "--adopt "+deploy.Reference(s.Object))
 	}

@@ -114,7 +114,7 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i clust
 	if err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}
-	for _, change := range deploy.Changes(plan.Steps, plan.Adopted) {
+	for _, change := range deploy.Changes(plan.Steps(), plan.Adopted) {
 		o.output.tellsOn(cmd).Printf("%s\n", change)
 	}
 	if o.dryRun == dryRunServer {

@@ -33,15 +33,23 @@ func (c *Cluster) applier() (applier, error) {
 	return applier{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.kube.Discovery()))}, nil
 }
 
+// absent is a resourceVersion that no object has: etcd gives the first write the revision 2. An object that is
+// applied with it is created, or refused as a conflict where it exists.
+const absent = "1"
+
 // apply writes the object of a step by server-side apply, and returns it as it is then. A field
 // that another client set to another value is a conflict, and the error names both; only an
-// object that was adopted is written all the same. An object that was replaced since it was read is
-// not written: its uid is stated.
+// object that was adopted is written all the same. Another object than the one that was decided about is
+// a conflict: one that was created or replaced since, or is to be overwritten and was changed since.
 func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
-	o := s.Object
-	if s.Live != nil {
-		o = o.DeepCopy()
+	o := s.Object.DeepCopy()
+	if s.Live == nil {
+		o.SetResourceVersion(absent)
+	} else {
 		o.SetUID(s.Live.GetUID())
+		if s.Action == deploy.Overwrite && len(dryRun) == 0 {
+			o.SetResourceVersion(s.Live.GetResourceVersion())
+		}
 	}
 	client, err := a.clientFor(ctx, o)
 	if err == nil {

@@ -29,8 +29,12 @@ func (c *Cluster) definition(ctx context.Context, name string) (*apiextensionsv1
 }
 
 // open writes a definition as it has to be before the operator is installed.
-func (c *Cluster) open(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
-	written, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func (c *Cluster) open(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
+	if s.Live == nil {
+		next = next.DeepCopy()
+		next.Annotations = s.Object.GetAnnotations() // They name the installation.
+	}
+	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Opening(live, next, csv)
 	}, dryRun...)
 	if err != nil {
@@ -48,23 +52,26 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 }
 
 // settleDefinition writes a definition as the bundle has it, once the operator is installed.
-func (c *Cluster) settleDefinition(ctx context.Context, next *apiextensionsv1.CustomResourceDefinition) error {
-	_, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func (c *Cluster) settleDefinition(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition) error {
+	_, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next)
 	})
 	return err
 }
 
 // define writes a definition as it was read: server-side apply would take fields away
-// that the manager has set since.
-func (c *Cluster) define(ctx context.Context, name string, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
+// that the manager has set since. Another definition than the one that was decided about is not written.
+func (c *Cluster) define(ctx context.Context, s deploy.Step, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
 	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	err = retry.OnError(retry.DefaultBackoff, stale, func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		live, err := c.definition(ctx, name)
+		live, err := c.definition(ctx, s.Object.GetName())
 		if err != nil {
+			return err
+		}
+		if err := outdated(s, live); err != nil {
 			return err
 		}
 		if live == nil {
@@ -75,6 +82,18 @@ func (c *Cluster) define(ctx context.Context, name string, next func(live *apiex
 		return err
 	})
 	return written, err
+}
+
+// outdated returns why a step is not carried out on a definition that exists now, nil if there is none.
+func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) error {
+	if live == nil {
+		return s.Outdated(nil)
+	}
+	now, err := definitionObject(live)
+	if err != nil {
+		return err
+	}
+	return s.Outdated(now)
 }
 
 // change writes the difference between two states of a definition, if it is still the one that was

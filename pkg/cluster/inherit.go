@@ -96,9 +96,17 @@ func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options)
 		return "", err
 	}
 	for _, other := range others {
-		if related(b.CSV, &other) {
+		if !related(b.CSV, &other) {
+			continue
+		}
+		record, err := c.recordOf(ctx, packageOf(b), other.Namespace)
+		if err != nil {
+			return "", err
+		}
+		if !record.Has(b.CSV.Name) { // else the upgrade to it was interrupted
 			return "", fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, other.Namespace, other.Name)
 		}
+		o.Namespace = other.Namespace
 	}
 	if o.Namespace == "" {
 		return "", fmt.Errorf("%s is not installed; name the namespace of what may be left of it with -n", b.CSV.Name)
@@ -114,7 +122,7 @@ func (c *Cluster) subscribed(ctx context.Context, b *bundle.Bundle) (namespace s
 	}
 	for _, s := range list.Items {
 		switch {
-		case s.Spec == nil || s.Spec.Package != cmp.Or(b.Package(), b.CSV.Name) || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
+		case s.Spec == nil || s.Spec.Package != packageOf(b) || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
 		case namespace == "":
 			namespace = s.Namespace
 		case namespace != s.Namespace:
@@ -213,7 +221,7 @@ func (c *Cluster) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 	return c.Join(ctx, b, o)
 }
 
-// installed are ClusterServiceVersions with their packages, as Subscriptions state them.
+// installed are ClusterServiceVersions with their packages, as Subscriptions or the records of installations state them.
 func (c *Cluster) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
 	var all []deploy.Installed
 	for n := range csvs {
@@ -222,7 +230,16 @@ func (c *Cluster) installed(ctx context.Context, csvs []operatorsv1alpha1.Cluste
 		if err != nil {
 			return nil, err
 		}
+		records, err := c.recordsIn(ctx, csv.Namespace)
+		if err != nil {
+			return nil, err
+		}
 		installed := deploy.Installed{CSV: csv}
+		for packageName, record := range records {
+			if record.Has(csv.Name) {
+				installed.Package = packageName
+			}
+		}
 		for _, s := range list.Items {
 			if s.Spec != nil && (s.Spec.StartingCSV == csv.Name || s.Status.InstalledCSV == csv.Name) {
 				installed.Package = s.Spec.Package

@@ -54,10 +54,13 @@ func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
 // created before is applied again: an installation that was interrupted goes on. It returns
 // the objects that it has applied, as they were then.
 func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
+	if len(p.steps) == 0 {
+		return nil, errors.New("this is no plan of Cluster.Plan: nothing is installed that was not checked")
+	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if foreign := deploy.Unadopted(p.Steps, p.Adopted); len(foreign) > 0 {
+	if foreign := deploy.Unadopted(p.steps, p.Adopted); len(foreign) > 0 {
 		return nil, errors.New(foreign[0].Describe())
 	}
 	a, err := c.applier()
@@ -68,21 +71,21 @@ func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstruct
 	if err != nil {
 		return applied, err
 	}
-	v := &vigil{Cluster: c, Installation: p.Installation, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
+	v := &vigil{Cluster: c, Installation: p.Installation, applied: applied, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
 	if err := v.await(ctx); err != nil {
 		return applied, err
 	}
-	return applied, c.settle(ctx, a, p)
+	return applied, c.settle(ctx, a, p, applied)
 }
 
 // bringAll writes the objects in their order. The record is written before the first object in the
 // namespace, and completed at the end, also of an interrupted command.
 func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
-	p.record.CSV = p.Bundle.CSV.Name
+	p.record.Begin(p.Bundle.CSV.Name)
 	recorded, checked := false, false
-	for n, s := range p.Steps {
+	for n, s := range p.steps {
 		if !recorded && !groupkind.Is(s.Object, groupkind.Namespace) {
-			for _, s := range p.Steps {
+			for _, s := range p.steps {
 				p.record.Intend(s)
 			}
 			for _, o := range applied {
@@ -95,7 +98,7 @@ func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*
 			defer func() { err = errors.Join(err, c.save(ctx, p.Installation, p.record)) }()
 		}
 		if s.Unasked != "" && !checked {
-			if err := c.checkRest(ctx, a, *p, p.Steps[n:]); err != nil {
+			if err := c.checkRest(ctx, a, *p, p.steps[n:]); err != nil {
 				return applied, err
 			}
 			checked = true
@@ -104,18 +107,51 @@ func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*
 			p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
 			continue
 		}
-		written, err := c.bring(ctx, a, *p, s)
-		if ctx.Err() != nil {
+		written, err := c.write(ctx, a, *p, s)
+		if err == nil {
+			p.record.Written(written)
+			applied = append(applied, written)
+			p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
+		}
+		if ctx.Err() != nil && n < len(p.steps)-1 {
 			return applied, ErrInterrupted
 		}
 		if err != nil {
 			return applied, err
 		}
-		p.record.Written(written)
-		applied = append(applied, written)
-		p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
 	}
+	p.record.End()
 	return applied, nil
+}
+
+// attempts is how often a step is carried out on an object whose status others write meanwhile.
+const attempts = 5
+
+// write carries out a step, also when the command is interrupted meanwhile, if the object is still the one that
+// the step was decided about.
+func (c *Cluster) write(ctx context.Context, a applier, p Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		written, err := c.bring(ctx, a, p, s)
+		if !apierrors.IsConflict(err) {
+			return written, err
+		}
+		now, failed := c.live(ctx, a, s.Object)
+		if failed != nil {
+			return nil, failed
+		}
+		if outdated := s.Outdated(now); outdated != nil {
+			return nil, outdated
+		}
+		if s.Action != deploy.Overwrite || attempt == attempts {
+			return nil, err
+		}
+		s.Live = now
+	}
 }
 
 // checkRest asks the API server about the objects that it could not be asked about before their
@@ -126,7 +162,7 @@ func (c *Cluster) checkRest(ctx context.Context, a applier, p Plan, steps []depl
 		if s.Unasked == "" {
 			continue
 		}
-		if _, err := c.bring(ctx, a, p, s, metav1.DryRunAll); err != nil && !refersToAbsentRole(s.Object, err) {
+		if _, err := c.bring(ctx, a, p, s, metav1.DryRunAll); err != nil && !p.bringsRoleOf(s.Object, err) {
 			refused = append(refused, err)
 		}
 	}
@@ -136,17 +172,12 @@ func (c *Cluster) checkRest(ctx context.Context, a applier, p Plan, steps []depl
 	return nil
 }
 
-// refersToAbsentRole reports whether a dry run failed because the installation writes the role after it.
-func refersToAbsentRole(o *unstructured.Unstructured, err error) bool {
-	return groupkind.Of(o).Group == "rbac.authorization.k8s.io" && apierrors.IsNotFound(err)
-}
-
 // bring writes one object of an installation: a definition as it may be before its
 // operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
 // as it is.
 func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
 	if crd := p.bundled(s.Object); crd != nil {
-		return c.open(ctx, crd, p.CSV(), dryRun...)
+		return c.open(ctx, s, crd, p.CSV(), dryRun...)
 	}
 	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
 		s.Object = awaiting(s.Object, p.awaited)
@@ -156,18 +187,18 @@ func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, d
 
 // settle writes definitions as the bundle has them, once the operator is installed, and
 // removes the list of versions to wait for.
-func (c *Cluster) settle(ctx context.Context, a applier, p Plan) error {
-	for _, s := range p.Steps {
-		if crd := p.bundled(s.Object); crd != nil && s.Action != deploy.Keep {
-			if err := c.settleDefinition(ctx, crd); err != nil {
+func (c *Cluster) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
+	for _, o := range applied {
+		if crd := p.bundled(o); crd != nil {
+			if err := c.settleDefinition(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd); err != nil {
 				return err
 			}
 		}
 	}
-	if len(p.awaited) == 0 {
+	if len(p.awaited) == 0 || len(applied) == 0 {
 		return nil
 	}
-	_, err := a.apply(ctx, deploy.Step{Object: p.Manifests[len(p.Manifests)-1], Action: deploy.Update})
+	_, err := a.apply(ctx, deploy.Step{Object: p.steps[len(p.steps)-1].Object, Live: applied[len(applied)-1], Action: deploy.Update})
 	return err
 }
 

@@ -4,28 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // Plan is what an installation does to each object, once everything that can be checked is checked.
-// Only Cluster.Plan makes one, and Install takes nothing else: no object is written before the check.
+// Only Cluster.Plan fills one, and Install takes nothing else: no object is written before the check.
 type Plan struct {
 	Installation
-	Steps []deploy.Step
+	steps []deploy.Step
 	// answers are the objects as the API server would store them; nil where it could not be asked.
 	answers []*unstructured.Unstructured
 	refused []error
 	awaited map[string][]string
 	record  deploy.Record
 }
+
+// Steps are what is done to each object, in this order.
+func (p Plan) Steps() []deploy.Step { return slices.Clone(p.steps) }
 
 // Err is what the API server, or the check of what it cannot be asked about, refuses.
 func (p Plan) Err() error {
@@ -56,12 +62,16 @@ func (c *Cluster) Plan(ctx context.Context, i Installation) (Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Steps, p.answers = append(p.Steps, step), append(p.answers, answer)
+		p.steps, p.answers = append(p.steps, step), append(p.answers, answer)
 		if refused != nil {
 			p.refused = append(p.refused, refused)
 		}
 	}
-	return p, nil
+	refused, err := c.tryRecord(ctx, a, p)
+	if refused != nil {
+		p.refused = append(p.refused, refused)
+	}
+	return p, err
 }
 
 // step decides about one object. An answer is what the API server would store; refused is why it
@@ -76,7 +86,7 @@ func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.U
 		if err != nil {
 			return s, nil, nil, err
 		}
-		s = deploy.StepOf(o, nil, nil, p.record)
+		s = deploy.StepOf(p.record.Marked(o, nil), nil, nil, p.record)
 		s.Unasked = missing
 		refused = deploy.RefuseUnasked(ctx, o, definition, p.brings(missing))
 		if refused == nil && definition == nil {
@@ -88,33 +98,53 @@ func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.U
 	if err != nil {
 		return s, nil, nil, err
 	}
-	answer, refused = c.bring(ctx, a, p, deploy.StepOf(o, live, nil, p.record), metav1.DryRunAll)
-	if refused != nil && refersToAbsentRole(o, refused) {
-		s = deploy.StepOf(o, live, nil, p.record)
+	o = p.record.Marked(o, live)
+	s = deploy.StepOf(o, live, nil, p.record)
+	answer, refused = c.bring(ctx, a, p, s, metav1.DryRunAll)
+	if refused != nil && p.bringsRoleOf(o, refused) {
 		s.Unasked = "the role that it refers to"
 		return s, nil, nil, nil
 	}
-	if answer != nil && live != nil && groupkind.Is(o, groupkind.CustomResourceDefinition) {
-		if answer, err = c.settled(ctx, p, o, live, answer); err != nil {
-			return s, nil, nil, err
-		}
+	if answer == nil || live == nil || !groupkind.Is(o, groupkind.CustomResourceDefinition) {
+		return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
 	}
-	return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
+	settled, err := c.settled(ctx, p, s, answer)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	return deploy.StepOf(o, live, settled, p.record), answer, nil, nil
 }
 
-// settled is the answer for a definition that changes only once the operator is installed.
-func (c *Cluster) settled(ctx context.Context, p Plan, o, live, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	next := p.bundled(o)
-	if next == nil || deploy.StepOf(o, live, answer, deploy.Record{}).Action != deploy.Keep {
+// settled is the answer for a definition that changes only once the operator is installed; nil where the API server
+// refuses it now, since it may take it once the operator serves.
+func (c *Cluster) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	next := p.bundled(s.Object)
+	if next == nil || deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action != deploy.Keep {
 		return answer, nil
 	}
-	written, err := c.define(ctx, next.Name, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next)
 	}, metav1.DryRunAll)
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
+		return nil, nil
+	}
 	if err != nil {
-		return answer, nil //nolint:nilerr // It may be refused before its webhook serves.
+		return nil, fmt.Errorf("%s: %w", NameOf(s.Object), err)
 	}
 	return definitionObject(written)
+}
+
+// bringsRoleOf reports whether a dry run of a binding failed because the installation creates the role itself.
+func (p Plan) bringsRoleOf(o *unstructured.Unstructured, err error) bool {
+	if groupkind.Of(o).Group != rbacv1.GroupName || !apierrors.IsNotFound(err) {
+		return false
+	}
+	kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
+	name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
+	return slices.ContainsFunc(p.Applied(), func(role *unstructured.Unstructured) bool {
+		return groupkind.Of(role) == schema.GroupKind{Group: rbacv1.GroupName, Kind: kind} && role.GetName() == name &&
+			(role.GetNamespace() == "" || role.GetNamespace() == o.GetNamespace())
+	})
 }
 
 // brings reports whether what is missing comes with the installation itself.

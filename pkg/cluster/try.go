@@ -17,7 +17,7 @@ import (
 // would take as it would store them.
 func (c *Cluster) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
-	for n, s := range p.Steps {
+	for n, s := range p.steps {
 		switch {
 		case s.Unasked != "":
 			p.Say("would apply %s; the API server cannot be asked before %s is there", NameOf(s.Object), s.Unasked)

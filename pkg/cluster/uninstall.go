@@ -16,6 +16,9 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/pager"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
@@ -29,13 +32,15 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	var names []string
-	for _, other := range others {
-		names = append(names, other.Name)
-	}
 	record, err := c.record(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
+	}
+	var names []string
+	for _, other := range others {
+		if !record.Created(csvObject(&other)) { // A version that an upgrade has left goes as well.
+			names = append(names, other.Name)
+		}
 	}
 	if err := deploy.RefuseRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
 		return deploy.Removal{}, err
@@ -71,6 +76,17 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 		return deploy.Removal{}, err
 	}
 	return removal, removal.Own(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
+}
+
+// csvObject is a ClusterServiceVersion in the form of any object, as far as a record compares it.
+func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(groupkind.ClusterServiceVersion.Kind))
+	o.SetNamespace(csv.Namespace)
+	o.SetName(csv.Name)
+	o.SetUID(csv.UID)
+	o.SetAnnotations(csv.Annotations)
+	return o
 }
 
 // objects counts those of each definition of a bundle that there is.

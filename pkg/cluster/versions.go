@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,13 @@ func (v *vigil) serveUnconverted(ctx context.Context, l deploy.Look) (served boo
 	return served, err
 }
 
+// replaced reports whether a definition is another one than the one that was written under its name.
+func (v *vigil) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(v.applied, func(o *unstructured.Unstructured) bool {
+		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == live.Name && o.GetUID() != live.UID
+	})
+}
+
 // serve adds awaited versions where may gives a reason: each in one write with the
 // conversion that was seen, or none if anybody has written the definition since.
 func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
@@ -95,7 +103,7 @@ func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 		if err != nil {
 			return err
 		}
-		if live == nil {
+		if live == nil || v.replaced(live) {
 			continue
 		}
 		why := may(live, strings.Join(versions, ", "))

@@ -22,6 +22,7 @@ import (
 type vigil struct {
 	*Cluster
 	Installation
+	applied      []*unstructured.Unstructured
 	subscription managerv1alpha1.SubscriptionReference
 	awaited      map[string][]string // versions of definitions that are not served yet
 	told         map[string]bool     // lines, at the last look

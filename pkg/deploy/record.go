@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
@@ -20,11 +22,15 @@ const FieldManager = "kubectl-webhooks"
 // Record is what an installation has created and changed in a cluster. A later command deletes and
 // overwrites only what the record has, with the same uid.
 type Record struct {
-	// CSV is the ClusterServiceVersion that was installed last.
+	// CSV is the ClusterServiceVersion whose objects were all written last.
 	CSV string `json:"clusterServiceVersion"`
+	// Next is the ClusterServiceVersion whose objects are being written; empty once all are.
+	Next string `json:"next,omitempty"`
 	// Namespace is where the record is.
-	Namespace string     `json:"-"`
-	Objects   []Recorded `json:"objects"`
+	Namespace string `json:"-"`
+	// Package is what the installation is of.
+	Package string     `json:"-"`
+	Objects []Recorded `json:"objects"`
 }
 
 // Recorded is one object of a record.
@@ -75,17 +81,49 @@ func (r Record) of(o *unstructured.Unstructured) *Recorded {
 
 // Knows reports whether the installation has created or changed a live object.
 // Whoever can edit the record can delete objects of its own namespace anyway; any other object has to
-// show that these commands have written it.
+// name the installation as well, and so has one whose creation was interrupted before its uid was recorded.
 func (r Record) Knows(live *unstructured.Unstructured) bool {
 	switch e := r.of(live); {
-	case e == nil:
+	case e == nil || e.UID != "" && e.UID != live.GetUID():
 		return false
-	case e.UID == "": // The command was interrupted before it could record the uid.
-		return written(live) || len(Others(live)) == 0
-	default:
-		return e.UID == live.GetUID() && (e.Namespace == r.Namespace || written(live))
+	case e.UID != "" && e.Namespace == r.Namespace:
+		return true
+	case e.Created:
+		return r.IsNamedBy(live)
+	default: // It was changed, with the consent of the administrator.
+		return e.UID != "" && written(live) && live.GetAnnotations()[vocabulary.AnnotationInstallation] == ""
 	}
 }
+
+// IsNamedBy reports whether an object names the installation as the one that created it.
+func (r Record) IsNamedBy(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()[vocabulary.AnnotationInstallation] == r.name()
+}
+
+// name is the value of AnnotationInstallation.
+func (r Record) name() string { return r.Namespace + "/" + r.Package }
+
+// Marked is an object as the installation writes it: one that it creates, or has created, names it.
+func (r Record) Marked(o, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live != nil && !r.IsNamedBy(live) {
+		return o
+	}
+	o = o.DeepCopy()
+	annotations := map[string]string{}
+	maps.Copy(annotations, o.GetAnnotations())
+	annotations[vocabulary.AnnotationInstallation] = r.name()
+	o.SetAnnotations(annotations)
+	return o
+}
+
+// Begin records that the objects of a ClusterServiceVersion are being written.
+func (r *Record) Begin(csv string) { r.Next = csv }
+
+// End records that they all were.
+func (r *Record) End() { r.CSV, r.Next = r.Next, "" }
+
+// Has reports whether a ClusterServiceVersion is installed, or an interrupted command was about to install it.
+func (r Record) Has(csv string) bool { return csv != "" && (csv == r.CSV || csv == r.Next) }
 
 // Created reports whether the installation has created a live object.
 func (r Record) Created(live *unstructured.Unstructured) bool {
@@ -119,7 +157,7 @@ func (r *Record) Written(live *unstructured.Unstructured) {
 // Rest is the record of what stays when an installation is removed: its definitions, which a later
 // installation may change again.
 func (r Record) Rest(removed []*unstructured.Unstructured) Record {
-	r.CSV = ""
+	r.CSV, r.Next = "", ""
 	r.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
 		return !groupkind.Is(&e, groupkind.CustomResourceDefinition) || !e.Created ||
 			slices.ContainsFunc(removed, func(o *unstructured.Unstructured) bool {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // object is one that was written by these field managers.
@@ -28,9 +30,15 @@ func object(kind, namespace string, uid types.UID, managers ...string) *unstruct
 	return o
 }
 
+// naming is an object that names an installation as the one that created it.
+func naming(installation string, o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetAnnotations(map[string]string{vocabulary.AnnotationInstallation: installation})
+	return o
+}
+
 func TestStepOf(t *testing.T) {
 	record := func(uid types.UID, created bool, namespace string) Record {
-		return Record{Namespace: "mall", Objects: []Recorded{{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v2", Kind: "Class"}, Namespace: namespace, Name: "shop", UID: uid, Created: created}}}
+		return Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v2", Kind: "Class"}, Namespace: namespace, Name: "shop", UID: uid, Created: created}}}
 	}
 	changed := func(o *unstructured.Unstructured) *unstructured.Unstructured {
 		o = o.DeepCopy()
@@ -44,17 +52,21 @@ func TestStepOf(t *testing.T) {
 		want    Action
 		removes bool
 	}{
-		"does not exist":                           {want: Create},
-		"created by the installation":              {live: object("Class", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Update, removes: true},
-		"changed by the installation":              {live: object("Class", "", "1", "terraform", FieldManager), changes: true, record: record("1", false, ""), want: Update},
-		"of another owner, the same":               {live: object("Class", "", "1", "terraform"), want: Keep},
-		"of another owner, different":              {live: object("Class", "", "1", "terraform"), changes: true, want: Overwrite},
-		"created again by another owner":           {live: object("Class", "", "2", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
-		"a record that names another's object":     {live: object("Class", "", "1", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
-		"without fields, in its own namespace":     {live: object("Class", "mall", "1", "openshift"), record: record("1", true, "mall"), want: Update, removes: true},
-		"interrupted before the uid was recorded":  {live: object("Class", "", "1", FieldManager), record: record("", true, ""), want: Update, removes: true},
-		"interrupted, and then created by another": {live: object("Class", "", "1", "terraform"), changes: true, record: record("", true, ""), want: Overwrite},
-		"another kind":                             {live: object("Other", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Overwrite},
+		"does not exist":                            {want: Create},
+		"created by the installation":               {live: naming("mall/shop", object("Class", "", "1", FieldManager)), changes: true, record: record("1", true, ""), want: Update, removes: true},
+		"changed by the installation":               {live: object("Class", "", "1", "terraform", FieldManager), changes: true, record: record("1", false, ""), want: Update},
+		"of another owner, the same":                {live: object("Class", "", "1", "terraform"), want: Keep},
+		"of another owner, different":               {live: object("Class", "", "1", "terraform"), changes: true, want: Overwrite},
+		"created again by another owner":            {live: object("Class", "", "2", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
+		"a record that names another's object":      {live: object("Class", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Overwrite},
+		"of another installation":                   {live: naming("mall/stock", object("Class", "", "1", FieldManager)), changes: true, record: record("1", true, ""), want: Overwrite},
+		"changed, of another installation":          {live: naming("mall/stock", object("Class", "", "1", FieldManager)), changes: true, record: record("1", false, ""), want: Overwrite},
+		"that names the installation, unrecorded":   {live: naming("mall/shop", object("Class", "", "1", FieldManager)), changes: true, want: Overwrite},
+		"without fields, in its own namespace":      {live: object("Class", "mall", "1", "openshift"), record: record("1", true, "mall"), want: Update, removes: true},
+		"interrupted before the uid was recorded":   {live: naming("mall/shop", object("Class", "", "1", FieldManager)), record: record("", true, ""), want: Update, removes: true},
+		"interrupted, and then created by another":  {live: object("Class", "", "1", FieldManager), changes: true, record: record("", true, ""), want: Overwrite},
+		"interrupted, then of another installation": {live: naming("mall/stock", object("Class", "", "1", FieldManager)), changes: true, record: record("", true, ""), want: Overwrite},
+		"another kind":                              {live: object("Other", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Overwrite},
 	} {
 		t.Run(name, func(t *testing.T) {
 			desired, answered := object("Class", "", ""), test.live
@@ -69,6 +81,72 @@ func TestStepOf(t *testing.T) {
 				t.Errorf("a removal takes it: %t", !test.removes)
 			}
 		})
+	}
+}
+
+// A step is carried out only on the object that it was decided about; what else is there is named.
+func TestOutdated(t *testing.T) {
+	edited := object("Class", "", "1", "terraform")
+	edited.Object["value"] = "new"
+	for name, test := range map[string]struct {
+		step Step
+		now  *unstructured.Unstructured
+		says string
+	}{
+		"still absent":                   {step: Step{Action: Create}},
+		"created by another":             {step: Step{Action: Create}, now: object("Class", "", "1", "terraform"), says: "Class shop was created by another client (written by terraform)"},
+		"the same":                       {step: Step{Action: Update, Live: object("Class", "", "1")}, now: edited},
+		"deleted":                        {step: Step{Action: Update, Live: object("Class", "", "1")}, says: "was deleted"},
+		"replaced":                       {step: Step{Action: Update, Live: object("Class", "", "1")}, now: object("Class", "", "2"), says: "was replaced"},
+		"to be overwritten, unchanged":   {step: Step{Action: Overwrite, Live: object("Class", "", "1")}, now: object("Class", "", "1", "terraform")},
+		"to be overwritten, and changed": {step: Step{Action: Overwrite, Live: object("Class", "", "1")}, now: edited, says: "(value)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.step.Object = object("Class", "", "")
+			err := test.step.Outdated(test.now)
+			if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %v, want %q", err, test.says)
+			}
+		})
+	}
+}
+
+// What is created names the installation; what another client created does not.
+func TestMarked(t *testing.T) {
+	r, o := Record{Namespace: "mall", Package: "shop"}, object("Class", "", "")
+	for name, test := range map[string]struct {
+		live *unstructured.Unstructured
+		want string
+	}{
+		"absent":                  {want: "mall/shop"},
+		"of the installation":     {live: naming("mall/shop", object("Class", "", "1")), want: "mall/shop"},
+		"of another installation": {live: naming("mall/stock", object("Class", "", "1"))},
+		"of another client":       {live: object("Class", "", "1")},
+	} {
+		if got := r.Marked(o, test.live).GetAnnotations()[vocabulary.AnnotationInstallation]; got != test.want {
+			t.Errorf("%s: it names %q, want %q", name, got, test.want)
+		}
+	}
+	if len(o.GetAnnotations()) > 0 {
+		t.Error("the manifest itself was changed")
+	}
+}
+
+// Until all objects of a version are written, the record has both versions.
+func TestRecordOfAnUpgrade(t *testing.T) {
+	r := Record{CSV: "shop.v1"}
+	r.Begin("shop.v2")
+	for _, csv := range []string{"shop.v1", "shop.v2"} {
+		if !r.Has(csv) || RefuseRemoval(r, csv, "mall") != nil {
+			t.Errorf("during the upgrade %s is unknown", csv)
+		}
+	}
+	if r.Has("") || RefuseRemoval(r, "shop.v3", "mall") == nil {
+		t.Error("another version is known")
+	}
+	r.End()
+	if r.Has("shop.v1") || !r.Has("shop.v2") {
+		t.Errorf("after the upgrade the record is of %q", r.CSV)
 	}
 }
 

@@ -89,13 +89,17 @@ func counted(n int) string {
 // OperatorGroup may stay longer than the installation that created it. Live returns the object that exists, or
 // nil. Each object that goes has the uid that was decided about.
 func (r *Removal) Own(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
-	going := r.Goes
+	going, last := r.Goes, []*unstructured.Unstructured(nil)
+	if n := slices.IndexFunc(going, goesLast); n >= 0 {
+		going, last = going[:n:n], going[n:]
+	}
 	for _, e := range slices.Backward(record.Objects) {
 		o := e.object()
 		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !r.names(o) {
 			going = append(going, o)
 		}
 	}
+	going = append(going, last...)
 	r.Goes, r.Definitions = nil, 0
 	for _, o := range going {
 		there, err := live(o)
@@ -118,6 +122,11 @@ func (r *Removal) Own(record Record, earlier []Record, adopted []string, live fu
 	return nil
 }
 
+// goesLast reports whether an object is one by which an interrupted removal finds the rest.
+func goesLast(o *unstructured.Unstructured) bool {
+	return groupkind.Is(o, groupkind.OperatorGroup) || groupkind.Is(o, groupkind.Subscription)
+}
+
 // names reports whether an object goes, or stays for a reason that is reported already.
 func (r *Removal) names(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(slices.Concat(r.Goes, r.stays), func(g *unstructured.Unstructured) bool {
@@ -133,7 +142,7 @@ func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool 
 // groupOf reports whether a live object is an OperatorGroup that one of these installations has created. The
 // object has to show it as well: these records are not the one of the bundle that is removed.
 func groupOf(live *unstructured.Unstructured, records []Record) bool {
-	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && written(live) })
+	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && r.IsNamedBy(live) })
 }
 
 // Rest is the record of what stays: the definitions, which a later installation may change again, and an
@@ -170,7 +179,7 @@ func writtenBy(live *unstructured.Unstructured) string {
 // RefuseRemoval says why a bundle is not the one to remove an installation with: another version is
 // installed.
 func RefuseRemoval(record Record, csv, namespace string) error {
-	if record.CSV == "" || record.CSV == csv {
+	if record.CSV == "" || record.Has(csv) {
 		return nil
 	}
 	return fmt.Errorf("%s is installed in namespace %s, and not %s: remove it with its own bundle", record.CSV, namespace, csv)

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"cmp"
+	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 func TestRemovalOf(t *testing.T) {
@@ -87,7 +87,9 @@ func TestOwn(t *testing.T) {
 		o.SetNamespace("mall")
 		o.SetName("shop")
 		o.SetUID(uid)
-		o.SetAnnotations(map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle})
+		if slices.Contains(by, FieldManager) {
+			naming("mall/shop", o)
+		}
 		var fields []metav1.ManagedFieldsEntry
 		for _, manager := range by {
 			fields = append(fields, metav1.ManagedFieldsEntry{Manager: manager})
@@ -96,7 +98,7 @@ func TestOwn(t *testing.T) {
 		return o
 	}
 	recordOf := func(created bool, objects ...*unstructured.Unstructured) Record {
-		r := Record{Namespace: "mall"}
+		r := Record{Namespace: "mall", Package: "shop"}
 		for _, o := range objects {
 			r.Objects = append(r.Objects, Recorded{
 				TypeMeta:  metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: o.GetKind()},

@@ -57,6 +57,28 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	return s
 }
 
+// Outdated returns why a step is not carried out on the object that exists now, nil if there is none: it is not
+// the one that the step was decided about, and that the administrator was shown.
+func (s Step) Outdated(now *unstructured.Unstructured) error {
+	const again = "it is not written; run the same command again, which decides anew"
+	switch {
+	case s.Live == nil && now != nil:
+		return fmt.Errorf("%s was created by another client%s since the objects were checked: %s", Title(s.Object), writtenBy(now), again)
+	case s.Live == nil:
+		return nil
+	case now == nil:
+		return fmt.Errorf("%s was deleted by another client since the objects were checked: %s", Title(s.Object), again)
+	case now.GetUID() != s.Live.GetUID():
+		return fmt.Errorf("%s was replaced by another client%s since the objects were checked: %s", Title(s.Object), writtenBy(now), again)
+	case s.Action != Overwrite:
+		return nil
+	}
+	if fields := changed(s.Live, now); len(fields) > 0 {
+		return fmt.Errorf("%s was changed by another client since the objects were checked (%s): %s", Title(s.Object), strings.Join(fields, ", "), again)
+	}
+	return nil
+}
+
 // changed are the fields that differ between a live object and the answer to a dry run: those of
 // the metadata and the spec each for itself, else the field at the top.
 func changed(live, answered *unstructured.Unstructured) []string {

@@ -268,16 +268,22 @@ func applyAll(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Op
 	for _, m := range i.Manifests { // as an administrator who agrees to everything
 		i.Adopted = append(i.Adopted, deploy.Reference(m))
 	}
+	p, err := c.Plan(t.Context(), i)
+	if err != nil {
+		return err
+	}
+	return interrupted(t, c, p)
+}
+
+// interrupted carries a plan out, and is interrupted once the last object is written.
+func interrupted(t *testing.T, c *clusterpkg.Cluster, p clusterpkg.Plan) error {
+	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	i.Say = func(format string, args ...any) {
+	p.Say = func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); strings.HasPrefix(line, "applied ClusterServiceVersion") {
 			interrupt()
 		}
-	}
-	p, err := c.Plan(ctx, i)
-	if err != nil {
-		return err
 	}
 	if _, err := c.Install(ctx, p); !errors.Is(err, clusterpkg.ErrInterrupted) {
 		return fmt.Errorf("it is not interrupted: %w", err)

@@ -61,6 +61,13 @@ func managerFails(t *testing.T, e *env, b *bundle.Bundle) {
 	e.managerSays(t, b, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 }
 
+// managerFailsUndecoded is managerFails for a bundle whose ClusterServiceVersion is not decoded, because it is refused.
+func managerFailsUndecoded(t *testing.T, e *env, b *bundle.Bundle) {
+	b.CSV = &operatorsv1alpha1.ClusterServiceVersion{}
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(b.CSVObject.Object, b.CSV))
+	managerFails(t, e, b)
+}
+
 // managerWaits: what keeps the ClusterServiceVersion Pending is what the findings foretell, as
 // status.requirementStatus words it. It stays so for its permissions, too, which nobody grants here.
 func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {

@@ -116,7 +116,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 		"OperatorGroup owners/owners": deploy.Create, "Subscription owners/owners": deploy.Create, "ClusterServiceVersion owners/owners.v1": deploy.Create,
 	}
 	got := map[string]deploy.Action{}
-	for _, s := range p.Steps {
+	for _, s := range p.Steps() {
 		got[deploy.Title(s.Object)] = s.Action
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -269,7 +269,7 @@ func TestLabelsOfAnExistingNamespace(t *testing.T) {
 	b.CSV.Annotations = map[string]string{bundle.NamespaceTemplateAnnotation: `{"metadata":{"name":"labelled","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`}
 	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: "labelled-ns"}))
 	must(t, err)
-	foreign := deploy.Unadopted(p.Steps, nil)
+	foreign := deploy.Unadopted(p.Steps(), nil)
 	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), `label pod-security.kubernetes.io/enforce="privileged"`) {
 		t.Errorf("asked about %+v", foreign)
 	}

@@ -76,6 +76,7 @@ var proofs = []proof{
 	{"ports-in-conflict", admission, []string{"  install:\n", secondWebhook + "  install:\n"}, both(serviceRefused, serviceTaken)},
 
 	{"forbidden-rule", admission, []string{`apiGroups: [""]`, `apiGroups: ["*"]`}, managerFails},
+	{"too-many-combinations", admission, []string{`apiGroups: [""]`, "apiGroups: [" + repeated + "]", "resources: [namespaces]", "resources: [" + repeated + "]"}, managerFailsUndecoded},
 	{"repeated-webhook-name", admission, []string{"  install:\n", strings.ReplaceAll(secondWebhook, "second.", "namespaces.") + "  install:\n"}, managerFails},
 	{"match-conditions", admission, []string{"    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm-webhook-manager.io/match-conditions: '{'\n"}, managerFails},
 	{"conversion-refused", conversion, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, managerFails},
@@ -110,6 +111,9 @@ var proofs = []proof{
 	{"olm-object", admission, []string{"spec:\n  maxUnavailable: 1", "spec:\n  maxUnavailable: 0"}, taken("PodDisruptionBudget")},
 	{"olm-removed-apis", admission, []string{"apiVersion: policy/v1\n", "apiVersion: policy/v1beta1\n"}, noSuchVersion},
 }
+
+// repeated are 101 items of a list.
+var repeated = strings.TrimSuffix(strings.Repeat("apps, ", 101), ", ")
 
 // secondWebhook is one more description, of the same port and another target.
 const secondWebhook = `  - type: ValidatingAdmissionWebhook

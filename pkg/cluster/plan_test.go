@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func rbacObject(kind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind(kind))
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+func bindingTo(kind, name string) *unstructured.Unstructured {
+	o := rbacObject("RoleBinding", "mall", "binding")
+	o.Object["roleRef"] = map[string]any{"kind": kind, "name": name}
+	return o
+}
+
+// A role that does not exist is accepted only where the bundle brings it.
+func TestRolesOfTheBundle(t *testing.T) {
+	p := Plan{Installation: Installation{Manifests: []*unstructured.Unstructured{rbacObject("Role", "mall", "shop"), rbacObject("Role", "street", "stock"), rbacObject("ClusterRole", "", "shops")}}}
+	absent := apierrors.NewNotFound(schema.GroupResource{Group: rbacv1.GroupName, Resource: "roles"}, "shop")
+	for name, test := range map[string]struct {
+		o    *unstructured.Unstructured
+		err  error
+		want bool
+	}{
+		"a Role of the bundle":        {bindingTo("Role", "shop"), absent, true},
+		"a ClusterRole of the bundle": {bindingTo("ClusterRole", "shops"), absent, true},
+		"a Role of nobody":            {bindingTo("Role", "other"), absent, false},
+		"a Role elsewhere":            {bindingTo("Role", "stock"), absent, false},
+		"another kind of that name":   {bindingTo("ClusterRole", "shop"), absent, false},
+		"another error":               {bindingTo("Role", "shop"), errors.New("refused"), false},
+	} {
+		if got := p.bringsRoleOf(test.o, test.err); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// Nothing is installed that was not checked.
+func TestPlanOfNobody(t *testing.T) {
+	c := &Cluster{}
+	if _, err := c.Install(t.Context(), Plan{}); err == nil || !strings.Contains(err.Error(), "was not checked") {
+		t.Errorf("it says %v", err)
+	}
+}

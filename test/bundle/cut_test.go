@@ -1,0 +1,133 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// An upgrade that is killed after each of its writes goes on with the same command, and is removed as a whole with
+// the bundle of either version.
+func TestKilledUpgrades(t *testing.T) {
+	e := newEnv(t)
+	whole, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	for _, test := range []struct {
+		name   string
+		repeat bool
+		by     int // the version whose bundle removes it
+	}{{"old", false, 1}, {"new", false, 2}, {"repeated", true, 2}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			writes := 1 // The first is of the record.
+			for killed := true; killed; writes++ {
+				name := fmt.Sprintf("killed-%s-%d", test.name, writes)
+				versions := map[int]*bundle.Bundle{1: upgradable(t, name, 1), 2: upgradable(t, name, 2)}
+				e.namespace(t, name)
+				must(t, interrupted(t, whole, e.planned(t, whole, versions[1], name)))
+				killed = e.upgradeWithin(t, versions[2], name, writes)
+				if test.repeat {
+					must(t, interrupted(t, whole, e.planned(t, whole, versions[2], name)))
+				}
+				e.removeWith(t, whole, versions[test.by], versions[2])
+			}
+			if writes < 7 {
+				t.Errorf("the upgrade had only %d writes", writes)
+			}
+		})
+	}
+}
+
+// upgradable is a version of a bundle: both have an object whose text changes, and each has one of its own.
+func upgradable(t *testing.T, name string, version int) *bundle.Bundle {
+	t.Helper()
+	described := fmt.Sprintf("version %d", version)
+	b := written(t, name, fmt.Sprintf("%s.v%d", name, version),
+		text(priority, name+"-both", described), text(priority, fmt.Sprintf("%s-%d", name, version), "bundle"), text(definition1, name, described))
+	if version > 1 {
+		b.CSV.Spec.Replaces = fmt.Sprintf("%s.v%d", name, version-1)
+		must(t, unstructured.SetNestedField(b.CSVObject.Object, b.CSV.Spec.Replaces, "spec", "replaces"))
+	}
+	return b
+}
+
+// planned is what a command does that nobody allows to overwrite anything.
+func (e *env) planned(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, namespace string) clusterpkg.Plan {
+	t.Helper()
+	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: namespace}))
+	must(t, err)
+	return p
+}
+
+// upgradeWithin is an upgrade that is killed after so many writes, and reports whether it was.
+func (e *env) upgradeWithin(t *testing.T, b *bundle.Bundle, namespace string, writes int) (killed bool) {
+	t.Helper()
+	config := rest.CopyConfig(cluster.Config())
+	left := &atomic.Int64{}
+	left.Store(int64(writes))
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return killedAfter{next, left} })
+	c, err := clusterpkg.New(config)
+	must(t, err)
+	return interrupted(t, c, e.planned(t, c, b, namespace)) != nil
+}
+
+// killedAfter lets a number of writes through, and no request after them.
+type killedAfter struct {
+	next http.RoundTripper
+	left *atomic.Int64
+}
+
+func (k killedAfter) RoundTrip(r *http.Request) (*http.Response, error) {
+	writes := r.Method != http.MethodGet && !r.URL.Query().Has("dryRun")
+	if k.left.Load() < 0 || writes && k.left.Add(-1) < 0 {
+		return nil, errors.New("the process is killed")
+	}
+	return k.next.RoundTrip(r)
+}
+
+// removeWith removes an installation with the bundle of one of its versions. Nothing is left of any.
+func (e *env) removeWith(t *testing.T, c *clusterpkg.Cluster, b, latest *bundle.Bundle) {
+	t.Helper()
+	o := bundle.Options{}
+	if _, err := c.Find(t.Context(), b, &o); err != nil {
+		if b == latest {
+			t.Fatal(err)
+		}
+		e.removeWith(t, c, latest, latest) // The upgrade was complete: the old bundle is refused.
+		return
+	}
+	i := prepared(t, c, b, o)
+	removal, err := c.Removal(t.Context(), i, true)
+	if err != nil && b != latest {
+		e.removeWith(t, c, latest, latest)
+		return
+	}
+	must(t, err)
+	_, err = c.Uninstall(t.Context(), i, removal)
+	must(t, err)
+	name := o.Namespace
+	left := prepared(t, c, latest, o).Manifests
+	for version := 1; version <= 2; version++ {
+		class := &unstructured.Unstructured{}
+		must(t, yaml.Unmarshal([]byte(text(priority, fmt.Sprintf("%s-%d", name, version), "")), class))
+		csv := latest.CSVObject.DeepCopy()
+		csv.SetNamespace(name)
+		csv.SetName(fmt.Sprintf("%s.v%d", name, version))
+		left = append(left, class, csv)
+	}
+	for _, object := range left {
+		if stays := object.GetKind() == "Namespace"; e.isThere(t, object) != stays {
+			t.Errorf("%s: %s is there: %t, want %t; people were told %q", name, deploy.Title(object), !stays, stays, removal.Told)
+		}
+	}
+}

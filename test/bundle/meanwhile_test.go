@@ -1,0 +1,240 @@
+package bundle
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+// What another client writes while an administrator is asked is not overwritten, and not removed later.
+func TestOthersWriteBeforeTheAnswer(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	class, crd := text(priority, "NAME", "platform"), text(definition1, "NAME", "platform")
+	for name, test := range map[string]struct {
+		before   string // what exists when the administrator is asked
+		manifest string // of the bundle
+		write    func(t *testing.T, name string)
+		says     string
+		want     string // the description that stays
+	}{
+		"created": {
+			manifest: text(priority, "NAME", "bundle"), want: "platform", says: "was created by another client (written by terraform) since the objects were checked",
+			write: func(t *testing.T, name string) { e.foreign(t, text(class, name, "")) },
+		},
+		"created-alike": {
+			manifest: class, want: "platform", says: "PriorityClass created-alike was created by another client",
+			write: func(t *testing.T, name string) { e.foreign(t, text(class, name, "")) },
+		},
+		"created-definition": {
+			manifest: text(definition1, "NAME", "bundle"), says: "was created by another client",
+			write: func(t *testing.T, name string) { e.foreign(t, text(crd, name, "")) },
+		},
+		"replaced": {
+			before: class, manifest: text(priority, "NAME", "bundle"), want: "platform", says: "was replaced by another client",
+			write: func(t *testing.T, name string) {
+				e.remove(t, e.classes(t), name)
+				e.foreign(t, text(class, name, ""))
+			},
+		},
+		"changed": {
+			before: class, manifest: text(priority, "NAME", "bundle"), want: "another text", says: "was changed by another client since the objects were checked (description)",
+			write: func(t *testing.T, name string) { e.describe(t, name, "another text") },
+		},
+		"deleted-and-adopted": {
+			before: class, manifest: text(priority, "NAME", "bundle"), says: "was deleted by another client",
+			write: func(t *testing.T, name string) { e.remove(t, e.classes(t), name) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := bundle.Options{Namespace: name}
+			e.namespace(t, name)
+			if test.before != "" {
+				e.foreign(t, text(test.before, name, ""))
+			}
+			b := written(t, name, name+".v1", text(test.manifest, name, ""))
+			i := prepared(t, c, b, o)
+			for _, m := range i.Manifests {
+				i.Adopted = append(i.Adopted, deploy.Reference(m))
+			}
+			p, err := c.Plan(t.Context(), i)
+			must(t, err)
+			test.write(t, name)
+			if _, err := c.Install(t.Context(), p); !saysAll(err, test.says, "run the same command again") {
+				t.Errorf("it says %v, want %q", err, test.says)
+			}
+			removal, err := c.Removal(t.Context(), prepared(t, c, b, o), true)
+			must(t, err)
+			_, err = c.Uninstall(t.Context(), i, removal)
+			must(t, err)
+			if test.want == "" {
+				return
+			}
+			live, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{})
+			must(t, err)
+			if live.Object["description"] != test.want {
+				t.Errorf("it is %q, want %q", live.Object["description"], test.want)
+			}
+		})
+	}
+}
+
+// An object that is to be overwritten may be written meanwhile in what the administrator was not asked about.
+func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const name = "busy"
+	e.namespace(t, name)
+	budget := e.foreign(t, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy, namespace: busy}\nspec: {minAvailable: 1}\n")
+	b := written(t, name, name+".v1", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy}\nspec: {minAvailable: 2}\n")
+	i := prepared(t, c, b, bundle.Options{Namespace: name})
+	i.Adopted = []string{deploy.Reference(budget)}
+	p, err := c.Plan(t.Context(), i)
+	must(t, err)
+	budgets, err := e.resource(budget)
+	must(t, err)
+	_, err = budgets.Patch(t.Context(), name, types.MergePatchType, []byte(`{"status": {"disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}}`), metav1.PatchOptions{}, "status")
+	must(t, err)
+	must(t, interrupted(t, c, p))
+	if n, _, _ := unstructured.NestedInt64(e.now(t, budget).Object, "spec", "minAvailable"); n != 2 {
+		t.Errorf("minAvailable is %d, want 2", n)
+	}
+}
+
+// Neither an object that another client created nor one of another installation is removed because a record names
+// it, or because the creation of one with its name was interrupted.
+func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	for name, test := range map[string]struct {
+		manager, installation string
+		uid                   bool // whether the record has it
+		goes                  bool
+	}{
+		"interrupted":           {deploy.FieldManager, "interrupted/interrupted", false, true},
+		"recorded":              {deploy.FieldManager, "recorded/recorded", true, true},
+		"by-the-same-commands":  {deploy.FieldManager, "", false, false},
+		"forged-record":         {deploy.FieldManager, "", true, false},
+		"another-installation":  {deploy.FieldManager, "mall/stock", false, false},
+		"anothers-and-recorded": {deploy.FieldManager, "mall/stock", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.namespace(t, name)
+			class := &unstructured.Unstructured{}
+			must(t, yaml.Unmarshal([]byte(text(priority, name, "")), class))
+			if test.installation != "" {
+				class.SetAnnotations(map[string]string{vocabulary.AnnotationInstallation: test.installation})
+			}
+			live, err := e.classes(t).Apply(t.Context(), name, class, metav1.ApplyOptions{FieldManager: test.manager})
+			must(t, err)
+			t.Cleanup(func() { e.removeIfThere(t, e.classes(t), name) })
+			entry := deploy.Recorded{TypeMeta: metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1", Kind: "PriorityClass"}, Name: name, Created: true}
+			if test.uid {
+				entry.UID = live.GetUID()
+			}
+			e.record(t, name, deploy.Record{CSV: name + ".v1", Objects: []deploy.Recorded{entry}})
+
+			i := prepared(t, c, written(t, name, name+".v1", text(priority, name, "")), bundle.Options{Namespace: name})
+			removal, err := c.Removal(t.Context(), i, false)
+			must(t, err)
+			_, err = c.Uninstall(t.Context(), i, removal)
+			must(t, err)
+			if there := e.isThere(t, class); there == test.goes {
+				t.Errorf("it is there: %t; people are told %q", there, removal.Told)
+			}
+		})
+	}
+}
+
+// Where the record cannot be written, nothing is.
+func TestRecordIsTriedFirst(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const name = "unrecorded"
+	e.namespace(t, name)
+	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: maps, namespace: unrecorded}\nspec: {hard: {count/configmaps: 0}}\n")
+	counted := []byte(`{"status": {"hard": {"count/configmaps": "0"}, "used": {"count/configmaps": "0"}}}`) // as the quota controller writes it
+	_, err = e.kube.CoreV1().ResourceQuotas(name).Patch(t.Context(), "maps", types.MergePatchType, counted, metav1.PatchOptions{}, "status")
+	must(t, err)
+	b := written(t, name, name+".v1", text(priority, name, "bundle"))
+	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: name}))
+	must(t, err)
+	if _, err := c.Install(t.Context(), p); !saysAll(err, "ConfigMap unrecorded/bundle-installation.unrecorded", "quota") {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the PriorityClass was written: %v", err)
+	}
+}
+
+// The package of an installed version is known where its Subscription is gone.
+func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	o := bundle.Options{Namespace: "unsubscribed"}
+	e.namespace(t, o.Namespace)
+	must(t, applyAll(t, c, written(t, "unsubscribed", "unsubscribed.v1"), o))
+	subscription := &unstructured.Unstructured{}
+	subscription.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind("Subscription"))
+	subscription.SetNamespace(o.Namespace)
+	subscriptions, err := e.resource(subscription)
+	must(t, err)
+	e.remove(t, subscriptions, "unsubscribed")
+	if _, err := c.JoinNew(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o); !saysAll(err, "unsubscribed.v1") {
+		t.Errorf("another version of the package beside it says %v", err)
+	}
+}
+
+// classes are the PriorityClasses.
+func (e *env) classes(t *testing.T) dynamic.ResourceInterface {
+	t.Helper()
+	class := &unstructured.Unstructured{}
+	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	classes, err := e.resource(class)
+	must(t, err)
+	return classes
+}
+
+// describe changes the description of a PriorityClass.
+func (e *env) describe(t *testing.T, name, description string) {
+	t.Helper()
+	_, err := e.classes(t).Patch(t.Context(), name, types.MergePatchType, []byte(`{"description": "`+description+`"}`), metav1.PatchOptions{FieldManager: "terraform"})
+	must(t, err)
+}
+
+// record stores the record of the installation whose package and namespace have this name.
+func (e *env) record(t *testing.T, name string, r deploy.Record) {
+	t.Helper()
+	data, err := r.Data()
+	must(t, err)
+	_, err = e.kube.CoreV1().ConfigMaps(name).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: deploy.RecordName(name)}, Data: data}, metav1.CreateOptions{})
+	must(t, err)
+}
+
+// removeIfThere deletes an object at the end of a test.
+func (e *env) removeIfThere(t *testing.T, resource dynamic.ResourceInterface, name string) {
+	t.Helper()
+	if err := resource.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
