@@ -28,19 +28,13 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
-	if err != nil {
-		return deploy.Removal{}, err
-	}
 	record, err := c.record(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	var names []string
-	for _, other := range others {
-		if !record.Created(csvObject(&other)) { // A version that an upgrade has left goes as well.
-			names = append(names, other.Name)
-		}
+	others, err := c.staying(ctx, i, record)
+	if err != nil {
+		return deploy.Removal{}, err
 	}
 	if err := deploy.RefuseRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
 		return deploy.Removal{}, err
@@ -69,13 +63,25 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 			kept = append(kept, deploy.NotOurs(crd))
 		}
 	}
-	removal := deploy.RemovalOf(i.Manifests, objects, names, definitions)
+	removal := deploy.RemovalOf(i.Manifests, objects, others, definitions)
 	removal.Told = append(removal.Told, kept...)
 	earlier, err := c.otherRecords(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
 	return removal, removal.Own(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
+}
+
+// staying are the names of the other ClusterServiceVersions in the namespace. A version that an upgrade has left is
+// none of them: it goes as well.
+func (c *Cluster) staying(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
+	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
+	for _, other := range others {
+		if !record.Created(csvObject(&other)) {
+			names = append(names, other.Name)
+		}
+	}
+	return names, err
 }
 
 // csvObject is a ClusterServiceVersion in the form of any object, as far as a record compares it.
