@@ -115,6 +115,7 @@ type Controller struct {
 	places   places   // for rotations that go on at once
 
 	unlabelled labelRefusals // of Namespaces
+	relabelled labelContests // over labels of Namespaces
 	served     *served       // what the API server says of itself
 	builtIn    *builtIn      // what it serves of Kubernetes
 

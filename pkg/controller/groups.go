@@ -75,6 +75,7 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	namespace := c.caches.namespaces.get("", k.name)
 	if namespace == nil {
 		c.lookAtLabels(c.unlabelled.accepted(k.name))
+		c.relabelled.forget(k.name)
 		return nil
 	}
 	if !c.writes.shown(k, c.caches, c.now()) {
@@ -87,15 +88,26 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	}
 	// A live webhook must not lose a Namespace because its group went away.
 	remove = slices.DeleteFunc(remove, func(label string) bool { return c.selects(label) && !c.labels(label) })
-	err := c.label(ctx, k, namespace, add, remove)
-	c.lookAtLabels(c.noteRefusal(namespace.Name, slices.Concat(add, remove), err))
+	held, until, contest := c.relabelled.held(namespace.Name, add, remove, c.now())
+	if len(held) > 0 {
+		c.queue.AddAfter(k, until.Sub(c.now()))
+	}
+	err := c.label(ctx, k, namespace, without(add, held), without(remove, held))
+	c.lookAtLabels(c.noteRefusal(namespace.Name, slices.Concat(add, remove), contest, err))
 	return err
 }
 
-// noteRefusal remembers why the labels of a Namespace could not be changed. It returns those of which
-// there is something new to say.
-func (c *Controller) noteRefusal(namespace string, labels []string, err error) []string {
+// without returns the labels that are not among others.
+func without(labels, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(others, label) })
+}
+
+// noteRefusal remembers why the labels of a Namespace could not be changed, or are left for now to another client.
+// It returns those of which there is something new to say.
+func (c *Controller) noteRefusal(namespace string, labels []string, contest string, err error) []string {
 	switch {
+	case err == nil && contest != "":
+		return c.unlabelled.refused(namespace, labels, contest)
 	case err == nil:
 		return c.unlabelled.accepted(namespace)
 	case !refused(err) && !unanswered(err):
@@ -157,6 +169,7 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	c.relabelled.wrote(namespace.Name, add, remove, c.now())
 	return undone(written, add, remove)
 }
 

@@ -102,6 +102,19 @@ func (c Contest) Over(now time.Time) bool {
 // it changed for a while.
 func (c Contest) Contested() bool { return slices.ContainsFunc(c.rivals, rival.contests) }
 
+// HeldUntil is when the manager may repair again what any client changed back; zero while it may.
+func (c Contest) HeldUntil(now time.Time) (until time.Time) {
+	for _, r := range c.rivals {
+		if r.contests() && r.heldUntil().After(until) {
+			until = r.heldUntil()
+		}
+	}
+	if !now.Before(until) {
+		return time.Time{}
+	}
+	return until
+}
+
 // contesting are the clients that a contest is with now.
 func (c Contest) contesting(now time.Time) []rival {
 	return slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return !r.contests() || r.over(now) })
