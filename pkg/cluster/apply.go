@@ -55,6 +55,9 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 	if err == nil {
 		var applied *unstructured.Unstructured
 		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
+			if s.Live == nil && len(dryRun) > 0 {
+				applied.SetResourceVersion("") // It is the one that was sent.
+			}
 			return applied, nil
 		}
 	}

@@ -195,10 +195,11 @@ func (c *Cluster) settle(ctx context.Context, a applier, p Plan, applied []*unst
 			}
 		}
 	}
-	if len(p.awaited) == 0 || len(applied) == 0 {
+	csv := slices.IndexFunc(applied, func(o *unstructured.Unstructured) bool { return groupkind.Is(o, groupkind.ClusterServiceVersion) })
+	if len(p.awaited) == 0 || csv < 0 {
 		return nil
 	}
-	_, err := a.apply(ctx, deploy.Step{Object: p.steps[len(p.steps)-1].Object, Live: applied[len(applied)-1], Action: deploy.Update})
+	_, err := a.apply(ctx, deploy.Step{Object: p.steps[len(p.steps)-1].Object, Live: applied[csv], Action: deploy.Update})
 	return err
 }
 
