@@ -205,6 +205,27 @@ func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	}
 }
 
+// What a dry run shows of an object that does not exist yet is what the bundle has.
+func TestDryRunOfWhatDoesNotExist(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const name = "tried"
+	e.namespace(t, name)
+	p, err := c.Plan(t.Context(), prepared(t, c, written(t, name, name+".v1", text(priority, name, "bundle")), bundle.Options{Namespace: name}))
+	must(t, err)
+	taken, err := c.TryInstall(p)
+	must(t, err)
+	if len(taken) < 4 {
+		t.Errorf("only %d objects were tried", len(taken))
+	}
+	for _, o := range taken {
+		if o.GetResourceVersion() != "" {
+			t.Errorf("%s has the resourceVersion %s", deploy.Title(o), o.GetResourceVersion())
+		}
+	}
+}
+
 // classes are the PriorityClasses.
 func (e *env) classes(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
