@@ -91,11 +91,11 @@ func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*
 			for _, o := range applied {
 				p.record.Written(o)
 			}
-			if err := c.save(ctx, p.Installation, p.record); err != nil {
+			if err := c.save(ctx, &p.record); err != nil {
 				return applied, err
 			}
 			recorded = true
-			defer func() { err = errors.Join(err, c.save(ctx, p.Installation, p.record)) }()
+			defer func() { err = errors.Join(err, c.save(ctx, &p.record)) }()
 		}
 		if s.Unasked != "" && !checked {
 			if err := c.checkRest(ctx, a, *p, p.steps[n:]); err != nil {

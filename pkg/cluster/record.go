@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,7 +41,7 @@ func (c *Cluster) recordOf(ctx context.Context, packageName, namespace string) (
 		return empty, err
 	}
 	r, err := deploy.ReadRecord(live.Data)
-	r.Namespace, r.Package = namespace, packageName
+	r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
 	if err != nil {
 		return r, fmt.Errorf("ConfigMap %s/%s, which records what the installation created, cannot be read: %w: restore it, or delete it and adopt each object", namespace, name, err)
 	}
@@ -67,7 +68,7 @@ func (c *Cluster) recordsIn(ctx context.Context, namespace string) (map[string]d
 			continue
 		}
 		if r, err := deploy.ReadRecord(live.Data); err == nil {
-			r.Namespace, r.Package = namespace, packageName
+			r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
 			records[packageName] = r
 		}
 	}
@@ -96,11 +97,10 @@ func (c *Cluster) tryRecord(ctx context.Context, a applier, p Plan) (refused, er
 	if err != nil {
 		return nil, err
 	}
-	name := deploy.RecordName(p.packageName())
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(groupkind.ConfigMap.Kind))
-	o.SetNamespace(p.Namespace())
-	o.SetName(name)
+	o.SetNamespace(record.Namespace)
+	o.SetName(deploy.RecordName(record.Package))
 	if err := unstructured.SetNestedStringMap(o.Object, data, "data"); err != nil {
 		return nil, err
 	}
@@ -109,48 +109,57 @@ func (c *Cluster) tryRecord(ctx context.Context, a applier, p Plan) (refused, er
 	} else if missing != "" {
 		return c.tryElsewhere(ctx, a, o)
 	}
-	return c.saveAs(ctx, name, p.Namespace(), data, metav1.DryRunAll), nil
+	return c.save(ctx, &record, metav1.DryRunAll), nil
 }
 
-// save writes the record, also when the command is being interrupted.
-func (c *Cluster) save(ctx context.Context, i Installation, r deploy.Record) error {
-	return c.saveOf(ctx, i.packageName(), i.Namespace(), r)
-}
-
-func (c *Cluster) saveOf(ctx context.Context, packageName, namespace string, r deploy.Record) error {
+// save writes the record, also when the command is being interrupted, if it is still the one that was read.
+func (c *Cluster) save(ctx context.Context, r *deploy.Record, dryRun ...string) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
 	data, err := r.Data()
 	if err != nil {
 		return err
 	}
-	return c.saveAs(ctx, deploy.RecordName(packageName), namespace, data)
-}
-
-func (c *Cluster) saveAs(ctx context.Context, name, namespace string, data map[string]string, dryRun ...string) error {
-	client := c.kube.CoreV1().ConfigMaps(namespace)
-	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
-	switch {
-	case err != nil:
-	case live == nil:
-		_, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
-	case equality.Semantic.DeepEqual(live.Data, data):
-	default:
-		live.Data = data
-		_, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
-	}
+	written, err := c.store(ctx, *r, data, dryRun...)
 	if err != nil {
-		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", namespace, name, err)
+		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", r.Namespace, deploy.RecordName(r.Package), err)
+	}
+	if len(dryRun) == 0 {
+		r.Version = written.ResourceVersion
 	}
 	return nil
 }
 
-// forget ends a record: it is deleted, unless something stays that it is about.
-func (c *Cluster) forget(ctx context.Context, packageName, namespace string, rest deploy.Record) error {
-	if len(rest.Objects) > 0 {
-		return c.saveOf(ctx, packageName, namespace, rest)
+// errOtherCommand says that two commands are at work at once.
+var errOtherCommand = errors.New("it was written or deleted by another command since it was read: wait until that one has ended, then run the same command again")
+
+func (c *Cluster) store(ctx context.Context, r deploy.Record, data map[string]string, dryRun ...string) (*corev1.ConfigMap, error) {
+	client, name := c.kube.CoreV1().ConfigMaps(r.Namespace), deploy.RecordName(r.Package)
+	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
+	switch {
+	case err != nil:
+		return nil, err
+	case live == nil && r.Version == "":
+		live, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+	case live == nil || live.ResourceVersion != r.Version:
+		return nil, errOtherCommand
+	case !equality.Semantic.DeepEqual(live.Data, data):
+		live.Data = data
+		live, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
 	}
-	err := c.kube.CoreV1().ConfigMaps(namespace).Delete(ctx, deploy.RecordName(packageName), metav1.DeleteOptions{})
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return nil, errOtherCommand
+	}
+	return live, err
+}
+
+// forget ends a record: it is deleted, unless something stays that it is about.
+func (c *Cluster) forget(ctx context.Context, rest deploy.Record) error {
+	if len(rest.Objects) > 0 {
+		return c.save(ctx, &rest)
+	}
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
+	err := c.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -195,9 +195,9 @@ func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal dep
 	if err != nil {
 		return err
 	}
-	for packageName, other := range others {
+	for _, other := range others {
 		if rest, changed := other.Without(removed); changed {
-			if err := c.forget(ctx, packageName, i.Namespace(), rest); err != nil {
+			if err := c.forget(ctx, rest); err != nil {
 				return err
 			}
 		}
@@ -206,7 +206,7 @@ func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal dep
 	if err != nil || len(record.Objects) == 0 {
 		return err
 	}
-	return c.forget(ctx, i.packageName(), i.Namespace(), removal.Rest(record, removed))
+	return c.forget(ctx, removal.Rest(record, removed))
 }
 
 // remove deletes one object, if it is there, and waits until it is gone.

@@ -29,7 +29,9 @@ type Record struct {
 	// Namespace is where the record is.
 	Namespace string `json:"-"`
 	// Package is what the installation is of.
-	Package string     `json:"-"`
+	Package string `json:"-"`
+	// Version is the resourceVersion of the ConfigMap that was read; empty where there was none.
+	Version string     `json:"-"`
 	Objects []Recorded `json:"objects"`
 }
 

@@ -186,6 +186,32 @@ func TestRecordIsTriedFirst(t *testing.T) {
 	}
 }
 
+// Of two commands on one package the second one ends before its first write.
+func TestTwoCommandsAtOnce(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const name = "twice"
+	o := bundle.Options{Namespace: name}
+	e.namespace(t, name)
+	b := written(t, name, name+".v1", text(priority, name, "bundle"))
+	first, second := e.planned(t, c, b, name), e.planned(t, c, b, name)
+	must(t, interrupted(t, c, first))
+	if _, err := c.Install(t.Context(), second); !saysAll(err, "ConfigMap twice/bundle-installation.twice", "by another command", "run the same command again") {
+		t.Errorf("the second one says %v", err)
+	}
+	i := prepared(t, c, b, o)
+	removal, err := c.Removal(t.Context(), i, false)
+	must(t, err)
+	_, err = c.Uninstall(t.Context(), i, removal)
+	must(t, err)
+	for _, m := range i.Manifests {
+		if there := e.isThere(t, m); there != (m.GetKind() == "Namespace") {
+			t.Errorf("%s is there: %t", deploy.Title(m), there)
+		}
+	}
+}
+
 // The package of an installed version is known where its Subscription is gone.
 func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	e := newEnv(t)
