@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -152,7 +153,7 @@ func (m *machine) unusable() string {
 func (m *machine) serving(c *held) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
-		Number: max(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
+		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
 		SharesCA: m.sharesCA(), Recent: m.recent(),
 		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: end(c.chain), RenewAt: m.policy.renewAt(c.chain),
@@ -217,7 +218,7 @@ func (m *machine) keepHandsOff(problem string) Decision {
 		Phase:      managerv1alpha1.CertificateBootstrap,
 		Trust:      encode(trusted...),
 		Trusted:    len(trusted),
-		Generation: highestNumber(trusted),
+		Generation: latestNumber(trusted),
 		Problem:    problem,
 		Next:       earliest(m.now, m.turns(trusted)...),
 		Again:      m.now.Add(foreignPause),

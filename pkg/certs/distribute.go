@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -66,10 +67,10 @@ func (m *machine) disowning() string {
 }
 
 // uncounted tells whether next has lost its number, with the other notes, and nothing else
-// gives one that registrations would be written for: they are not written again for a lower one.
+// gives one that registrations would be written for: they are not written again for an earlier one.
 // It is counted again, too, where it is not noted since when it waits.
 func (m *machine) uncounted() bool {
-	return m.begun.IsZero() || m.next.Number == 0 && m.number < m.registeredNumber() || m.number < m.writtenNumber()
+	return m.begun.IsZero() || m.next.Number == 0 && certgeneration.Later(m.registeredNumber(), m.number) || certgeneration.Later(m.writtenNumber(), m.number)
 }
 
 // recount gives next a number that registrations are written for.

@@ -3,6 +3,8 @@ package certs
 import (
 	"fmt"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 )
 
 // fresh is what the issuer issued, when it is of use and not what the Secret holds
@@ -69,18 +71,18 @@ func (m *machine) issue() *held {
 }
 
 // following is the number of the generation after all that are known. Numbers go on
-// from whatever is registered, adopted or not: a lower generation is never written
-// over a higher one, and pods are restarted once for each.
+// from whatever is registered, adopted or not: an earlier generation is never written
+// over a later one, and pods are restarted once for each.
 func (m *machine) following() int64 {
-	return 1 + max(m.number, m.registeredNumber(), parseNumber(m.RestartedFor))
+	return certgeneration.After(certgeneration.Latest(m.number, m.registeredNumber(), certgeneration.Parse(m.RestartedFor)))
 }
 
 // numbered is a generation's number, or the one that it gets: another, where registrations
 // were written for a later one already, or where pods were restarted for it before somebody put
 // back what the Secret was: they may have started with that, and could not be restarted again.
 func (m *machine) numbered(g *held) int64 {
-	if g.Number > parseNumber(m.RestartedFor) && g.Number >= m.writtenNumber() {
-		return g.Number
+	if certgeneration.AtLeast(certgeneration.Parse(m.RestartedFor), g.Number) || certgeneration.Later(m.writtenNumber(), g.Number) {
+		return m.following()
 	}
-	return m.following()
+	return g.Number
 }

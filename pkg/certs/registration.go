@@ -3,6 +3,8 @@ package certs
 import (
 	"crypto/x509"
 	"slices"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 )
 
 // Registration is what makes API servers call the Deployment's webhooks: a webhook
@@ -40,7 +42,7 @@ func (f Facts) registered() []*x509.Certificate {
 // registeredNumber is the number of the newest generation that any registration trusts. It
 // keeps the count when the Secret is lost.
 func (f Facts) registeredNumber() int64 {
-	return max(highestNumber(f.registered()), f.writtenNumber())
+	return certgeneration.Latest(latestNumber(f.registered()), f.writtenNumber())
 }
 
 // distrusting is the first registration that does not trust a CA; empty when all do.
@@ -59,7 +61,7 @@ func (f Facts) distrusting(ca *x509.Certificate) string {
 // finds the registration as it saw it, and its write comes through.
 func (f Facts) unfenced(number int64) string {
 	for _, r := range f.Registered {
-		if r.Generation > 0 && r.Generation < number {
+		if r.Generation != 0 && !certgeneration.AtLeast(r.Generation, number) {
 			return r.Name
 		}
 	}

@@ -2,8 +2,15 @@ package certs
 
 import (
 	"crypto/x509"
+	"fmt"
+	"math"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // A Secret that somebody put back as it was before a rotation is repaired as a spoiled one is:
@@ -86,6 +93,54 @@ func TestRestoredInTheMiddleOfARestart(t *testing.T) {
 			t.Errorf("restarted for %q: it writes %q then, and needs %q", restartedFor, describe(again.Write), again.Need)
 		}
 	}
+}
+
+// Whatever numbers another client writes, the manager rests after some writes, and what it
+// publishes can be written over what registrations have.
+func TestEditedNumbers(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(day))
+	numbers := []int64{0, 2, 7, 3_000_000_000, math.MaxUint32}
+	for _, secret := range []built{holding(t, first), holding(t, first).next(second, after(day))} {
+		for _, current := range numbers {
+			for _, next := range numbers {
+				for _, registered := range numbers {
+					for _, restarted := range numbers {
+						edited := secret.with(func(s *corev1.Secret) {
+							s.Annotations[vocabulary.AnnotationGeneration] = fmt.Sprint(current)
+							if s.Annotations[vocabulary.AnnotationNextGeneration] != "" {
+								s.Annotations[vocabulary.AnnotationNextGeneration] = fmt.Sprint(next)
+							}
+						})
+						f := Facts{Secret: edited.Secret, Registered: []Registration{trusting(second, first)}, Names: names, Live: true, RestartedFor: fmt.Sprint(restarted)}
+						f.Registered[0].Generation = registered
+						if problem := restless(t, f); problem != "" {
+							t.Fatalf("%d is current, %d next, %d registered, %d restarted for: %s", current, next, registered, restarted, problem)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// restless says why decisions about these facts do not come to an end; empty when they do.
+func restless(t *testing.T, f Facts) string {
+	var writes []string
+	for len(writes) < 6 {
+		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
+		switch {
+		case d.Need == NeedIssued:
+			f.Issued = new(mint(t, *d.Mint))
+			continue
+		case certgeneration.Later(f.Registered[0].Generation, d.Generation):
+			return fmt.Sprintf("generation %d is never registered", d.Generation)
+		case d.Write == nil:
+			return ""
+		}
+		f.Secret, f.Registered[0].Generation = d.Write, d.Generation
+		writes = append(writes, fmt.Sprintf("%s for generation %d", describe(d.Write), d.Generation))
+	}
+	return fmt.Sprintf("it does not rest: %q", writes)
 }
 
 // In place of a certificate that has ended, pods may serve another of its CA: that stays trusted

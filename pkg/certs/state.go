@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -46,7 +47,7 @@ func read(f Facts, now time.Time) state {
 	s := state{
 		noted:        hasNotes(secret),
 		previous:     parse(secret.Data[vocabulary.KeyPreviousCAs]),
-		number:       max(numberIn(secret, vocabulary.AnnotationGeneration), numberIn(secret, vocabulary.AnnotationNextGeneration)),
+		number:       certgeneration.Latest(numberIn(secret, vocabulary.AnnotationNextGeneration), numberIn(secret, vocabulary.AnnotationGeneration)),
 		issuer:       issuerIn(secret, vocabulary.AnnotationIssuer),
 		nextIssuer:   issuerIn(secret, vocabulary.AnnotationNextIssuer),
 		order:        secret.Annotations[vocabulary.AnnotationOrderDone],
@@ -62,7 +63,7 @@ func read(f Facts, now time.Time) state {
 	s.readNext(secret, now)
 	s.readCurrent(f, now)
 	s.readUnusableCA(secret, now)
-	s.number = max(s.number, highestNumber(s.authorities()))
+	s.number = certgeneration.Latest(s.number, latestNumber(s.authorities()))
 	return s
 }
 
@@ -148,7 +149,7 @@ func issuerIn(secret *corev1.Secret, annotation string) managerv1alpha1.Certific
 }
 
 func numberIn(secret *corev1.Secret, annotation string) int64 {
-	return parseNumber(secret.Annotations[annotation])
+	return certgeneration.Parse(secret.Annotations[annotation])
 }
 
 func instantIn(secret *corev1.Secret, annotation string) time.Time {

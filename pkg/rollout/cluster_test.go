@@ -17,6 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -49,6 +50,7 @@ func (c *cluster) carryOut(step Step) {
 		stored.SetCreationTimestamp(live.GetCreationTimestamp())
 	}
 	setDefaults(stored)
+	ownGeneration(stored)
 	if d, ok := live.(*appsv1.Deployment); ok {
 		stored.(*appsv1.Deployment).Status = d.Status
 	}
@@ -58,6 +60,14 @@ func (c *cluster) carryOut(step Step) {
 	c.store(stored)
 	if step.Desired != nil {
 		c.Observed.Writes[step.Key()] = WriteOf(step.Desired, stored)
+	}
+}
+
+// ownGeneration notes that the manager wrote the certificate generation of an object.
+func ownGeneration(o Object) {
+	if o.GetAnnotations()[vocabulary.AnnotationGeneration] != "" && !wroteAlone(o, annotatedGeneration) {
+		fields := `{"f:metadata":{"f:annotations":{"f:` + vocabulary.AnnotationGeneration + `":{}}}}`
+		o.SetManagedFields(append(o.GetManagedFields(), wrote(vocabulary.FieldManager, fields)))
 	}
 }
 

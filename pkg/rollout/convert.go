@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
@@ -102,7 +103,7 @@ func (p *planner) wantConversions(conversions []install.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
 		c = delegated(c, live)
-		if live == nil || p.plans(crdKey(c.CRD)) || p.upToDate(live, c) || !c.Delegated && trustedGeneration(live, c) > c.Generation {
+		if live == nil || p.plans(crdKey(c.CRD)) || p.upToDate(live, c) || !c.Delegated && certgeneration.Later(trustedGeneration(live, c), c.Generation) {
 			continue
 		}
 		p.take(conversionStep(live, c))

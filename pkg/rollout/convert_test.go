@@ -125,6 +125,7 @@ func TestConversionKeepsANewerTrust(t *testing.T) {
 	for generation, written := range map[string]int{"": 1, "1": 1, "2": 1, "3": 0, "what": 1} {
 		live := convertedCRD("server-service", nil, "v1")
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
+		ownGeneration(live)
 		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
 		p.wantConversions([]install.Conversion{conversion})
 		if len(p.plan.Steps) != written {
@@ -149,6 +150,7 @@ func TestConversionComparesWhatItTrusts(t *testing.T) {
 	}{
 		"a later one, of the manager's":                          {"3", "olm-webhook-manager", 0},
 		"a later one, of another client's":                       {"3", "velero", 1},
+		"the highest one, of the manager's":                      {"4294967295", "olm-webhook-manager", 1},
 		"one that there cannot be, of the manager's":             {"4294967296", "olm-webhook-manager", 1},
 		"one that there cannot be, of another client's":          {"4294967296", "velero", 1},
 		"this one, of another client's, and the caBundle is not": {"2", "velero", 1},
@@ -191,6 +193,7 @@ func TestConversionSaysWhatItTrusts(t *testing.T) {
 		live := convertedCRD("server-service", nil, "v1")
 		live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("theirs")
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
+		ownGeneration(live)
 		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
 		p.wantConversions([]install.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 		if len(p.plan.Steps) != written {

@@ -54,7 +54,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 // this decision knows was written by a manager that saw more: it is left alone. Each Service
 // has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
 func (p *planner) keep(desired, live Object) {
-	if generationOf(live) <= generationOf(desired) || !callsAlike(desired, live) {
+	if !writtenLater(live, desired) || !callsAlike(desired, live) {
 		p.want(p.covering(desired, live), live)
 	}
 }

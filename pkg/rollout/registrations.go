@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -12,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
@@ -188,23 +188,24 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 }
 
 // generationOf is the number of the certificate generation that a registration
-// trusts; 0 when it does not say, when it was not the manager that said so, and for a
-// number that no generation has: an edited number would keep a live registration from
-// being repaired. certs numbers generations with 32 bits.
+// trusts; 0 when it does not say, and when another client than the manager may have said so: an
+// edited number would keep a live registration from being repaired.
 func generationOf(o Object) int64 {
-	if lastWriter(o, annotatedGeneration) != "" {
+	if !wroteAlone(o, annotatedGeneration) {
 		return 0
 	}
 	return notedGeneration(o)
 }
 
+// writtenLater reports whether the manager wrote a live registration for a later certificate
+// generation than the one that is wanted is for.
+func writtenLater(live, wanted Object) bool {
+	return certgeneration.Later(generationOf(live), notedGeneration(wanted))
+}
+
 // notedGeneration is the number that a registration says, whoever wrote it; 0 for none.
 func notedGeneration(o Object) int64 {
-	n, err := strconv.ParseUint(o.GetAnnotations()[vocabulary.AnnotationGeneration], 10, 32)
-	if err != nil {
-		return 0
-	}
-	return int64(n)
+	return certgeneration.Parse(o.GetAnnotations()[vocabulary.AnnotationGeneration])
 }
 
 var annotatedGeneration = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", vocabulary.AnnotationGeneration))

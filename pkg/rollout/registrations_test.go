@@ -88,6 +88,7 @@ func TestTrusting(t *testing.T) {
 		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(bundle)}
 	}
 	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3, Annotations: map[string]string{vocabulary.AnnotationGeneration: "7"}}
+	meta.ManagedFields = []metav1.ManagedFieldsEntry{wrote(vocabulary.FieldManager, `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`)}
 	converted := convertedCRD("manager-service", nil)
 	converted.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	opened := converted.DeepCopy()

@@ -148,7 +148,7 @@ func (p *planner) mayReconvert(c install.Conversion) bool {
 // so of each generation, or a late write for an earlier one could come through.
 func (p *planner) trust(desired, live Object) {
 	said := live.GetAnnotations()[vocabulary.AnnotationGeneration] == desired.GetAnnotations()[vocabulary.AnnotationGeneration]
-	if said && bytes.Equal(bundleOf(live), bundleOf(desired)) || generationOf(live) > generationOf(desired) {
+	if said && bytes.Equal(bundleOf(live), bundleOf(desired)) || writtenLater(live, desired) {
 		return
 	}
 	trusting := live.DeepCopyObject().(Object)

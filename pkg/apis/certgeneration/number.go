@@ -1,0 +1,57 @@
+// Package certgeneration counts certificate generations. Their numbers are noted in annotations and
+// in the subjects of CAs, where another client can change them. So no number is the last: after
+// 2^32-1 comes 1. And a number that is far from another says nothing about it: a count that was
+// edited goes on from where it is, and what was noted before is written again.
+package certgeneration
+
+import (
+	"math"
+	"strconv"
+)
+
+// window is how many numbers after one are later than it. It is more than there are rotations
+// between a backup and its restoration, and less than would lead around all numbers by as many
+// edited ones as an operator has registrations.
+const window = 1 << 16
+
+// Parse reads a number. It is 0, which is no generation's number, for any other text.
+func Parse(text string) int64 {
+	number, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int64(number)
+}
+
+// After is the number that follows another.
+func After(number int64) int64 {
+	if number >= math.MaxUint32 {
+		return 1
+	}
+	return number + 1
+}
+
+// Later reports whether a number is one of the next 65,536 after another. Each number is later
+// than 0.
+func Later(number, than int64) bool {
+	if number == 0 || than == 0 {
+		return number != 0
+	}
+	steps := uint32(number) - uint32(than)
+	return steps > 0 && steps <= window
+}
+
+// AtLeast reports whether a number is another, or later.
+func AtLeast(number, than int64) bool {
+	return number == than || Later(number, than)
+}
+
+// Latest is the latest of a number and those that are near it; 0 when all are.
+func Latest(number int64, others ...int64) int64 {
+	for _, other := range others {
+		if Later(other, number) {
+			number = other
+		}
+	}
+	return number
+}

@@ -1,0 +1,77 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Rotations go on after the highest number that an annotation can have, and the manager then rests.
+func TestHighestCertificateGeneration(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	e.succeeds("operator.v1")
+	before, trust := e.servingCA(), e.watchTrust()
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, vocabulary.AnnotationGeneration)
+	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, patch, metav1.PatchOptions{})
+	e.must(err)
+	e.order("once")
+	e.rotates(2)
+	trust.neverWithout(before, e.servingCA())
+	m.looksAgain("operator.v1")
+	quiet := e.auditEnd()
+	m.looksAgain("operator.v1")
+	m.writesNothing(quiet)
+}
+
+// What a definition trusts is corrected even where the annotation beside it cannot be told from
+// one that the manager wrote.
+func TestConversionWithTheManagersGeneration(t *testing.T) {
+	for name, c := range map[string]struct {
+		generation string
+		options    metav1.PatchOptions
+		clear      bool
+	}{
+		"a later one, as the manager":        {generation: "99", options: metav1.PatchOptions{FieldManager: vocabulary.FieldManager}},
+		"the highest one, as the manager":    {generation: "4294967295", options: metav1.PatchOptions{FieldManager: vocabulary.FieldManager}},
+		"a later one, and no field managers": {generation: "99", clear: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("widgets", "v1", "v2").Name
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			e.install(converting("operator.v1", crd))
+			e.succeeds("operator.v1")
+			patch := map[string]any{
+				"metadata": map[string]any{"annotations": map[string]any{vocabulary.AnnotationGeneration: c.generation}},
+				"spec":     map[string]any{"conversion": map[string]any{"webhook": map[string]any{"clientConfig": map[string]any{"caBundle": e.authority("restored").pem()}}}},
+			}
+			if c.clear {
+				patch["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{}}
+			}
+			body, err := json.Marshal(patch)
+			e.must(err)
+			_, err = e.extensions().ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, body, c.options)
+			e.must(err)
+			e.eventually("the definition trusts what its pods serve", func() (bool, any) {
+				definition := e.crd(crd)
+				return bytes.Equal(definition.Spec.Conversion.Webhook.ClientConfig.CABundle, e.servingCA()), definition.Annotations
+			})
+			m.looksAgain("operator.v1")
+			quiet := e.auditEnd()
+			m.looksAgain("operator.v1")
+			m.writesNothing(quiet)
+		})
+	}
+}
