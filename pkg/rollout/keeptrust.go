@@ -21,8 +21,8 @@ func (p *planner) keepTrust() {
 	for _, step := range p.Issuance {
 		p.take(step)
 	}
-	for _, d := range p.Desired.Deployments {
-		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool { return p.liveOf(w) == nil })
+	for _, d := range slices.Concat(p.Desired.Deployments, p.Maintained) {
+		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool { return p.liveOf(w) == nil || p.elsewhere(d, w) })
 		live := p.Observed.Deployments[d.Object.Name]
 		if len(inService) == 0 || live == nil || p.Verdict.Held[d.Object.Name] != "" {
 			continue

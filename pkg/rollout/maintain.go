@@ -14,13 +14,20 @@ import (
 // registered that the ClusterServiceVersion declares for another Deployment, or to be called in
 // another way. API servers call it as it is until that is served: it keeps its policy, its
 // caBundle and its certificate for as long. A ClusterServiceVersion that is held is rendered as
-// it is served anyway.
+// it is served anyway; what it has not taken over yet is as the version before has it.
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
-	if in.Failure != nil || !in.Verdict.Passes() || in.Leaving || len(in.Upgrade.From) > 0 && !in.Upgrade.Began {
+	versions := in.Upgrade.From
+	switch {
+	case in.Leaving || len(in.Upgrade.From) > 0 && !in.Upgrade.Began:
 		return nil
+	case in.Holds():
+	case in.Failure != nil || !in.Verdict.Passes():
+		return nil
+	default:
+		versions = append([]*operatorsv1alpha1.ClusterServiceVersion{in.CSV}, versions...)
 	}
 	var all []*operatorsv1alpha1.ClusterServiceVersion
-	for _, csv := range append([]*operatorsv1alpha1.ClusterServiceVersion{in.CSV}, in.Upgrade.From...) {
+	for _, csv := range versions {
 		if served := in.asServed(csv); slices.ContainsFunc(served.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 			return len(in.Elsewhere(served, spec.Name)) > 0
 		}) {
@@ -136,6 +143,21 @@ func (p *planner) keepCertificate(d install.Deployment, live *appsv1.Deployment)
 	if !p.plans(KeyOf(live)) {
 		p.restart(d.Object, live)
 	}
+}
+
+// elsewhere reports whether pods of another Deployment serve the live registration of a webhook: an
+// older version registered it, or an edit waits.
+func (p *planner) elsewhere(d install.Deployment, w install.Webhook) bool {
+	live := p.liveOf(w)
+	if live == nil || len(w.Conversions) > 0 {
+		return false
+	}
+	called := serviceOf(live)
+	if called == nil || called.Namespace != p.CSV.Namespace {
+		return false
+	}
+	serves := asServed{csv: p.CSV, observed: p.Observed}.behind(called.Name)
+	return serves != "" && serves != d.Object.Name
 }
 
 // repair writes what differs of an object that serves what is maintained, and recreates one that

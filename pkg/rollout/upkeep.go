@@ -52,6 +52,7 @@ func (p *planner) keepUp() {
 	for _, d := range p.Desired.Deployments {
 		p.keepUpBackend(d)
 	}
+	p.maintain()
 	for _, pod := range p.Nudges {
 		p.take(Step{Verb: Nudge, Object: pod, Live: pod})
 	}
@@ -62,7 +63,7 @@ func (p *planner) keepUpBackend(d install.Deployment) {
 		return
 	}
 	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool {
-		return p.Config.Disabled(w.Description) || p.liveOf(w) == nil && !p.wasRegistered(w)
+		return p.Config.Disabled(w.Description) || p.liveOf(w) == nil && !p.wasRegistered(w) || p.elsewhere(d, w)
 	})
 	if len(inService) == 0 {
 		return

@@ -62,3 +62,47 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 		})
 	}
 }
+
+// What an upgrade has not taken over yet keeps the certificate of the Deployment that serves it also
+// while the newer version, which declares it for another Deployment, is held.
+func TestUpgradeThatIsHeldKeepsWhatIsServed(t *testing.T) {
+	for name, hold := range map[string]func(*env){
+		"by another group": func(e *env) { e.group("second", allNamespaces) },
+		"by a requirement": func(e *env) {
+			e.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: "nothings.nobody.example.com", Version: "v1", Kind: "Nothing"}}
+			})
+		},
+		"by a mistake": func(e *env) {
+			e.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"*"}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments("after")
+			m := e.manage()
+			v1, v2 := csv("operator.v1", "before"), csv("operator.v2", "after")
+			v1.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhook("moved.example.com", "before")}
+			v2.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhook("moved.example.com", "after")}
+			v2.Spec.Replaces = "operator.v1"
+			e.install(v1)
+			e.create(v2)
+			e.eventually("the newer version has begun", func() (bool, any) { d := e.deployment("after"); return d != nil, d })
+			hold(e)
+			m.looksAgain("operator.v2")
+
+			verified := func() (bool, any) {
+				w, ca := e.registration("moved.example.com").Webhooks[0], e.caOf("before-service-cert")
+				return w.ClientConfig.Service.Name == "before-service" && len(ca) > 0 && bytes.Contains(w.ClientConfig.CABundle, ca), w.ClientConfig
+			}
+			if ok, seen := verified(); !ok {
+				t.Errorf("it is called with a caBundle that does not verify its pods: %v", seen)
+			}
+			e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, "before-service-cert", metav1.DeleteOptions{}))
+			e.eventually("its pods have another certificate, which is trusted", verified)
+		})
+	}
+}
