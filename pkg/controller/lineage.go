@@ -44,8 +44,13 @@ func (c *Controller) relativesIn(namespace string) lineage.Namespace {
 // tookFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
 func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range c.caches.deployments.ofOwner(ownerID(csv.Namespace, csv.Name)) {
-		if install.OwnedBy(d, csv) {
-			versions = append(versions, c.coOwners(d, csv)...)
+		if !install.OwnedBy(d, csv) {
+			continue
+		}
+		for _, other := range c.coOwners(d, csv) {
+			if c.recordsUpgrade(other, csv) {
+				versions = append(versions, other)
+			}
 		}
 	}
 	return versions
@@ -58,12 +63,19 @@ func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (vers
 			continue
 		}
 		for _, other := range c.coOwners(d, csv) {
-			if install.Labelled(d, other) {
+			if install.Labelled(d, other) && c.recordsUpgrade(csv, other) {
 				versions = append(versions, other)
 			}
 		}
 	}
 	return versions
+}
+
+// recordsUpgrade reports whether the manager has recorded that a version replaces an older one. Owner
+// references alone prove nothing: who may edit a Deployment may write them.
+func (c *Controller) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+	current := c.caches.rollouts.get(newer.Namespace, newer.Name)
+	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
 // coOwners are the other ClusterServiceVersions that own an object, by their uids.

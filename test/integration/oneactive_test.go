@@ -1,12 +1,16 @@
 package integration
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -135,4 +139,26 @@ func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 	e.collect()
 	m.looksAgain("operator.v1")
 	e.registersNothing()
+}
+
+// Who writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
+// an older version, which would be deleted.
+func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("first.v1", "first"))
+	e.install(csv("second.v1", "second"))
+	second := e.get("second.v1")
+	owner := fmt.Appendf(nil, `[{"op": "add", "path": "/metadata/ownerReferences/-", "value": {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "name": "second.v1", "uid": %q}}]`, second.UID)
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "first", types.JSONPatchType, owner, metav1.PatchOptions{FieldManager: "another-operator"})
+	e.must(err)
+	m.looksAgain("first.v1")
+	m.looksAgain("second.v1")
+	for _, name := range []string{"first.v1", "second.v1"} {
+		if csv := e.get(name); csv.DeletionTimestamp != nil || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+			t.Errorf("%s is %s, deleted %v", name, csv.Status.Phase, csv.DeletionTimestamp)
+		}
+	}
 }
