@@ -115,7 +115,7 @@ type Controller struct {
 	places   places   // for rotations that go on at once
 
 	unlabelled labelRefusals // of Namespaces
-	relabelled labelContests // over labels of Namespaces
+	contested  fieldContests // fields of objects that are not the manager's
 	served     *served       // what the API server says of itself
 	builtIn    *builtIn      // what it serves of Kubernetes
 

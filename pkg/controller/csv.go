@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -25,6 +23,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	csv := c.caches.csvs.get(k.namespace, k.name)
 	if csv == nil {
 		c.contests.forget(types.NamespacedName{Namespace: k.namespace, Name: k.name})
+		c.contested.forget(csvKey(k))
 		return time.Time{}, nil
 	}
 	if !c.manages(csv) {
@@ -111,40 +110,6 @@ func (c *Controller) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool 
 func (c *Controller) terminating(name string) bool {
 	namespace := c.caches.namespaces.get("", name)
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
-}
-
-// mark puts the finalizer on the ClusterServiceVersion before anything is made for
-// it, and the annotations by which it tells its scope. The pass goes on with it as it is then.
-func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
-	finalizers, annotations := s.csv.Finalizers, map[string]string{}
-	if !slices.Contains(finalizers, vocabulary.FinalizerCSV) {
-		finalizers = append(slices.Clone(finalizers), vocabulary.FinalizerCSV)
-	}
-	if scopeKnown(s.failure) {
-		for name, value := range s.scope.Annotations() {
-			if current, ok := s.csv.Annotations[name]; !ok || current != value {
-				annotations[name] = value
-			}
-		}
-	}
-	if len(finalizers) == len(s.csv.Finalizers) && len(annotations) == 0 {
-		return nil
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": s.csv.ResourceVersion, "finalizers": finalizers, "annotations": annotations,
-	}})
-	if err != nil {
-		return err
-	}
-	marked, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).Patch(ctx, k.name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
-	if err != nil {
-		return err
-	}
-	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
-	dropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
-	s.csv = marked
-	return nil
 }
 
 // scopeKnown tells whether there is a scope, if only one that is not supported, or that

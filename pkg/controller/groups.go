@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,19 +24,24 @@ import (
 // lookAtGroup keeps the status of an OperatorGroup true.
 func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 	group := c.caches.groups.get(k.namespace, k.name)
-	if group == nil || !c.inScope(k.namespace) {
+	if group == nil {
+		c.contested.forget(groupKey(k))
+		return nil
+	}
+	if !c.inScope(k.namespace) {
 		return nil
 	}
 	if !c.writes.shown(k, c.caches, c.now()) {
 		return errNotYet
 	}
-	if provided := scope.ProvidedAPIs(c.caches.csvs.in(k.namespace)); scope.ProvidedAPIsDiffer(group, provided) {
-		return c.tellProvidedAPIs(ctx, k, group, provided)
+	group, why, refusal := c.tellProvidedAPIs(ctx, k, group)
+	if refusal != nil && why == "" || group == nil {
+		return refusal
 	}
 	account := c.caches.accounts.get(k.namespace, group.Spec.ServiceAccountName)
-	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.namespacesFor(group), account, c.unlabelled.of(scope.LabelOf(group)), c.now())
+	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.namespacesFor(group), account, scope.Refused{Labels: c.unlabelled.of(scope.LabelOf(group)), ProvidedAPIs: why}, c.now())
 	if !changed {
-		return nil
+		return refusal
 	}
 	updated := group.DeepCopy()
 	updated.Status = status
@@ -46,27 +50,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	return nil
-}
-
-// tellProvidedAPIs writes the annotation by which a group tells what its operators own.
-func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operatorsv1.OperatorGroup, provided string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": group.UID, "resourceVersion": group.ResourceVersion,
-		"annotations": map[string]any{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided},
-	}})
-	if err != nil {
-		return err
-	}
-	written, err := c.OLM.OperatorsV1().OperatorGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	return nil
+	return refusal
 }
 
 // lookAtNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
@@ -75,7 +59,7 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	namespace := c.caches.namespaces.get("", k.name)
 	if namespace == nil {
 		c.lookAtLabels(c.unlabelled.accepted(k.name))
-		c.relabelled.forget(k.name)
+		c.contested.forget(namespaceKey(k.name))
 		return nil
 	}
 	if !c.writes.shown(k, c.caches, c.now()) {
@@ -88,7 +72,7 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	}
 	// A live webhook must not lose a Namespace because its group went away.
 	remove = slices.DeleteFunc(remove, func(label string) bool { return c.selects(label) && !c.labels(label) })
-	held, until, contest := c.relabelled.held(namespace.Name, add, remove, c.now())
+	held, until, contest := c.contested.held(namespaceKey(namespace.Name), labelFields(add, remove), c.now())
 	if len(held) > 0 {
 		c.queue.AddAfter(k, until.Sub(c.now()))
 	}
@@ -97,9 +81,25 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	return err
 }
 
-// without returns the labels that are not among others.
-func without(labels, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(others, label) })
+// without returns the labels whose fields are not among those that are held.
+func without(labels, held []string) []string {
+	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(held, labelField(label)) })
+}
+
+func namespaceKey(name string) string { return "Namespace " + name }
+
+func labelField(label string) string { return "metadata.labels." + label }
+
+// labelFields are the fields of labels that are added and removed.
+func labelFields(add, remove []string) map[string]string {
+	fields := map[string]string{}
+	for _, label := range add {
+		fields[labelField(label)] = "added"
+	}
+	for _, label := range remove {
+		fields[labelField(label)] = ""
+	}
+	return fields
 }
 
 // noteRefusal remembers why the labels of a Namespace could not be changed, or are left for now to another client.
@@ -169,7 +169,7 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	c.relabelled.wrote(namespace.Name, add, remove, c.now())
+	c.contested.wrote(namespaceKey(namespace.Name), labelFields(add, remove), c.now())
 	return undone(written, add, remove)
 }
 
@@ -183,8 +183,7 @@ func undone(written *corev1.Namespace, add, remove []string) error {
 	if len(back) == 0 {
 		return nil
 	}
-	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, fmt.Errorf(
-		"admission takes back the change of %s: exclude the Namespace from the mutating webhook or MutatingAdmissionPolicy", strings.Join(back, ", ")))
+	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(takenBack(back, "Namespace")))
 }
 
 // selects reports whether live registrations select Namespaces by a label.

@@ -141,7 +141,7 @@ func APIPause(announced, now time.Time) time.Duration {
 // announces whatever is missing. Nothing announces another version of the API server.
 func recheck(f Facts) time.Duration {
 	var pause time.Duration
-	if awaitsKubernetes(f) {
+	if awaitsKubernetes(f) || f.Unmarked != "" {
 		pause = longestAPIPause
 	}
 	for _, kind := range unserved(f) {

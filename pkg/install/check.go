@@ -50,6 +50,8 @@ type Facts struct {
 	Active     bool
 	// Deployments are the live ones, by name.
 	Deployments map[string]*appsv1.Deployment
+	// Unmarked says why the ClusterServiceVersion does not have the manager's finalizer; empty when it does.
+	Unmarked string
 	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
 	Converters map[string]bool
 }
@@ -80,6 +82,7 @@ func Check(f Facts) Verdict {
 		Held:       held,
 		Violations: slices.Concat(RuleViolations(f.CSV), widthViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(
+			finalized(f),
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),
 			requiredAPIServices(f), registrable(f), nativeAPIs(f),

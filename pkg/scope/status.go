@@ -31,16 +31,29 @@ const (
 	ReasonLabelRefused    = "NamespaceLabelRefused"
 )
 
+// The condition of an OperatorGroup whose annotation of provided APIs could not be written.
+const (
+	ConditionAnnotationRefused = managerv1alpha1.GroupName + "/AnnotationRefused"
+	ReasonAnnotationRefused    = "AnnotationRefused"
+)
+
+// Refused is why changes that go with an OperatorGroup are not made.
+type Refused struct {
+	// Labels says by Namespace why the group's label could not be changed there.
+	Labels map[string]string
+	// ProvidedAPIs says why the group's annotation could not be changed; empty when it could.
+	ProvidedAPIs string
+}
+
 // GroupStatus is what an OperatorGroup's status should be, and whether it is
 // something else. The peers are the groups of its namespace, itself included; account is
-// the ServiceAccount that it names, if there is one; refused says by Namespace why the group's label could
-// not be changed there.
+// the ServiceAccount that it names, if there is one.
 //
 // What others wrote into the status stays, and so do the namespaces of a group whose
 // spec cannot be understood. A group that is being deleted is left alone.
 func GroupStatus(
 	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount,
-	refused map[string]string, now time.Time,
+	refused Refused, now time.Time,
 ) (status operatorsv1.OperatorGroupStatus, changed bool) {
 	if !group.DeletionTimestamp.IsZero() {
 		return group.Status, false
@@ -54,7 +67,8 @@ func GroupStatus(
 	}
 	hold(&wanted.Conditions, invalidSelection(err, at))
 	hold(&wanted.Conditions, multipleGroups(notDeleting(peers), at))
-	hold(&wanted.Conditions, labelRefused(group, refused, at))
+	hold(&wanted.Conditions, labelRefused(group, refused.Labels, at))
+	hold(&wanted.Conditions, annotationRefused(refused.ProvidedAPIs, at))
 	referToAccount(wanted, group, account, at)
 
 	// The schema requires lastUpdated.
@@ -86,6 +100,15 @@ func labelRefused(group *operatorsv1.OperatorGroup, refused map[string]string, a
 	}
 	condition.Status = metav1.ConditionTrue
 	condition.Message = fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
+	return condition
+}
+
+func annotationRefused(why string, at metav1.Time) metav1.Condition {
+	condition := metav1.Condition{Type: ConditionAnnotationRefused, Status: metav1.ConditionFalse, Reason: ReasonAnnotationRefused, LastTransitionTime: at}
+	if why != "" {
+		condition.Status = metav1.ConditionTrue
+		condition.Message = fmt.Sprintf("annotation %s is not written: %s", operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, csvstatus.Shorten(why, csvstatus.MaxCondition/2, ""))
+	}
 	return condition
 }
 

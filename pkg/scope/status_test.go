@@ -51,12 +51,13 @@ func TestGroupStatus(t *testing.T) {
 	}
 
 	for name, test := range map[string]struct {
-		group   *operatorsv1.OperatorGroup
-		beside  []*operatorsv1.OperatorGroup
-		account *corev1.ServiceAccount
-		refused map[string]string
-		before  operatorsv1.OperatorGroupStatus
-		want    operatorsv1.OperatorGroupStatus
+		group      *operatorsv1.OperatorGroup
+		beside     []*operatorsv1.OperatorGroup
+		account    *corev1.ServiceAccount
+		refused    map[string]string
+		annotation string
+		before     operatorsv1.OperatorGroupStatus
+		want       operatorsv1.OperatorGroupStatus
 	}{
 		"a new group": {
 			group: groupOf("a"),
@@ -65,6 +66,13 @@ func TestGroupStatus(t *testing.T) {
 		"nothing to say of a new group but when": {
 			group: groupOf("a", selecting(team("green"))),
 			want:  statusOf(&at, nil),
+		},
+		"its annotation is refused": {
+			group: groupOf("a"), annotation: "forbidden",
+			want: statusOf(&at, []string{""}, metav1.Condition{
+				Type: "olm-webhook-manager.io/AnnotationRefused", Status: metav1.ConditionTrue, Reason: "AnnotationRefused", LastTransitionTime: at,
+				Message: "annotation olm.providedAPIs is not written: forbidden",
+			}),
 		},
 		"nothing changed": {
 			group:  groupOf("a", targeting("red", "blue")),
@@ -147,7 +155,7 @@ func TestGroupStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
-			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, test.refused, noon)
+			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon)
 			if diff := cmp.Diff(test.want, status, emptyIsNil); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -159,7 +167,7 @@ func TestGroupStatus(t *testing.T) {
 			}
 
 			test.group.Status = status
-			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, test.refused, noon.Add(time.Hour)); again {
+			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon.Add(time.Hour)); again {
 				t.Error("a second pass changes the status again")
 			}
 		})

@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// fieldContests remembers what the manager wrote to single fields of objects that are not its own, and how
+// often it repaired what another client changed back.
+type fieldContests struct {
+	mutex sync.Mutex
+	known map[string]fieldContest // by the key of the object
+}
+
+type fieldContest struct {
+	written map[string]string // the value that each field was given last; empty where it was removed
+	repairs rollout.Contest
+}
+
+// wrote records a write of fields with their values. The same value for a second time is a repair.
+func (f *fieldContests) wrote(object string, fields map[string]string, now time.Time) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.known == nil {
+		f.known = map[string]fieldContest{}
+	}
+	contest, there := f.known[object]
+	if !there {
+		contest.written = map[string]string{}
+	}
+	if again := contest.again(fields); len(again) > 0 {
+		contest.repairs = contest.repairs.Repaired(rollout.Drift{Fields: again}, now)
+	}
+	for field, value := range fields {
+		contest.written[field] = value
+	}
+	f.known[object] = contest
+}
+
+// again are those fields that have been given their value before.
+func (c fieldContest) again(fields map[string]string) []string {
+	var again []string
+	for field, value := range fields {
+		if last, written := c.written[field]; written && last == value {
+			again = append(again, field)
+		}
+	}
+	slices.Sort(again)
+	return again
+}
+
+// held returns those fields that are left as they are for now, because another client changed them back too
+// often, until when, and the reason.
+func (f *fieldContests) held(object string, fields map[string]string, now time.Time) (held []string, until time.Time, why string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	contest := f.known[object]
+	if until = contest.repairs.HeldUntil(now); until.IsZero() {
+		return nil, time.Time{}, ""
+	}
+	if held = contest.again(fields); len(held) == 0 {
+		return nil, time.Time{}, ""
+	}
+	return held, until, contest.repairs.Message(object, now)
+}
+
+// of is the record of an object.
+func (f *fieldContests) of(object string) rollout.Contest {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.known[object].repairs
+}
+
+// forget forgets an object that is gone.
+func (f *fieldContests) forget(object string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	delete(f.known, object)
+}
+
+// takenBack says that admission undid the change of some fields, and the way out.
+func takenBack(fields []string, object string) string {
+	return "admission takes back the change of " + strings.Join(fields, ", ") + ": exclude the " + object + " from the mutating webhook or MutatingAdmissionPolicy"
+}

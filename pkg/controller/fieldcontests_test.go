@@ -1,0 +1,41 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The same change again and again is a contest; another change is not held, and neither is another object.
+func TestFieldContests(t *testing.T) {
+	var f fieldContests
+	now := time.Unix(1_000_000, 0)
+	add := map[string]string{"a": "1"}
+	for range 4 { // the first write, and three repairs
+		if held, _, _ := f.held("Namespace shop", add, now); len(held) > 0 {
+			t.Fatalf("held too early: %v", held)
+		}
+		f.wrote("Namespace shop", add, now)
+	}
+	held, until, why := f.held("Namespace shop", map[string]string{"a": "1", "b": "1"}, now)
+	if !slices.Equal(held, []string{"a"}) || !until.Equal(now.Add(time.Minute)) || !strings.Contains(why, "Namespace shop") {
+		t.Errorf("held %v until %v: %s", held, until, why)
+	}
+	if contest := f.of("Namespace shop"); !contest.Contested() {
+		t.Error("it is not recorded as a contest")
+	}
+	if held, _, _ := f.held("Namespace shop", map[string]string{"a": ""}, now); len(held) > 0 {
+		t.Errorf("removed: held %v", held)
+	}
+	if held, _, _ := f.held("Namespace mall", add, now); len(held) > 0 {
+		t.Errorf("elsewhere: held %v", held)
+	}
+	if held, _, _ := f.held("Namespace shop", add, now.Add(2*time.Minute)); len(held) > 0 {
+		t.Errorf("held for ever: %v", held)
+	}
+	f.forget("Namespace shop")
+	if held, _, _ := f.held("Namespace shop", add, now); len(held) > 0 {
+		t.Errorf("held after the Namespace is gone: %v", held)
+	}
+}

@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+const finalizersField = "metadata.finalizers"
+
+// mark puts the finalizer on the ClusterServiceVersion before anything is made for
+// it, and the annotations by which it tells its scope. The pass goes on with it as it is then.
+func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
+	lacks := lacking(s.csv, s)
+	held, _, why := c.contested.held(csvKey(k), lacks, c.now())
+	if len(held) > 0 {
+		s.observed.Contests[csvKey(k)] = c.contested.of(csvKey(k))
+		maps.DeleteFunc(lacks, func(field, _ string) bool { return slices.Contains(held, field) })
+	}
+	if len(lacks) > 0 {
+		refusal, err := c.putMarks(ctx, k, s, lacks)
+		if err != nil {
+			return err
+		}
+		if refusal != "" {
+			c.events.Event(s.csv, corev1.EventTypeWarning, "NotMarked", refusal)
+			why = refusal
+		}
+	}
+	// What has begun goes on: its webhooks are called.
+	if !slices.Contains(s.csv.Finalizers, vocabulary.FinalizerCSV) && !s.upgrade.Began {
+		s.facts.Unmarked = why
+		s.verdict = install.Check(s.facts)
+	}
+	return nil
+}
+
+// putMarks writes what the ClusterServiceVersion lacks. It returns why it lacks some of it still.
+func (c *Controller) putMarks(ctx context.Context, k key, s *snapshot, lacks map[string]string) (refusal string, err error) {
+	marked, err := c.writeMarks(ctx, s.csv, lacks)
+	if err != nil && refused(err) {
+		return err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	c.contested.wrote(csvKey(k), lacks, c.now())
+	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
+	dropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
+	s.csv = marked
+	back := slices.Sorted(maps.Keys(lacking(marked, s)))
+	back = slices.DeleteFunc(back, func(field string) bool { _, wrote := lacks[field]; return !wrote })
+	if len(back) == 0 {
+		return "", nil
+	}
+	return takenBack(back, operatorsv1alpha1.ClusterServiceVersionKind), nil
+}
+
+// lacking are the fields by which a ClusterServiceVersion is marked and that it does not have, with their values.
+func lacking(csv *operatorsv1alpha1.ClusterServiceVersion, s *snapshot) map[string]string {
+	lacks := map[string]string{}
+	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
+		lacks[finalizersField] = vocabulary.FinalizerCSV
+	}
+	if !scopeKnown(s.failure) {
+		return lacks
+	}
+	for name, value := range s.scope.Annotations() {
+		if current, ok := csv.Annotations[name]; !ok || current != value {
+			lacks[annotationField(name)] = value
+		}
+	}
+	return lacks
+}
+
+func (c *Controller) writeMarks(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, lacks map[string]string) (*operatorsv1alpha1.ClusterServiceVersion, error) {
+	metadata, annotations := map[string]any{"resourceVersion": csv.ResourceVersion}, map[string]string{}
+	for field, value := range lacks {
+		if field == finalizersField {
+			metadata["finalizers"] = append(slices.Clone(csv.Finalizers), value)
+			continue
+		}
+		annotations[strings.TrimPrefix(field, annotationField(""))] = value
+	}
+	metadata["annotations"] = annotations
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, err
+	}
+	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+}
+
+func annotationField(annotation string) string { return "metadata.annotations." + annotation }
+
+func csvKey(k key) string {
+	return operatorsv1alpha1.ClusterServiceVersionKind + " " + k.namespace + "/" + k.name
+}

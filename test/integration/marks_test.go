@@ -1,0 +1,148 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// keepsOut has admission take a field off each object of the test's Namespace that is updated.
+func (e *env) keepsOut(resource, field string) {
+	e.Helper()
+	name, admission := resource+"-"+e.namespace, e.kube.AdmissionregistrationV1()
+	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{operatorsv1alpha1.GroupName}, APIVersions: []string{"*"}, Resources: []string{resource}},
+			}}},
+		},
+		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "ours", Expression: fmt.Sprintf("object.metadata.namespace == %q && has(object.metadata.%s)", e.namespace, field)}},
+		Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{
+			Expression: fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/%s"}]`, field),
+		}}},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(admission.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	})
+	_, err = admission.MutatingAdmissionPolicyBindings().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name),
+		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() {
+		e.must(admission.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	})
+}
+
+// Nothing is made for a ClusterServiceVersion whose finalizer admission takes back: its webhooks would stay
+// registered when it is deleted.
+func TestFinalizerTakenBackByAdmission(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.keepsOut("clusterserviceversions", "finalizers")
+	e.create(csv("operator.v1", "server"))
+	e.eventually("the policy works", func() (bool, any) {
+		patch := []byte(`{"metadata": {"finalizers": ["example.com/probe"]}}`)
+		c, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Patch(e.ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && len(c.Finalizers) == 0, err
+	})
+	m := e.manage()
+	e.eventually("the ClusterServiceVersion says what is missing", func() (bool, any) {
+		c := e.get("operator.v1")
+		i := slices.IndexFunc(c.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
+			return strings.Contains(r.Message, vocabulary.FinalizerCSV) && strings.Contains(r.Message, "admission takes back the change of metadata.finalizers")
+		})
+		return i >= 0 && c.Status.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet, c.Status
+	})
+	m.looksAgain("operator.v1")
+	e.registersNothing()
+	if d := e.deployment("server"); d != nil {
+		t.Error("the Deployment is there")
+	}
+}
+
+// The status of an OperatorGroup is kept also where admission takes its annotation back, and says so.
+func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("axles", "v1", "v2").Name
+	e.group("og", allNamespaces)
+	e.keepsOut("operatorgroups", "annotations")
+	e.eventually("the policy works", func() (bool, any) {
+		patch := []byte(`{"metadata": {"annotations": {"example.com/probe": "x"}}}`)
+		g, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Patch(e.ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && len(g.Annotations) == 0, err
+	})
+	e.runDeployments()
+	e.manage()
+	e.create(converting("operator.v1", crd))
+	e.eventually("the OperatorGroup says what it targets, and what is taken back", func() (bool, any) {
+		status := e.groupStatus("og")
+		c := meta.FindStatusCondition(status.Conditions, scope.ConditionAnnotationRefused)
+		return status.LastUpdated != nil && len(status.Namespaces) == 1 && c != nil && strings.Contains(c.Message, "admission takes back the change of metadata.annotations.olm.providedAPIs"), status
+	})
+}
+
+// A client that removes the annotations of a ClusterServiceVersion, or of an OperatorGroup, again and again is not
+// fought without limit, and is told of.
+func TestContestOverAnnotations(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("axles", "v1", "v2").Name
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(converting("operator.v1", crd))
+	ctx, stop := context.WithCancel(e.ctx)
+	versions, groups := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace), e.olm.OperatorsV1().OperatorGroups(e.namespace)
+	ofVersion := e.removesAnnotation(ctx, "olm.operatorGroup", func(patch []byte) (metav1.Object, error) {
+		return versions.Patch(ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
+	}, func() (metav1.Object, error) { return versions.Get(ctx, "operator.v1", metav1.GetOptions{}) })
+	ofGroup := e.removesAnnotation(ctx, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, func(patch []byte) (metav1.Object, error) {
+		return groups.Patch(ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
+	}, func() (metav1.Object, error) { return groups.Get(ctx, "og", metav1.GetOptions{}) })
+	e.eventually("both say so", func() (bool, any) {
+		contested := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "Contested")
+		refused := meta.FindStatusCondition(e.groupStatus("og").Conditions, scope.ConditionAnnotationRefused)
+		return contested != nil && strings.Contains(contested.Message, "metadata.annotations.olm.operatorGroup") &&
+			refused != nil && strings.Contains(refused.Message, "keeps changing metadata.annotations.olm.providedAPIs back"), []any{contested, refused}
+	})
+	stop()
+	for object, removed := range map[string]<-chan int{"ClusterServiceVersion": ofVersion, "OperatorGroup": ofGroup} {
+		if n := <-removed; n > 6 {
+			t.Errorf("the annotation of the %s was written and removed %d times before the manager paused, want at most 6", object, n)
+		}
+	}
+}
+
+// removesAnnotation removes an annotation of an object whenever it is there, and returns how often it did when it ends.
+func (e *env) removesAnnotation(ctx context.Context, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
+	removed := make(chan int, 1)
+	go func() {
+		n := 0
+		defer func() { removed <- n }()
+		for ctx.Err() == nil {
+			live, err := get()
+			if err != nil || live.GetAnnotations()[annotation] == "" {
+				continue
+			}
+			if _, err := patch(fmt.Appendf(nil, `{"metadata": {"annotations": {%q: null}}}`, annotation)); err == nil {
+				n++
+			}
+		}
+	}()
+	return removed
+}
