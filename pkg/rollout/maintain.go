@@ -18,7 +18,7 @@ import (
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
-	case in.Leaving || len(in.Upgrade.From) > 0 && !in.Upgrade.Began:
+	case len(in.Upgrade.From) > 0 && !in.Upgrade.Began:
 		return nil
 	case in.Holds():
 	case in.Failure != nil || !in.Verdict.Passes():

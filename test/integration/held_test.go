@@ -245,3 +245,35 @@ func (h held) deleteAsNamespaceController() {
 	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 	h.must(h.olm.ManagerV1alpha1().WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 }
+
+// A version that is deleted before it succeeded, and stays because objects need its conversion, looks after the
+// certificates of what serves them, and of the webhooks that it has given back to the version before.
+func TestHeldBesideAnOlderVersion(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("widgets", "v1", "v2")
+	e.group("og", allNamespaces)
+	e.runDeployments("late")
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	e.newObject(crd)
+	v2 := converting("operator.v2", crd.Name)
+	v2.Spec.Replaces = "operator.v1"
+	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("late"))
+	v2.Spec.WebhookDefinitions = append(v2.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
+	v2.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
+	e.create(v2)
+	e.eventually("it converts", func() (bool, any) { c := e.conversion(crd.Name); return c.Webhook != nil, c })
+	m.rests()
+	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
+	e.eventually("the webhook is the older version's again", func() (bool, any) {
+		webhooks := e.webhooks()
+		return slices.Contains(webhooks, "v.example.com operator.v1 server-service /validate"), webhooks
+	})
+	m.rests()
+	lost := e.servingCA()
+	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.eventually("there is another certificate, which both trust", func() (bool, any) {
+		ca, conversion, admission := e.caOf(servingSecret), e.conversion(crd.Name).Webhook.ClientConfig.CABundle, e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle
+		return len(ca) > 0 && !bytes.Equal(ca, lost) && bytes.Contains(conversion, ca) && bytes.Contains(admission, ca), string(conversion)
+	})
+}
