@@ -36,7 +36,7 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 	var created []rollout.Object
 	changed := false
 	var failed error
-	for _, step := range c.due(s, steps) {
+	for _, step := range due(s, steps) {
 		written, existing, err := c.write(ctx, s.csv.Namespace, step)
 		c.metrics.observeWrite(step, err)
 		switch {
@@ -55,7 +55,7 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 		c.logWrite(k, step)
 		switch _, told := written.(*unstructured.Unstructured); {
 		case told:
-			c.noteIssuance(s, step)
+			c.noteIssuance(s, step, written)
 			continue
 		case step.Verb == rollout.Create:
 			created = append(created, written)
@@ -74,23 +74,16 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 	return made, nil
 }
 
-// due are the steps without those for an issuer that were carried out in this pass, or are left for now to another
-// client, which changes the object back each time.
-func (c *Controller) due(s *snapshot, steps []rollout.Step) []rollout.Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(step rollout.Step) bool {
-		_, forIssuer := step.Object.(*unstructured.Unstructured)
-		held := forIssuer && step.Verb != rollout.Delete && !s.observed.Contests[step.Key()].HeldUntil(c.now()).IsZero()
-		return held || s.told[step.Key()] == step.Verb
-	})
+// due are the steps without those for an issuer that were carried out in this pass.
+func due(s *snapshot, steps []rollout.Step) []rollout.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(step rollout.Step) bool { return s.told[step.Key()] == step.Verb })
 }
 
 // noteIssuance remembers a step for an issuer. The caches that show it are others than those of the pass: at worst
 // the next pass repeats it.
-func (c *Controller) noteIssuance(s *snapshot, step rollout.Step) {
+func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written rollout.Object) {
 	s.told[step.Key()] = step.Verb
-	if step.Verb != rollout.Delete {
-		c.contests.told(nameOf(s.csv), step.Key(), c.now())
-	}
+	c.compare(s, step, written)
 }
 
 // remember notes a write for those who look before the caches show it: the rest of this

@@ -24,7 +24,6 @@ type contests struct {
 type objectRecords struct {
 	writes   map[string]rollout.Write
 	contests map[string]rollout.Contest
-	issuance map[string]bool // written at least once, for an issuer
 }
 
 func nameOf(csv *operatorsv1alpha1.ClusterServiceVersion) types.NamespacedName {
@@ -40,7 +39,7 @@ func (c *contests) change(csv types.NamespacedName, f func(objectRecords)) {
 	}
 	r, known := c.records[csv]
 	if !known {
-		r = objectRecords{map[string]rollout.Write{}, map[string]rollout.Contest{}, map[string]bool{}}
+		r = objectRecords{map[string]rollout.Write{}, map[string]rollout.Contest{}}
 		c.records[csv] = r
 	}
 	f(r)
@@ -59,16 +58,6 @@ func (c *contests) deleted(csv types.NamespacedName, object string) {
 // repaired counts one more repair of an object.
 func (c *contests) repaired(csv types.NamespacedName, object string, drift rollout.Drift, now time.Time) {
 	c.change(csv, func(r objectRecords) { r.contests[object] = r.contests[object].Repaired(drift, now) })
-}
-
-// told counts a write of an object for an issuer. The manager writes it once, and again where it was changed back.
-func (c *contests) told(csv types.NamespacedName, object string, now time.Time) {
-	c.change(csv, func(r objectRecords) {
-		if r.issuance[object] {
-			r.contests[object] = r.contests[object].Repaired(rollout.Drift{}, now)
-		}
-		r.issuance[object] = true
-	})
 }
 
 // of are the latest writes for a ClusterServiceVersion, and before it for those that it

@@ -23,7 +23,6 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	csv := c.caches.csvs.get(k.namespace, k.name)
 	if csv == nil {
 		c.contests.forget(types.NamespacedName{Namespace: k.namespace, Name: k.name})
-		c.contested.forget(csvKey(k))
 		return time.Time{}, nil
 	}
 	if !c.manages(csv) {

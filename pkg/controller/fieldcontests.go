@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,8 +17,12 @@ type fieldContests struct {
 	known map[string]fieldContest // by the key of the object
 }
 
+// fieldContestsLast is how long a write is remembered. It is longer than any pause.
+const fieldContestsLast = time.Hour
+
 type fieldContest struct {
 	written map[string]string // the value that each field was given last; empty where it was removed
+	at      time.Time         // of the latest write
 	repairs rollout.Contest
 }
 
@@ -28,7 +33,9 @@ func (f *fieldContests) wrote(object string, fields map[string]string, now time.
 	if f.known == nil {
 		f.known = map[string]fieldContest{}
 	}
+	maps.DeleteFunc(f.known, func(_ string, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
 	contest, there := f.known[object]
+	contest.at = now
 	if !there {
 		contest.written = map[string]string{}
 	}
@@ -73,13 +80,6 @@ func (f *fieldContests) of(object string) rollout.Contest {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return f.known[object].repairs
-}
-
-// forget forgets an object that is gone.
-func (f *fieldContests) forget(object string) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	delete(f.known, object)
 }
 
 // takenBack says that admission undid the change of some fields, and the way out.

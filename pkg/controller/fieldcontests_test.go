@@ -34,8 +34,8 @@ func TestFieldContests(t *testing.T) {
 	if held, _, _ := f.held("Namespace shop", add, now.Add(2*time.Minute)); len(held) > 0 {
 		t.Errorf("held for ever: %v", held)
 	}
-	f.forget("Namespace shop")
-	if held, _, _ := f.held("Namespace shop", add, now); len(held) > 0 {
-		t.Errorf("held after the Namespace is gone: %v", held)
+	f.wrote("Namespace mall", add, now.Add(2*time.Hour))
+	if len(f.known) != 1 {
+		t.Errorf("%d objects are remembered for ever", len(f.known))
 	}
 }

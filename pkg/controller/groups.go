@@ -24,11 +24,7 @@ import (
 // lookAtGroup keeps the status of an OperatorGroup true.
 func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 	group := c.caches.groups.get(k.namespace, k.name)
-	if group == nil {
-		c.contested.forget(groupKey(k))
-		return nil
-	}
-	if !c.inScope(k.namespace) {
+	if group == nil || !c.inScope(k.namespace) {
 		return nil
 	}
 	if !c.writes.shown(k, c.caches, c.now()) {
@@ -59,7 +55,6 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	namespace := c.caches.namespaces.get("", k.name)
 	if namespace == nil {
 		c.lookAtLabels(c.unlabelled.accepted(k.name))
-		c.contested.forget(namespaceKey(k.name))
 		return nil
 	}
 	if !c.writes.shown(k, c.caches, c.now()) {

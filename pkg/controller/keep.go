@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,15 +69,42 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 	for _, k := range keepable {
 		for _, o := range k.of(c, s.csv) {
 			owners, differ := wanted.Owners(k.kind, o, bindings)
-			if !differ {
+			if !differ || c.keepersHeld(s, k, o, owners) {
 				continue
 			}
 			if err := c.setOwners(ctx, k, o, owners); err != nil {
 				return err
 			}
+			c.contested.wrote(keepersOf(k, o), keepersField(owners), c.now())
 		}
 	}
 	return nil
+}
+
+// keepersHeld reports whether the owner references of an object are left for now to another client, which changes
+// them back each time.
+func (c *Controller) keepersHeld(s *snapshot, k kept, o metav1.Object, owners []metav1.OwnerReference) bool {
+	object := keepersOf(k, o)
+	held, _, _ := c.contested.held(object, keepersField(owners), c.now())
+	if len(held) == 0 {
+		return false
+	}
+	s.observed.Contests[object] = c.contested.of(object)
+	return true
+}
+
+func keepersOf(k kept, o metav1.Object) string {
+	return "Owners of " + k.kind + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// keepersField is the field with the owner references, as fieldContests compares it.
+func keepersField(owners []metav1.OwnerReference) map[string]string {
+	var uids []string
+	for _, owner := range owners {
+		uids = append(uids, string(owner.UID))
+	}
+	slices.Sort(uids)
+	return map[string]string{"metadata.ownerReferences": strings.Join(uids, " ")}
 }
 
 // dismantle ends the keeping when a ClusterServiceVersion goes, or is orphaned. What is kept is asked

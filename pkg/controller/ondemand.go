@@ -47,7 +47,7 @@ func (d *onDemand) of(resource schema.GroupVersionResource) (filled store[*unstr
 	defer d.mutex.Unlock()
 	s, known := d.stores[resource]
 	if !known {
-		s = newStore[*unstructured.Unstructured](withoutManagedFields, d.informers(resource)...)
+		s = newStore[*unstructured.Unstructured](unlessManaged(withoutManagedFields), d.informers(resource)...)
 		s.began = d.now()
 		for _, informer := range s.informers {
 			if _, err := informer.AddEventHandler(handler(d.changed)); err != nil {

@@ -261,7 +261,8 @@ func adoptIssued(s *snapshot, secret *corev1.Secret) []rollout.Step {
 	if !changed {
 		return nil
 	}
-	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: rollout.Drift{Fields: []string{"metadata"}}}}
+	metadata := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: adopted.Namespace, Name: adopted.Name, Labels: adopted.Labels, OwnerReferences: adopted.OwnerReferences}}
+	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: rollout.Drift{Fields: []string{"metadata"}}, Desired: metadata}}
 }
 
 // deletion is the write that takes a Secret away, if there is one to take away.
@@ -274,14 +275,14 @@ func deletion(secret *corev1.Secret) []rollout.Step {
 
 // applyIfDiffers is the write that makes an object be as desired, if there is one to do.
 func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
-	switch {
-	case live == nil:
-		return []rollout.Step{{Verb: rollout.Apply, Object: desired}}
-	case issuers.Differs(desired, live):
-		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: rollout.Drift{Fields: []string{"spec"}}}}
-	default:
+	if live == nil {
+		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Desired: desired}}
+	}
+	drift := rollout.DriftOf(desired, live)
+	if drift.None() {
 		return nil
 	}
+	return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: drift, Desired: desired}}
 }
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -153,6 +154,8 @@ func decisive(o Object) []string {
 		return []string{".subjects", ".roleRef"}
 	case *apiextensionsv1.CustomResourceDefinition:
 		return []string{".spec.conversion"}
+	case *unstructured.Unstructured: // a Certificate, or an Issuer
+		return []string{".spec.issuerRef", ".spec.secretName", ".spec.dnsNames", ".spec.isCA", ".spec.usages", ".spec.ca", ".spec.selfSigned"}
 	default:
 		return exclusive(o)
 	}

@@ -8,7 +8,7 @@ func (p *planner) wantCondition() {
 		return
 	}
 	if p.Condition != nil {
-		p.take(*p.Condition)
+		p.tell(*p.Condition)
 	}
 	p.want(c.Role, lookUp(p.Observed.Roles, c.Role.Name))
 	p.want(c.RoleBinding, lookUp(p.Observed.RoleBindings, c.RoleBinding.Name))

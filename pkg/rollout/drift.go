@@ -53,10 +53,10 @@ var typeConverter = applyconfigurations.NewTypeConverter(scheme.Scheme)
 var deducedConverter = managedfields.NewDeducedTypeConverter()
 
 // converterFor chooses by kind. Of a CustomResourceDefinition only metadata and the conversion
-// are compared, where every list is one value.
+// are compared, where every list is one value, as they are in what issuers and operators are told.
 func converterFor(kind Object) managedfields.TypeConverter {
 	switch kind.(type) {
-	case *apiregistrationv1.APIService, *apiextensionsv1.CustomResourceDefinition:
+	case *apiregistrationv1.APIService, *apiextensionsv1.CustomResourceDefinition, *unstructured.Unstructured:
 		return deducedConverter
 	default:
 		return typeConverter
@@ -119,6 +119,9 @@ func typedForm(object, kind Object) *typed.TypedValue {
 func writable(object Object) map[string]any {
 	if crd, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok {
 		object = conversionOf(crd)
+	}
+	if foreign, ok := object.(*unstructured.Unstructured); ok {
+		object = foreign.DeepCopy() // it is not copied by the conversion
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -18,9 +18,7 @@ func (in Input) KeepsTrust() bool {
 
 // keepTrust gives pods another certificate, and registrations the trust in it.
 func (p *planner) keepTrust() {
-	for _, step := range p.Issuance {
-		p.take(step)
-	}
+	p.tell(p.Issuance...)
 	for _, d := range slices.Concat(p.Desired.Deployments, p.Maintained) {
 		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool { return p.liveOf(w) == nil || p.elsewhere(d, w) })
 		live := p.Observed.Deployments[d.Object.Name]

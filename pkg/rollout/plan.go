@@ -119,9 +119,7 @@ func (p *planner) install() {
 		p.unregisterStale()
 		p.unconvertStale()
 	}
-	for _, step := range p.Issuance {
-		p.take(step)
-	}
+	p.tell(p.Issuance...)
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {
@@ -222,6 +220,17 @@ func (p *planner) want(desired, live Object) bool {
 		p.admitted = append(p.admitted, admissionOf(step.Key(), step.Drift))
 	}
 	return ok && p.take(step)
+}
+
+// tell puts what issuers and operators are told into the plan, but for what admission has made otherwise of it.
+func (p *planner) tell(steps ...Step) {
+	for _, step := range steps {
+		if step.Desired != nil && step.Live != nil && p.Observed.Writes[step.Key()].accepts(step.Desired, step.Live, compare(step.Desired, step.Live)) {
+			p.admitted = append(p.admitted, admissionOf(step.Key(), step.Drift))
+			continue
+		}
+		p.take(step)
+	}
 }
 
 // repeatPause is when to look what became of a write that was done before.

@@ -81,7 +81,9 @@ func kindOf(o Object) string {
 
 // typeOf is the version and kind of an object, by its Go type.
 func typeOf(o Object) schema.GroupVersionKind {
-	switch o.(type) {
+	switch o := o.(type) {
+	case *unstructured.Unstructured:
+		return o.GroupVersionKind()
 	case *apiextensionsv1.CustomResourceDefinition:
 		return apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	case *apiregistrationv1.APIService:

@@ -99,7 +99,8 @@ func labelRefused(group *operatorsv1.OperatorGroup, refused map[string]string, a
 		return condition
 	}
 	condition.Status = metav1.ConditionTrue
-	condition.Message = fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
+	message := fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
+	condition.Message = csvstatus.Shorten(message, csvstatus.MaxCondition, "")
 	return condition
 }
 

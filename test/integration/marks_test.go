@@ -22,19 +22,23 @@ import (
 // keepsOut has admission take a field off each object of the test's Namespace that is updated.
 func (e *env) keepsOut(resource, field string) {
 	e.Helper()
+	e.mutates(operatorsv1alpha1.GroupName, resource, fmt.Sprintf("object.metadata.namespace == %q && has(object.metadata.%s)", e.namespace, field),
+		fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/%s"}]`, field), admissionregistrationv1.Update)
+}
+
+// mutates has a MutatingAdmissionPolicy patch the objects of a resource that meet a condition.
+func (e *env) mutates(group, resource, condition, patch string, operations ...admissionregistrationv1.OperationType) {
+	e.Helper()
 	name, admission := resource+"-"+e.namespace, e.kube.AdmissionregistrationV1()
 	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 		MatchConstraints: &admissionregistrationv1.MatchResources{
 			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{operatorsv1alpha1.GroupName}, APIVersions: []string{"*"}, Resources: []string{resource}},
+				Operations: operations, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
 			}}},
 		},
-		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "ours", Expression: fmt.Sprintf("object.metadata.namespace == %q && has(object.metadata.%s)", e.namespace, field)}},
-		Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{
-			Expression: fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/%s"}]`, field),
-		}}},
+		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "ours", Expression: condition}},
+		Mutations:       []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{Expression: patch}}},
 	}}, metav1.CreateOptions{})
 	e.must(err)
 	e.Cleanup(func() {
@@ -145,4 +149,32 @@ func (e *env) removesAnnotation(ctx context.Context, annotation string, patch fu
 		}
 	}()
 	return removed
+}
+
+// A client that takes the definition out of the owners of what converts is not fought without limit, and is told of.
+func TestContestOverKeepers(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("widgets", "v1", "v2")
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.manage()
+	e.install(converting("operator.v1", crd.Name))
+	services := e.kube.CoreV1().Services(e.namespace)
+	removed := 0
+	e.eventually("the contest is told of", func() (bool, any) {
+		s, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
+		e.must(err)
+		kept := len(s.OwnerReferences)
+		s.OwnerReferences = slices.DeleteFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Kind == "CustomResourceDefinition" })
+		if len(s.OwnerReferences) < kept {
+			if _, err := services.Update(e.ctx, s, metav1.UpdateOptions{FieldManager: "gitops"}); err == nil {
+				removed++
+			}
+		}
+		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "Contested")
+		return c != nil && strings.Contains(c.Message, "Owners of Service "+e.namespace+"/server-service"), c
+	})
+	if removed > 6 {
+		t.Errorf("the owner was removed and added %d times before the manager paused, want at most 6", removed)
+	}
 }

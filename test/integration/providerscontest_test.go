@@ -2,10 +2,12 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,6 +36,43 @@ func TestContestOverACertificate(t *testing.T) {
 	writes := slices.DeleteFunc(m.writes(since), func(write string) bool { return !strings.Contains(write, "certificates") })
 	if len(writes) < 2 || len(writes) > 8 {
 		t.Errorf("the manager wrote its two Certificates %d times before it paused, want at most 4 times each", len(writes))
+	}
+}
+
+// A field of a Certificate that admission sets is accepted, and told of.
+func TestCertificateChangedByAdmission(t *testing.T) {
+	e := newEnv(t)
+	e.certManager()
+	e.mutates("cert-manager.io", "certificates", fmt.Sprintf("object.metadata.namespace == %q", e.namespace),
+		`[JSONPatch{op: "add", path: "/spec/privateKey", value: {"rotationPolicy": "Never"}}]`, admissionregistrationv1.Create, admissionregistrationv1.Update)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	e.choose(managerv1alpha1.ProviderCertManager)
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": map[string]any{"name": "probe"},
+		"spec": map[string]any{"secretName": "probe", "issuerRef": map[string]any{"name": "probe"}},
+	}}
+	e.eventually("the policy works", func() (bool, any) {
+		created, err := e.any.Resource(issuers.Certificates).Namespace(e.namespace).Create(e.ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		e.must(err)
+		policy, _, _ := unstructured.NestedString(created.Object, "spec", "privateKey", "rotationPolicy")
+		return policy == "Never", policy
+	})
+	since, m := e.auditEnd(), e.manage()
+	e.create(csv("operator.v1", "server"))
+	e.eventually("the status says what admission changed", func() (bool, any) {
+		conditions := e.rollout("operator.v1").Conditions
+		c := meta.FindStatusCondition(conditions, managerv1alpha1.ConditionChangedByAdmission)
+		return c != nil && strings.Contains(c.Message, "Certificate "+e.namespace+"/") && strings.Contains(c.Message, "spec.privateKey.rotationPolicy"), conditions
+	})
+	e.succeeds("operator.v1")
+	m.looksAgain("operator.v1")
+	if c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionContested); c != nil {
+		t.Errorf("it is contested: %s", c.Message)
+	}
+	writes := slices.DeleteFunc(m.writes(since), func(write string) bool { return !strings.Contains(write, " certificates ") })
+	if len(writes) > 4 {
+		t.Errorf("%d writes of two Certificates:\n%s", len(writes), strings.Join(writes, "\n"))
 	}
 }
 

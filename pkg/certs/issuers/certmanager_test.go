@@ -58,30 +58,6 @@ func TestObjectsOfAnOrder(t *testing.T) {
 	}
 }
 
-func TestDiffers(t *testing.T) {
-	desired := func() *unstructured.Unstructured { return order(Issuer{}).Objects()[1] }
-	for name, tc := range map[string]struct {
-		change func(live map[string]any)
-		want   bool
-	}{
-		"the same":              {change: func(map[string]any) {}},
-		"a status besides":      {change: func(live map[string]any) { live["status"] = map[string]any{"revision": int64(1)} }},
-		"a default besides":     {change: func(live map[string]any) { live["spec"].(map[string]any)["revisionHistoryLimit"] = int64(1) }},
-		"another value":         {change: func(live map[string]any) { live["spec"].(map[string]any)["isCA"] = false }, want: true},
-		"a value that is gone":  {change: func(live map[string]any) { delete(live["spec"].(map[string]any), "usages") }, want: true},
-		"another list":          {change: func(live map[string]any) { live["spec"].(map[string]any)["usages"] = []any{"any"} }, want: true},
-		"something else inside": {change: func(live map[string]any) { live["spec"].(map[string]any)["privateKey"] = "no" }, want: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			live := desired()
-			tc.change(live.Object)
-			if got := Differs(desired(), live); got != tc.want {
-				t.Errorf("Differs is %t", got)
-			}
-		})
-	}
-}
-
 // What is chosen for certificates counts whoever issues them.
 func TestOrderOfAnotherKind(t *testing.T) {
 	for name, tc := range map[string]struct {
