@@ -2,6 +2,7 @@ package install
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 
@@ -40,17 +41,23 @@ func ReviewOf(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.
 	if version == "" || d.Type == APIServiceType || csv.Annotations[vocabulary.AnnotationProbe] == vocabulary.ProbeHandshake {
 		return Review{}
 	}
-	path := "/"
-	if d.WebhookPath != nil && *d.WebhookPath != "" {
-		path = *d.WebhookPath
-	}
+	called := calledPath(d.WebhookPath)
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
-		return conversionReview(csv, d, path, version)
+		return conversionReview(csv, d, called, version)
 	}
 	if d.SideEffects == nil || *d.SideEffects != admissionregistrationv1.SideEffectClassNone && *d.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
 		return Review{}
 	}
-	return admissionReview(csv, d, path, version, c)
+	return admissionReview(csv, d, called, version, c)
+}
+
+// calledPath is the path that API servers call for a path of a registration: their client joins
+// it by path.Join, which takes a slash at the end away.
+func calledPath(declared *string) string {
+	if declared == nil {
+		return "/"
+	}
+	return path.Join("/", *declared)
 }
 
 // reviewVersion returns the version that an API server chooses: the first in the list that it knows.
@@ -65,7 +72,7 @@ func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
 
 // conversionReview has no objects: a server that converts in the right path answers it, and
 // there is no object that could lack what its code relies on.
-func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, path, version string) Review {
+func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string) Review {
 	review := apiextensionsv1.ConversionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/" + version, Kind: "ConversionReview"},
 		Request:  &apiextensionsv1.ConversionRequest{UID: csv.UID, Objects: []runtime.RawExtension{}},
@@ -76,26 +83,26 @@ func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv
 			break
 		}
 	}
-	return reviewWith(path, review.TypeMeta, csv, review)
+	return reviewWith(called, review.TypeMeta, csv, review)
 }
 
-func admissionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, path, version string, c Catalog) Review {
+func admissionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string, c Catalog) Review {
 	example, known := exampleOf(d, c)
 	review := admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/" + version, Kind: "AdmissionReview"},
 		Request:  example.request(csv, d),
 	}
-	made := reviewWith(path, review.TypeMeta, csv, review)
+	made := reviewWith(called, review.TypeMeta, csv, review)
 	made.AnyAnswer = !known
 	return made
 }
 
-func reviewWith(path string, is metav1.TypeMeta, csv *operatorsv1alpha1.ClusterServiceVersion, review any) Review {
+func reviewWith(called string, is metav1.TypeMeta, csv *operatorsv1alpha1.ClusterServiceVersion, review any) Review {
 	body, err := json.Marshal(review)
 	if err != nil {
 		return Review{} // an example with a number that JSON does not have
 	}
-	return Review{Path: path, Body: string(body), APIVersion: is.APIVersion, Kind: is.Kind, UID: string(csv.UID)}
+	return Review{Path: called, Body: string(body), APIVersion: is.APIVersion, Kind: is.Kind, UID: string(csv.UID)}
 }
 
 // example is a request that the rules of a webhook match.

@@ -10,6 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -169,5 +171,24 @@ func TestTheConversionUnderReview(t *testing.T) {
 	}
 	if review.Request.DesiredAPIVersion != "shop.example.com/v2" || review.Request.Objects == nil || len(review.Request.Objects) > 0 || r.AnyAnswer || r.Path != "/" {
 		t.Errorf("the review is %+v", r)
+	}
+}
+
+// The review has to go to the path that API servers call, which their client makes of what is
+// registered.
+func TestPathsUnderReview(t *testing.T) {
+	for _, path := range []string{"/validate", "/validate/", "/validate//", "/", "", "/a/../b/", "/with space/", "/a%2Fb/"} {
+		client, err := rest.UnversionedRESTClientFor(&rest.Config{Host: "https://shop.shop.svc", APIPath: path, ContentConfig: rest.ContentConfig{NegotiatedSerializer: scheme.Codecs}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		admits := admitting(on("pods"))
+		converts := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"orders.shop.example.com"}, AdmissionReviewVersions: []string{"v1"}}
+		for _, d := range []operatorsv1alpha1.WebhookDescription{admits, converts} {
+			d.WebhookPath = &path
+			if got, called := ReviewOf(shop(), d, someCatalog()).Path, client.Post().URL().Path; got != called {
+				t.Errorf("%s with webhookPath %q: the review goes to %q, API servers call %q", d.Type, path, got, called)
+			}
+		}
 	}
 }
