@@ -19,7 +19,7 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 	if err != nil {
 		return notConnected(target, err, timeout)
 	}
-	conn := tls.Client(raw, &tls.Config{
+	conn := authenticates(raw, &tls.Config{
 		ServerName: target.ServerName,
 		RootCAs:    expected.pool,
 		MinVersion: tls.VersionTLS12,
@@ -30,10 +30,12 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 		NextProtos: []string{"http/1.1"},
 	})
 	defer conn.Close()
-	if err := conn.HandshakeContext(within); err != nil {
+	err = conn.HandshakeContext(within)
+	conn.note(err)
+	if err != nil && !conn.refused.Load() {
 		return notTrusted(target, err, expected, timeout)
 	}
-	if target.Call != (Call{}) {
+	if target.Call != (Call{}) && err == nil {
 		if result := reviewed(ctx, conn, target, cmp.Or(o.Review, timeout)); result != nil {
 			return *result
 		}

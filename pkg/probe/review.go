@@ -33,12 +33,16 @@ const (
 	maxBodyBytes   = 1 << 20
 )
 
-// reviewed sends the review and returns nil when the answer shows that the path is served.
-func reviewed(ctx context.Context, conn net.Conn, target Target, timeout time.Duration) *Result {
+// reviewed sends the review and returns nil when the answer shows that the path is served, or
+// when the server authenticates its callers.
+func reviewed(ctx context.Context, conn authenticating, target Target, timeout time.Duration) *Result {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	_ = conn.SetDeadline(time.Now().Add(timeout)) // the context ends it otherwise
 	response, err := post(within, conn, target.Call)
+	if err != nil && conn.refused.Load() {
+		return nil
+	}
 	if err != nil {
 		return unanswered(ctx, target, err, timeout)
 	}

@@ -21,11 +21,7 @@ var asked = Call{
 func answering(t *testing.T, handler http.HandlerFunc) (address string, bundle []byte) {
 	t.Helper()
 	ours := newAuthority(t, "ours")
-	listener := listen(t, "127.0.0.1")
-	server := &http.Server{Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}}}
-	t.Cleanup(func() { _ = server.Close() })
-	go func() { _ = server.ServeTLS(listener, "", "") }() // It ends with the test.
-	return listener.Addr().String(), ours.bundle()
+	return serving(t, &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}}, handler), ours.bundle()
 }
 
 // with is a handler that answers always the same.
