@@ -4,28 +4,31 @@ package connlimit
 import (
 	"container/list"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
 )
 
 // Listener is a listener with a limit for the connections that are open. A new connection
-// beyond the limit closes the one that has waited longest for a request, so that connections
-// which send nothing cannot keep out a probe or an API server. If every connection has a request
-// in progress, the new one is closed.
+// beyond the limit closes the one from which nothing has come for the longest time, among those without a
+// whole request, so that connections which send nothing, or announce a body and do not send it,
+// cannot keep out a probe or an API server. If every connection has a whole request in progress,
+// the new one is closed.
 type Listener struct {
 	net.Listener
 	limit int
 
 	mu      sync.Mutex
 	open    map[*conn]*state
-	waiting *list.List // connections without a request in progress, the oldest first
+	waiting *list.List // connections without a whole request in progress, the quietest first
 }
 
 // state is what is known of an open connection.
 type state struct {
-	requests int           // in progress; HTTP/2 has several at once
-	waiting  *list.Element // nil while a request is in progress
+	requests int           // whole ones in progress; HTTP/2 has several at once
+	waiting  *list.Element // nil while a whole request is in progress
 }
 
 // New limits the connections of a listener. The server needs Handler and ConnContext, too.
@@ -75,15 +78,66 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Handler marks a connection as busy while next serves a request of it. A connection whose
-// header is refused is never busy, although net/http reports it as active until it is closed.
+// Handler marks a connection as busy while next serves a request of it that has come whole, with its
+// body. A connection whose header is refused is never busy, although net/http reports it as active
+// until it is closed.
 func (l *Listener) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := r.Context().Value(connKey{}).(*conn)
-		l.begin(c)
-		defer l.end(c)
+		request := &request{listener: l, conn: c, body: r.Body}
+		defer request.end()
+		if r.ContentLength == 0 {
+			request.begin()
+		} else {
+			l.heard(c)
+			r.Body = request
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// request is a request of a connection, and its body.
+type request struct {
+	listener *Listener
+	conn     *conn
+	body     io.ReadCloser
+	begun    bool
+}
+
+// Read reads the body, and marks the connection as busy when it has come to the end.
+func (r *request) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	switch {
+	case errors.Is(err, io.EOF):
+		r.begin()
+	case n > 0:
+		r.listener.heard(r.conn)
+	}
+	return n, err
+}
+
+func (r *request) Close() error { return r.body.Close() }
+
+func (r *request) begin() {
+	if !r.begun {
+		r.begun = true
+		r.listener.begin(r.conn)
+	}
+}
+
+func (r *request) end() {
+	if r.begun {
+		r.listener.end(r.conn)
+	}
+}
+
+// heard notes that something came from a connection.
+func (l *Listener) heard(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.open[c]; s != nil && s.waiting != nil {
+		l.waiting.MoveToBack(s.waiting)
+	}
 }
 
 func (l *Listener) begin(c *conn) {

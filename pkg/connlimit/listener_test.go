@@ -1,17 +1,17 @@
 package connlimit
 
 import (
+	"bufio"
 	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 )
 
-// start serves with two connections at most. A request for /wait is in progress until the test
-// receives from release.
+// start serves with two connections at most. A request for /wait, or a whole one for /body, is in
+// progress until the test sends to release.
 func start(t *testing.T) (server *httptest.Server, began, release chan struct{}) {
 	t.Helper()
 	began, release = make(chan struct{}), make(chan struct{})
@@ -20,7 +20,14 @@ func start(t *testing.T) (server *httptest.Server, began, release chan struct{})
 	server.Listener, server.EnableHTTP2 = limited, true
 	server.Config.ConnContext = ConnContext
 	server.Config.Handler = limited.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/wait") {
+		switch r.URL.Path {
+		case "/body": // tells of the header, and of the whole body
+			began <- struct{}{}
+			if _, err := io.Copy(io.Discard, r.Body); err == nil {
+				began <- struct{}{}
+				<-release
+			}
+		case "/wait":
 			began <- struct{}{}
 			<-release
 		}
@@ -79,6 +86,34 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 	release <- struct{}{}
 	if err := <-results; err != nil {
 		t.Errorf("a request in progress failed: %v", err)
+	}
+}
+
+// Connections that announce a body and do not send it make room, and those that are sending theirs stay.
+func TestConnectionsWithoutTheirBody(t *testing.T) {
+	server, began, release := start(t)
+	post := func(path string) *tls.Conn {
+		conn := dial(t, server)
+		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nab"); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		return conn
+	}
+	first, second := post("/body"), post("/body")
+	if _, err := io.WriteString(first, "c"); err != nil { // it is whole now
+		t.Fatal(err)
+	}
+	<-began
+	if _, err := io.WriteString(dial(t, server), "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	isClosed(t, second)
+	release <- struct{}{}
+	release <- struct{}{}
+	if response, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("the request that was whole is not answered: %v", err)
 	}
 }
 

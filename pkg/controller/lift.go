@@ -69,7 +69,7 @@ func (c *Controller) liftStep(ctx context.Context, k key, s *snapshot, l lifting
 	written, existing, err := c.write(ctx, s.csv.Namespace, step)
 	c.metrics.observeWrite(step, err)
 	switch {
-	case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv) || !s.ownership.Proves(existing)):
+	case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv) || !s.ownership.Proves(existing) && !install.IsLiftedAs(step.Object, existing)):
 		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
 	case existing != nil: // the caches do not show it yet
 		l.now[step.Key()] = existing
@@ -114,11 +114,30 @@ func (c *Controller) notLifted(s *snapshot, step rollout.Step, why string) {
 
 // lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
 func (c *Controller) lifted(s *snapshot) []rollout.Object {
+	proven, alleged := c.labelledAsLifted(s)
+	if len(alleged) == 0 {
+		return proven
+	}
+	lifts := install.Lift(c.grants(s, slices.Concat(proven, alleged))).Objects()
+	for _, o := range alleged {
+		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return install.IsLiftedAs(lift, o) }) {
+			proven = append(proven, o)
+		}
+	}
+	return proven
+}
+
+// labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
+// ClusterServiceVersion by more than labels, and the others.
+func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []rollout.Object) {
 	owners := ownerIDs(s.csv, s.upgrade.From)
-	var all []rollout.Object
 	add := func(o rollout.Object) {
-		if install.IsLifted(o) && s.ownership.Proves(o) {
-			all = append(all, o)
+		switch {
+		case !install.IsLifted(o):
+		case s.ownership.Proves(o):
+			proven = append(proven, o)
+		default:
+			alleged = append(alleged, o)
 		}
 	}
 	for _, o := range c.caches.clusterRoles.ofOwners(owners) {
@@ -133,7 +152,7 @@ func (c *Controller) lifted(s *snapshot) []rollout.Object {
 	for _, o := range c.caches.roleBindings.ofOwners(owners) {
 		add(o)
 	}
-	return all
+	return proven, alleged
 }
 
 // grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -174,6 +175,30 @@ func rbacType(kind string) metav1.TypeMeta {
 // liftedMeta has no owner reference: the owner is in another namespace, or in one at all.
 func liftedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: merged(OwnerLabels(csv), map[string]string{vocabulary.LabelLifted: "true"})}
+}
+
+// IsLiftedAs reports whether a role or a binding grants just what another of its kind and name does, as it was
+// lifted: it is what the manager has created, and not yet recorded.
+func IsLiftedAs(wanted, live metav1.Object) bool {
+	if wanted.GetName() != live.GetName() || wanted.GetNamespace() != live.GetNamespace() {
+		return false
+	}
+	switch w := wanted.(type) {
+	case *rbacv1.ClusterRole:
+		l, ok := live.(*rbacv1.ClusterRole)
+		return ok && l.AggregationRule == nil && equality.Semantic.DeepEqual(w.Rules, l.Rules)
+	case *rbacv1.Role:
+		l, ok := live.(*rbacv1.Role)
+		return ok && equality.Semantic.DeepEqual(w.Rules, l.Rules)
+	case *rbacv1.ClusterRoleBinding:
+		l, ok := live.(*rbacv1.ClusterRoleBinding)
+		return ok && w.RoleRef == l.RoleRef && equality.Semantic.DeepEqual(w.Subjects, l.Subjects)
+	case *rbacv1.RoleBinding:
+		l, ok := live.(*rbacv1.RoleBinding)
+		return ok && w.RoleRef == l.RoleRef && equality.Semantic.DeepEqual(w.Subjects, l.Subjects)
+	default:
+		return false
+	}
 }
 
 // IsLifted tells whether an object grants permissions that were lifted.

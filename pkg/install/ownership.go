@@ -31,8 +31,7 @@ type Ownership struct {
 // Proves reports whether an object belongs to one of the versions: its uid is recorded, a version is
 // its owner, or it does nothing except what the manager, or OLM v0, creates such an object for.
 func (o Ownership) Proves(object metav1.Object) bool {
-	return o.Recorded[object.GetUID()] || o.Owns(object) || o.registers(object) || o.delegates(object) ||
-		IsLifted(object) && o.grantsOwn(object) || o.installed(object)
+	return o.Recorded[object.GetUID()] || o.Owns(object) || o.registers(object) || o.delegates(object) || o.installed(object)
 }
 
 // Owns reports whether one of the versions is an owner of an object, by its uid.

@@ -138,10 +138,18 @@ func (l labelledObjects) others() (keys []string) {
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: nowhere, Name: "account"}},
 		})
 	}
+	pretended = l.meta("like-lifted")
+	pretended.Labels[vocabulary.LabelLifted] = "true"
+	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: []rbacv1.PolicyRule{readPods}})
+	bound := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: *pretended.DeepCopy(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}, Subjects: l.accountAsSubject(),
+	}
+	l.put(bindingKind, "ClusterRoleBinding", bound)
 	bind("bound", "view")
 	bind("delegated", "system:auth-delegator")
 	for _, key := range []string{
 		"ValidatingWebhookConfiguration elsewhere", "MutatingWebhookConfiguration url", "ClusterRole plain", "ClusterRole present", "ClusterRole lifted",
+		"ClusterRole like-lifted", "ClusterRoleBinding like-lifted",
 		"ClusterRoleBinding bound", "ClusterRoleBinding delegated",
 	} {
 		kind, name, _ := strings.Cut(key, " ")
