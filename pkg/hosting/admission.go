@@ -18,21 +18,23 @@ import (
 // Validating returns a handler that admits a request or refuses it. The function returns
 // nil to admit, and an error of Deny or DenyStatus to refuse.
 func Validating[T runtime.Object](judge func(ctx context.Context, r Request[T]) error) Handler {
-	return admission[T]{kind: validating, handle: judge}
+	return admission[T]{kind: validating, handle: judge, decoded: costOf(reflect.TypeFor[T](), validatingFactor)}
 }
 
 // Mutating returns a handler that changes r.Object in place, or refuses the request as a
 // validating one does. The JSON patch is computed from what has changed.
 func Mutating[T runtime.Object](change func(ctx context.Context, r Request[T]) error) Handler {
-	return admission[T]{kind: mutating, handle: change}
+	return admission[T]{kind: mutating, handle: change, decoded: costOf(reflect.TypeFor[T](), mutatingFactor)}
 }
 
 type admission[T runtime.Object] struct {
-	kind   form
-	handle func(context.Context, Request[T]) error
+	kind    form
+	handle  func(context.Context, Request[T]) error
+	decoded cost
 }
 
 func (a admission[T]) form() form          { return a.kind }
+func (a admission[T]) cost(b []byte) int64 { return a.decoded.of(b) }
 func (a admission[T]) maxBodyBytes() int64 { return 7 << 20 }
 
 func (a admission[T]) kinds(w *Webhook) []schema.GroupVersionKind { return w.Kinds }

@@ -13,8 +13,9 @@ import (
 
 // body is a request's. What is decoded from it shares nothing with it.
 type body struct {
-	data []byte
-	load *load
+	data    []byte
+	load    *load
+	decoded int64 // bytes that are counted for its objects
 }
 
 var bodies = sync.Pool{New: func() any { return &body{data: make([]byte, 0, firstBytes)} }}
@@ -25,6 +26,8 @@ const firstBytes = 8 << 10
 // release gives the memory back. Large buffers are not kept for later calls.
 func (b *body) release() {
 	_ = b.load.resize(cap(b.data), 0) // never fails
+	b.load.decodedMemory.Add(-b.decoded)
+	b.decoded = 0
 	if cap(b.data) <= uncountedBytes {
 		b.data = b.data[:0]
 		bodies.Put(b)

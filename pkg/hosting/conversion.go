@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +19,7 @@ import (
 // An object is converted without loss if what one version says and the other has no
 // field for is kept in an annotation.
 func Conversion[H runtime.Object](hub schema.GroupVersionKind, spokes ...SpokeVersion[H]) Handler {
-	c := &converter[H]{hub: hub, spokes: map[string]SpokeVersion[H]{}, mistakes: []error{checkConvertible[H]()}}
+	c := &converter[H]{hub: hub, spokes: map[string]SpokeVersion[H]{}, mistakes: []error{checkConvertible[H]()}, decoded: costOf(reflect.TypeFor[H](), conversionFactor)}
 	for _, s := range spokes {
 		if _, ok := c.spokes[s.kind.Version]; ok || s.kind.Version == hub.Version {
 			c.mistakes = append(c.mistakes, fmt.Errorf("version %s is there twice", s.kind.Version))
@@ -28,6 +29,8 @@ func Conversion[H runtime.Object](hub schema.GroupVersionKind, spokes ...SpokeVe
 		}
 		c.mistakes = append(c.mistakes, s.mistake)
 		c.spokes[s.kind.Version] = s
+		c.decoded.object = max(c.decoded.object, s.decoded.object)
+		c.decoded.raw = c.decoded.raw && s.decoded.raw
 	}
 	return c
 }
@@ -38,6 +41,7 @@ type SpokeVersion[H runtime.Object] struct {
 	toHub   func(body []byte, hub H) error
 	fromHub func(hub H) (runtime.Object, error)
 	mistake error
+	decoded cost
 }
 
 // Spoke returns a version of a CustomResourceDefinition, with the functions that fill the
@@ -66,6 +70,7 @@ func Spoke[S, H runtime.Object](kind schema.GroupVersionKind, toHub func(from S,
 			return to, fromHub(hub, to)
 		},
 		mistake: checkConvertible[S](),
+		decoded: costOf(reflect.TypeFor[S](), conversionFactor),
 	}
 }
 
@@ -73,9 +78,11 @@ type converter[H runtime.Object] struct {
 	hub      schema.GroupVersionKind
 	spokes   map[string]SpokeVersion[H]
 	mistakes []error
+	decoded  cost
 }
 
 func (c *converter[H]) form() form          { return conversion }
+func (c *converter[H]) cost(b []byte) int64 { return c.decoded.ofLargest(b) }
 func (c *converter[H]) maxBodyBytes() int64 { return 32 << 20 }
 
 func (c *converter[H]) check(w *Webhook) error {

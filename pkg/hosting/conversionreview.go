@@ -72,6 +72,11 @@ func convertAll(
 		if objects[i], err = convert(object, to); err != nil {
 			return nil, fmt.Errorf("request.objects[%d] to %s: %w", i, to, err)
 		}
+		// Encoded at once, so that no two objects are decoded at a time.
+		if objects[i].Raw, err = objects[i].MarshalJSON(); err != nil {
+			return nil, fmt.Errorf("request.objects[%d] to %s: it cannot be encoded: %w", i, to, err)
+		}
+		objects[i].Object = nil
 	}
 	return objects, nil
 }

@@ -111,7 +111,15 @@ func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.
 			return nil, err
 		}
 	}
-	return e.load.readBody(r, e.webhook.MaxBodyBytes)
+	body, err := e.load.readBody(r, e.webhook.MaxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.load.mayDecode(body, e.webhook.Handler.cost(body.data)); err != nil {
+		body.release()
+		return nil, err
+	}
+	return body, nil
 }
 
 // outcomeOf returns the outcome of a call whose body could not be read.

@@ -17,6 +17,10 @@ const (
 	// reviews are smaller: callers that send large bodies cannot keep them from being served.
 	// maxRequests bounds the sum of these parts.
 	uncountedBytes = 64 << 10
+	// decodedFactor is how much the objects of all bodies may take, as a multiple of maxBodyMemory.
+	decodedFactor = 8
+	// uncountedDecoded is the part of each body's objects that is not counted. Nearly all objects are smaller.
+	uncountedDecoded = 256 << 10
 )
 
 // load counts what all calls of a process hold at once, and bounds it.
@@ -24,8 +28,9 @@ type load struct {
 	maxRequests   int64
 	maxBodyMemory int64
 
-	requests   atomic.Int64
-	bodyMemory atomic.Int64
+	requests      atomic.Int64
+	bodyMemory    atomic.Int64
+	decodedMemory atomic.Int64
 }
 
 func newLoad() *load {
@@ -53,6 +58,21 @@ func (l *load) resize(from, to int) error {
 		l.bodyMemory.Add(-n)
 		return l.full()
 	}
+	return nil
+}
+
+// mayDecode counts the memory that the objects of a body take, until the body is released.
+func (l *load) mayDecode(b *body, cost int64) error {
+	n, limit := max(0, cost-uncountedDecoded), decodedFactor*l.maxBodyMemory
+	if n > limit {
+		return &failure{http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+			fmt.Sprintf("the objects in the body would take %d bytes of memory, and may take %d: they have very many values; --max-body-memory allows %d times its value", cost, limit, decodedFactor)}
+	}
+	if l.decodedMemory.Add(n) > limit && n > 0 {
+		l.decodedMemory.Add(-n)
+		return tooManyRequests("the objects of the calls in progress hold the %d bytes that --max-body-memory allows: retry later", limit)
+	}
+	b.decoded = n
 	return nil
 }
 

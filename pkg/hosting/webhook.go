@@ -54,6 +54,8 @@ type Handler interface {
 	// answer decodes the review in body and returns the one to answer with, and in one
 	// word what it says.
 	answer(ctx context.Context, w *Webhook, body []byte) (review any, outcome outcome, err error)
+	// cost is how many bytes the objects in a body take when they are decoded, at most.
+	cost(body []byte) int64
 	// check says what is wrong with the webhook that the handler is to serve.
 	check(w *Webhook) error
 	// maxBodyBytes is the limit if the webhook sets none.
