@@ -60,8 +60,9 @@ func (o *callerOptions) complete(kubeconfig string) error {
 	return errors.Join(append(o.authentication.Validate(), o.authorization.Validate()...)...)
 }
 
-// guard puts authentication and authorization before the handler, as far as asked for.
-func (o *callerOptions) guard(handler http.Handler, serving *server.SecureServingInfo) (http.Handler, error) {
+// guard puts authentication and authorization before the handler, as far as asked for. Each may ask the API server,
+// so the requests that are asked about are bounded.
+func (o *callerOptions) guard(handler http.Handler, serving *server.SecureServingInfo, l *load) (http.Handler, error) {
 	if !o.authenticate {
 		return handler, nil
 	}
@@ -79,7 +80,8 @@ func (o *callerOptions) guard(handler http.Handler, serving *server.SecureServin
 	handler = genericfilters.WithAuthorization(handler, authorization.Authorizer, codecs)
 	handler = genericfilters.WithAuthentication(handler, authentication.Authenticator,
 		genericfilters.Unauthorized(codecs), authentication.APIAudiences, authentication.RequestHeaderConfig)
-	return genericfilters.WithRequestInfo(handler, &request.RequestInfoFactory{APIPrefixes: sets.NewString()}), nil
+	handler = genericfilters.WithRequestInfo(handler, &request.RequestInfoFactory{APIPrefixes: sets.NewString()})
+	return l.bounded(handler), nil
 }
 
 // notAnonymous has every known caller pass, and probes.

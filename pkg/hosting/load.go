@@ -28,6 +28,7 @@ type load struct {
 	maxRequests   int64
 	maxBodyMemory int64
 
+	callers       atomic.Int64 // whose identity is asked, too
 	requests      atomic.Int64
 	bodyMemory    atomic.Int64
 	decodedMemory atomic.Int64
@@ -42,13 +43,29 @@ func newLoad() *load {
 func (l *load) begin() error {
 	if l.requests.Add(1) > l.maxRequests {
 		l.requests.Add(-1)
-		return tooManyRequests("%d calls are in progress, which is the limit of --max-requests-inflight: retry later", l.maxRequests)
+		return l.tooMany()
 	}
 	return nil
 }
 
+func (l *load) tooMany() error {
+	return tooManyRequests("%d calls are in progress, which is the limit of --max-requests-inflight: retry later", l.maxRequests)
+}
+
 func (l *load) end() {
 	l.requests.Add(-1)
+}
+
+// bounded bounds how many requests are with next at once: for what is done before a call begins.
+func (l *load) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer l.callers.Add(-1)
+		if l.callers.Add(1) > l.maxRequests {
+			writeFailure(w, r, l.tooMany())
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // resize counts a body's memory when its capacity changes. To shrink it to 0 never fails.

@@ -126,6 +126,38 @@ func TestHandlersInProgressAreBounded(t *testing.T) {
 	eventually(t, "nothing is counted any more", func() bool { return l.requests.Load() == 0 })
 }
 
+// What is done before a call begins, as to ask who calls, is bounded, too.
+func TestRequestsBeforeACallAreBounded(t *testing.T) {
+	l := newLoad()
+	l.maxRequests = 1
+	asked, answer := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(l.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-answer
+	})))
+	defer server.Close()
+	post := func() int {
+		response, err := http.Post(server.URL, "application/json", nil)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	first := make(chan int)
+	go func() { first <- post() }()
+	<-asked
+	if status := post(); status != http.StatusTooManyRequests {
+		t.Errorf("the second is answered with HTTP %d", status)
+	}
+	answer <- struct{}{}
+	if status := <-first; status != http.StatusOK {
+		t.Errorf("the first is answered with HTTP %d", status)
+	}
+	eventually(t, "it is counted no more", func() bool { return l.callers.Load() == 0 })
+}
+
 // What arrives is what a body's memory grows with.
 func TestMemoryGrowsWithTheBody(t *testing.T) {
 	l := newLoad()

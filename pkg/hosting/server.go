@@ -19,6 +19,7 @@ type webhookServer struct {
 	metrics     *metrics
 	certificate *certificate
 	endpoints   []*endpoint
+	load        *load
 	trust       *trustKeeper // nil if the webhooks are registered by another program
 	drain       drain
 }
@@ -33,6 +34,7 @@ func newWebhookServer(b *Builder, names []string, p *process) *webhookServer {
 	}
 	p.metrics.watchExpiry(s.certificate)
 	calls := &load{maxRequests: int64(p.options.maxRequests), maxBodyMemory: p.options.maxBodyMemory.Value()}
+	s.load = calls
 	p.metrics.watchLoad(calls)
 	for _, name := range names {
 		s.endpoints = append(s.endpoints, newEndpoint(name, b.webhooks[name], p.metrics, calls))
@@ -92,7 +94,7 @@ func (s *webhookServer) serve(stop <-chan struct{}) (stopped <-chan struct{}, er
 		return nil, err
 	}
 	info.Cert = s.certificate
-	handler, err := s.options.callers.guard(s.mux(), info)
+	handler, err := s.options.callers.guard(s.mux(), info, s.load)
 	if err != nil {
 		return nil, err
 	}

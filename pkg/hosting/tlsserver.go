@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxConnections is more than the API servers of a cluster, its probes and its scrapers have.
-	// Beyond it, a new connection closes the one that has waited longest for a request.
+	// Beyond it, a new connection closes the quietest one without a whole request.
 	maxConnections = 250
 	// maxHeaderBytes leaves room for the tokens of large identity providers.
 	maxHeaderBytes = 16 << 10
@@ -26,6 +26,9 @@ const (
 	headerTime = 10 * time.Second
 	// idleTime is the time after which API servers close an idle connection themselves.
 	idleTime = 90 * time.Second
+	// frameBytes is what each connection keeps for the frame that it reads: HTTP/2 reserves it by the length
+	// that a frame announces. It is the least that the protocol allows.
+	frameBytes = 16 << 10
 	// streamBytes is the part of a body that HTTP/2 holds until the webhook reads it. Nearly all
 	// reviews are smaller.
 	streamBytes = 256 << 10
@@ -65,7 +68,7 @@ func http2Options(info *server.SecureServingInfo) *http2.Server {
 	return &http2.Server{
 		IdleTimeout:                  idleTime,
 		MaxConcurrentStreams:         uint32(streams), //nolint:gosec // the flag is validated
-		MaxReadFrameSize:             streamBytes,
+		MaxReadFrameSize:             frameBytes,
 		MaxUploadBufferPerStream:     streamBytes,
 		MaxUploadBufferPerConnection: int32(streamBytes * streams), //nolint:gosec // the flag is validated
 	}
