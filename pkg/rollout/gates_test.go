@@ -148,7 +148,7 @@ func TestRegistrationGates(t *testing.T) {
 				c.wait(10 * time.Minute)
 			},
 			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 5 * time.Second,
+			wantLook: 30 * time.Second,
 		},
 		"a pod refuses that took ten minutes to get available": {
 			change: func(c *cluster) {

@@ -224,7 +224,7 @@ func (p *planner) ask(e Endpoint) {
 // endpoints do, then in proportion to the wait since the last change for the better. How
 // long the Deployment itself took says nothing of that.
 func (p *planner) probePause(w install.Webhook, backend progress) time.Duration {
-	const shortest, longest = 100 * time.Millisecond, 5 * time.Second
+	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
 	since := later(backend.since, sinceOf(p.Previous, w, managerv1alpha1.WebhookWaiting, p.now))
 	return min(max(p.now.Sub(since)/10, shortest), longest)
 }
