@@ -86,7 +86,7 @@ func (l *Listener) Handler(next http.Handler) http.Handler {
 		c, _ := r.Context().Value(connKey{}).(*conn)
 		request := &request{listener: l, conn: c, body: r.Body}
 		defer request.end()
-		if r.ContentLength == 0 {
+		if hasNoBody(r) {
 			request.begin()
 		} else {
 			l.heard(c)
@@ -94,6 +94,12 @@ func (l *Listener) Handler(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// hasNoBody reports whether a request is whole with its header. For HTTP/2, ContentLength is 0 when
+// the stream has ended, and also when the header announces 0 bytes and the stream may be open.
+func hasNoBody(r *http.Request) bool {
+	return r.Body == http.NoBody || r.ContentLength == 0 && r.Header.Get("Content-Length") == ""
 }
 
 // request is a request of a connection, and its body.

@@ -3,11 +3,14 @@ package connlimit
 import (
 	"bufio"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/test/streams"
 )
 
 // start serves with two connections at most. A request for /wait, or a whole one for /body, is in
@@ -115,6 +118,76 @@ func TestConnectionsWithoutTheirBody(t *testing.T) {
 	if response, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil || response.StatusCode != http.StatusOK {
 		t.Errorf("the request that was whole is not answered: %v", err)
 	}
+}
+
+// A request of HTTP/2 whose stream has not ended is not whole, also when it announces no body.
+func TestOpenStreamsMakeRoom(t *testing.T) {
+	for _, length := range []int{0, 100} {
+		t.Run(fmt.Sprintf("%d bytes announced", length), func(t *testing.T) {
+			server, began, release := start(t)
+			var open []*streams.Conn
+			for range 2 {
+				conn := dialHTTP2(t, server)
+				if _, err := conn.Open("/body", length); err != nil {
+					t.Fatal(err)
+				}
+				<-began
+				open = append(open, conn)
+			}
+			response := make(chan error, 1)
+			go func() {
+				answer, err := server.Client().Get(server.URL + "/wait")
+				if err == nil {
+					answer.Body.Close()
+				}
+				response <- err
+			}()
+			select {
+			case <-began:
+				release <- struct{}{}
+			case err := <-response:
+				t.Fatalf("a whole request is refused: %v", err)
+			}
+			for open[0].Ping() == nil {
+				continue // until the server has closed the connection
+			}
+			if err := <-response; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// One whole request keeps its connection of HTTP/2, although the body of another one has not come.
+func TestOneWholeRequestKeepsItsConnection(t *testing.T) {
+	server, began, release := start(t)
+	conn := dialHTTP2(t, server)
+	if _, err := conn.Post("/body", []byte("abc")); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	<-began
+	if _, err := conn.Open("/body", 100); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	first := dial(t, server)
+	dial(t, server) // closes the first, which is younger than the connection of HTTP/2
+	isClosed(t, first)
+	if err := conn.Ping(); err != nil {
+		t.Error(err)
+	}
+	release <- struct{}{}
+}
+
+func dialHTTP2(t *testing.T, server *httptest.Server) *streams.Conn {
+	t.Helper()
+	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
 }
 
 // When all connections are busy, a new one is closed at once.

@@ -45,12 +45,16 @@ func (c *counting) handler() Handler {
 	})
 }
 
+func podEndpoint(h Handler, l *load) *endpoint {
+	e := newEndpoint("pods", Webhook{Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}, Handler: h}, newMetrics(), l)
+	e.ready.Store(true)
+	return e
+}
+
 // serveOverTLS serves a webhook as a process does, with a bound on what its calls hold.
 func serveOverTLS(t *testing.T, h Handler, l *load, maxStreams uint32) *httptest.Server {
 	t.Helper()
-	e := newEndpoint("pods", Webhook{Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}, Handler: h}, newMetrics(), l)
-	e.ready.Store(true)
-	server := httptest.NewUnstartedServer(limitedTime(e))
+	server := httptest.NewUnstartedServer(limitedTime(podEndpoint(h, l)))
 	server.EnableHTTP2 = true
 	if err := http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/test/streams"
 )
 
 // serveTLSOn serves handler as the webhook port does, and returns its address.
@@ -105,5 +107,45 @@ func TestWebhookPortBoundsConnections(t *testing.T) {
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("connection %d is open: %v", i, err)
 		}
+	}
+}
+
+// Connections that send the header of a review, and no body, do not keep out a probe, over HTTP/1.1
+// and HTTP/2.
+func TestUnfinishedReviewsDoNotKeepOutProbes(t *testing.T) {
+	for name, begin := range map[string]func(*testing.T, string){
+		"HTTP/1.1": func(t *testing.T, address string) {
+			conn := dialTLS(t, address)
+			fmt.Fprint(conn, "POST /pods?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n")
+		},
+		"HTTP/2": func(t *testing.T, address string) {
+			conn, err := streams.Dial(t.Context(), address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(conn.Close)
+			if _, err := conn.Open("/pods?timeout=30s", 100); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLoad()
+			mux := http.NewServeMux()
+			mux.Handle("/pods", podEndpoint(Validating(admitPod), l))
+			mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
+			address := serveTLSOn(t, limitedTime(mux))
+			for range maxConnections {
+				begin(t, address)
+			}
+			eventually(t, "all calls are in progress", func() bool { return l.requests.Load() == maxConnections })
+			client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+			defer client.CloseIdleConnections()
+			response, err := client.Get("https://" + address + "/readyz")
+			if err != nil {
+				t.Fatalf("a probe is refused: %v", err)
+			}
+			response.Body.Close()
+		})
 	}
 }
