@@ -1,6 +1,10 @@
 package controller
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -32,6 +36,9 @@ func (c *Controller) ownedKinds(s *snapshot) map[schema.GroupVersionKind]bool {
 // one keeps its webhooks, which its author has not given up.
 func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
 	reserved := install.ReservedAPI(s.csv, c.caches.apiServices.all())
+	for _, group := range slices.Sorted(maps.Keys(s.observed.Occupied)) {
+		reserved = cmp.Or(reserved, s.observed.Occupied[group])
+	}
 	switch {
 	case reserved == "":
 		return nil
@@ -84,5 +91,6 @@ func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
 func (c *Controller) apiServiceChanged(before, after rollout.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	c.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
+	c.groupServed(service.Spec.Group)
 	c.ownersChanged(before, after)
 }

@@ -110,6 +110,8 @@ func groupOf(o any) []string {
 		return []string{o.Spec.Group}
 	case *apiregistrationv1.APIService:
 		return []string{o.Spec.Group}
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		return install.ServedGroups(o)
 	default:
 		return nil
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -151,6 +152,8 @@ func claimsAnew(before, after rollout.Object) bool {
 func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, owned := range install.Owned(csv) {
 		c.lookAtOthers(csv, c.caches.csvs.by(byOwned, csv.Namespace+"/"+owned))
+		_, group, _ := strings.Cut(owned, ".")
+		c.groupServed(group)
 	}
 	for _, name := range install.DeploymentNames(csv) {
 		c.lookAtOthers(csv, c.caches.csvs.by(byDeployment, csv.Namespace+"/"+name))

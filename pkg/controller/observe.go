@@ -66,6 +66,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 	s.observed.Catalog = c.catalog(csv)
 	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
+	s.observed.Occupied = c.occupiedGroups(s, relatives)
 	s.observed.Lifted = c.lifted(s)
 	if s.failure == nil {
 		s.observed.Uncovered, s.observed.Unlabelled = c.uncovered(s.scope), c.unlabelled.of(scope.LabelOf(s.scope.Group))

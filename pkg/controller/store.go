@@ -51,7 +51,8 @@ const (
 	byReplacing = "replacing"
 	// byConverter indexes CustomResourceDefinitions by the Service that converts them.
 	byConverter = "converter"
-	// byGroup indexes CustomResourceDefinitions and APIServices by their API group.
+	// byGroup indexes CustomResourceDefinitions and APIServices by their API group, and
+	// ClusterServiceVersions by the groups of the APIServices that they own.
 	byGroup = "group"
 	// byRuled indexes ClusterServiceVersions by the API groups that rules of their webhooks name.
 	byRuled = "ruled"

@@ -143,6 +143,7 @@ func (c *Controller) crdChanged(before, after rollout.Object) {
 	for _, csv := range c.caches.csvs.by(byCRD, crd.Name) {
 		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
 	}
+	c.groupServed(crd.Spec.Group)
 	for _, v := range crd.Spec.Versions {
 		c.apiChanged(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name})
 	}

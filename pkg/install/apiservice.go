@@ -2,7 +2,6 @@ package install
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -77,30 +76,6 @@ func OwnedKinds(csv *operatorsv1alpha1.ClusterServiceVersion, name string) []ope
 		}
 	}
 	return owned
-}
-
-// ReservedGroup says why an operator must not own an APIService of a group, and what to do
-// instead; both are empty when it may. Of a group that others serve it would add a version, and clients ask for the one that
-// looks newest: so it could answer in place of the API server, or of the manager's own API.
-func ReservedGroup(group string, services []*apiregistrationv1.APIService) (message, wayOut string) {
-	builtIn := func(s *apiregistrationv1.APIService) bool {
-		return s.Spec.Group == group && s.Labels[vocabulary.LabelAutomanaged] == vocabulary.AutomanagedBuiltIn
-	}
-	if !slices.Contains(protectedGroups, group) && !slices.ContainsFunc(services, builtIn) {
-		return "", ""
-	}
-	return fmt.Sprintf("group %q is not for operators to serve", group), "name another one in spec.apiservicedefinitions.owned"
-}
-
-// ReservedAPI returns why a ClusterServiceVersion must not own its APIServices, and what to do
-// instead; it is empty when it may own all of them.
-func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, services []*apiregistrationv1.APIService) string {
-	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
-		if message, wayOut := ReservedGroup(owned.Group, services); message != "" {
-			return message + "; " + wayOut
-		}
-	}
-	return ""
 }
 
 // Registers tells whether a live registration of a type is the one of an identity: an

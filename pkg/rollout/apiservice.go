@@ -81,6 +81,13 @@ func (o Observed) reserves(object Object) bool {
 	return ok && o.Reserved[service.Spec.Group]
 }
 
+// occupies reports whether a step registers an APIService that does not exist in a group that others
+// serve.
+func (o Observed) occupies(step Step) bool {
+	service, ok := step.Object.(*apiregistrationv1.APIService)
+	return ok && step.Verb == Create && o.Occupied[service.Spec.Group] != ""
+}
+
 // unregisterReserved removes APIServices of groups that no operator may serve: an API server asks
 // them in place of the one that serves the group.
 func (p *planner) unregisterReserved() {

@@ -333,3 +333,31 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 		})
 	}
 }
+
+// An APIService of a group that others serve is not registered. One that is registered stays, and is
+// repaired.
+func TestOccupiedGroup(t *testing.T) {
+	occupied := map[string]string{"ponds.example.com": "others serve it"}
+	c := owning(t, "manager")
+	c.Observed.Occupied = occupied
+	for range 5 {
+		c.pass()
+		if c.Observed.Deployments["manager"] != nil {
+			c.becomeAvailable("manager")
+		}
+		c.wait(5 * time.Second)
+	}
+	if len(c.Observed.APIServices) > 0 {
+		t.Error("it is registered")
+	}
+
+	c = available(t, owning(t, "manager"))
+	c.Observed.Occupied = occupied
+	bundle := c.Observed.APIServices[0].Spec.CABundle
+	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
+	c.pass()
+	c.pass()
+	if len(c.Observed.APIServices) != 1 || string(c.Observed.APIServices[0].Spec.CABundle) != string(bundle) {
+		t.Errorf("what is registered is not repaired: %+v", c.Observed.APIServices)
+	}
+}

@@ -130,6 +130,9 @@ type Observed struct {
 	// Reserved are the groups that no operator may serve (see install.ReservedGroup), among those of
 	// the APIServices that the ClusterServiceVersion has or wants.
 	Reserved map[string]bool
+	// Occupied are the groups of which the ClusterServiceVersion must not register a further version
+	// (see install.OccupiedGroup), and why.
+	Occupied map[string]string
 
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
 	// that its Services do, by name.

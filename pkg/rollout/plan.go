@@ -239,7 +239,7 @@ const repeatPause = time.Second
 // take puts a step into the plan, unless the API server has refused it in this pass, it
 // would register what no operator may serve, or another client holds the object.
 func (p *planner) take(step Step) bool {
-	if p.Observed.Refused[step.Key()] != "" || step.Verb != Delete && p.Observed.reserves(step.Object) {
+	if p.Observed.Refused[step.Key()] != "" || step.Verb != Delete && p.Observed.reserves(step.Object) || p.Observed.occupies(step) {
 		return false
 	}
 	if step.Desired != nil {

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -121,21 +123,40 @@ func missingPonds(group string) operatorsv1alpha1.RequirementStatus {
 	}
 }
 
+// definitions are the CustomResourceDefinitions.
+func (e *env) definitions() dynamic.ResourceInterface {
+	return e.any.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+}
+
 // define has the API server serve ponds of a group.
 func (e *env) define(group, version string) {
 	e.Helper()
-	crds := e.any.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	_, err := crds.Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "ponds." + group},
+	e.defineKind("Pond", group, version)
+}
+
+// defineKind has the API server serve a kind of a group.
+func (e *env) defineKind(kind, group, version string) {
+	e.Helper()
+	plural := strings.ToLower(kind) + "s"
+	_, err := e.definitions().Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": plural + "." + group},
 		"spec": map[string]any{
-			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "ponds", "kind": "Pond"},
+			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": plural, "kind": kind},
 			"versions": []any{map[string]any{
 				"name": version, "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
 			}},
 		},
 	}}, metav1.CreateOptions{})
 	e.must(err)
-	e.Cleanup(func() { e.must(crds.Delete(context.Background(), "ponds."+group, metav1.DeleteOptions{})) })
+	e.Cleanup(func() { e.undefine(plural, group) })
+}
+
+// undefine removes what define created, unless that is done.
+func (e *env) undefine(plural, group string) {
+	e.Helper()
+	if err := e.definitions().Delete(context.Background(), plural+"."+group, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		e.must(err)
+	}
 }
 
 // serves waits until the API server says that it serves a kind.

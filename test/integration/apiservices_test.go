@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -364,4 +365,98 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 		return len(found) == 0, found
 	})
 	other.succeeds("operator.v1")
+}
+
+// Of a group that others serve no further version is registered: clients would ask it in their place.
+// When the others are gone it is.
+func TestGroupThatOthersServe(t *testing.T) {
+	for name, test := range map[string]struct {
+		begin  func(*playedAPI)
+		end    func(*playedAPI)
+		reason operatorsv1alpha1.ConditionReason
+		says   string
+	}{
+		"a definition of nobody": {
+			begin: func(a *playedAPI) { a.define(a.group, "v1alpha1"); a.create(a.csv("operator.v1")) },
+			end:   func(a *playedAPI) { a.undefine("ponds", a.group) },
+			says:  "CustomResourceDefinition ponds.",
+		},
+		"an APIService of another namespace": {
+			begin: func(a *playedAPI) { a.other("v1alpha1"); a.create(a.csv("operator.v1")) },
+			end:   func(a *playedAPI) { a.endOther("v1alpha1") },
+			says:  "Service default/theirs",
+		},
+		"an edit": {
+			begin: func(a *playedAPI) {
+				a.define(a.group, "v1alpha1")
+				a.install(csv("operator.v1", "server"))
+				a.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { a.ownedBy(c) })
+			},
+			end:    func(a *playedAPI) { a.undefine("ponds", a.group) },
+			reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
+			says:   "CustomResourceDefinition ponds.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			a := e.playAPI()
+			m := e.manage()
+			test.begin(a)
+			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, cmp.Or(test.reason, operatorsv1alpha1.CSVReasonOwnerConflict))
+			if !strings.Contains(message, test.says) {
+				t.Errorf("message %q, want %q", message, test.says)
+			}
+			m.looksAgain("operator.v1")
+			if a.registered() != nil {
+				t.Error("it is registered beside the others")
+			}
+			test.end(a)
+			e.eventually("it is registered", func() (bool, any) { return a.registered() != nil, nil })
+		})
+	}
+}
+
+// An operator may serve one version of its group by its definition and another by an APIService. A
+// definition of others that comes later changes nothing.
+func TestGroupOfAnOperatorsOwn(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	a := e.playAPI()
+	m := e.manage()
+	e.define(a.group, "v1alpha1")
+	c := a.csv("operator.v1")
+	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + a.group, Version: "v1alpha1", Kind: "Pond"}}
+	e.create(c)
+	a.start()
+	e.eventually("it is registered", func() (bool, any) { return a.registered() != nil, nil })
+	before := a.registered()
+	e.defineKind("Lake", a.group, "v1alpha1")
+	m.looksAgain("operator.v1")
+	_, err := a.apis.ApiregistrationV1().APIServices().Patch(e.ctx, a.name(), types.MergePatchType, []byte(`{"spec":{"caBundle":null}}`), metav1.PatchOptions{})
+	e.must(err)
+	e.eventually("it is repaired", func() (bool, any) {
+		is := a.registered()
+		return is != nil && is.UID == before.UID && string(is.Spec.CABundle) == string(before.Spec.CABundle), is
+	})
+}
+
+// other is an APIService of the group that calls a Service of another owner.
+func (a *playedAPI) other(version string) {
+	a.Helper()
+	_, err := a.apis.ApiregistrationV1().APIServices().Create(a.ctx, &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: version + "." + a.group},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: a.group, Version: version, GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
+			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
+		},
+	}, metav1.CreateOptions{})
+	a.must(err)
+}
+
+func (a *playedAPI) endOther(version string) {
+	a.Helper()
+	a.must(a.apis.ApiregistrationV1().APIServices().Delete(a.ctx, version+"."+a.group, metav1.DeleteOptions{}))
 }

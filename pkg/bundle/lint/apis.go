@@ -28,12 +28,16 @@ ClusterServiceVersion stays Pending/RequirementsNotMet.`,
 	},
 	{
 		Code: "reserved-group", Level: Error, Basis: Refused,
-		Explain: `An operator that served a version of a group of Kubernetes, of OLM or of the manager would answer for objects that the cluster consists of. The manager sets the
-ClusterServiceVersion to Failed/OwnerConflict. Serve a group of your own.`,
+		Explain: `An operator that served a version of a group of Kubernetes, of OLM or of the manager would answer for objects that the cluster consists of. Kubernetes reserves *.k8s.io,
+*.kubernetes.io and names without a dot. The manager sets the ClusterServiceVersion to Failed/OwnerConflict. Serve a group of your own.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-				if message, wayOut := install.ReservedGroup(d.Group, builtIn()); message != "" {
+				message, wayOut := install.ReservedGroup(d.Group, builtIn())
+				if message == "" {
+					message, wayOut = install.KubernetesGroup(d.Group)
+				}
+				if message != "" {
 					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, wayOut))
 				}
 			}

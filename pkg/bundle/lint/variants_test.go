@@ -309,6 +309,9 @@ var breakages = []breakage{
 	{"an APIService of Kubernetes", "", func(f files) {
 		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("apps", f.deployment()["name"]))}
 	}, []string{"reserved-group"}},
+	{"an APIService of a group that Kubernetes reserves", "", func(f files) {
+		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("custom.metrics.k8s.io", f.deployment()["name"]))}
+	}, []string{"reserved-group"}},
 	{"a conversion with a rule for everything", converting, func(f files) {
 		f.webhook()["rules"] = list(map[string]any{"apiGroups": list("*"), "apiVersions": list("v1"), "resources": list("*"), "operations": list("CREATE")})
 	}, []string{"forbidden-rule"}},

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+)
+
+// occupiedGroups returns the groups in which a ClusterServiceVersion must not register an
+// APIService, and why. An APIService that exists is not concerned: what others serve beside it
+// later is no reason to unregister it, and whose it is, mayClaim decides.
+func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[string]string {
+	occupied := map[string]string{}
+	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
+		if c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)) != nil {
+			continue
+		}
+		if why := install.OccupiedGroup(owned.Group, c.others(s, relatives)); why != "" {
+			occupied[owned.Group] = why
+		}
+	}
+	return occupied
+}
+
+// others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
+// another version of the same operator.
+func (c *Controller) others(s *snapshot, relatives lineage.Lineage) install.Others {
+	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, relatives.Older, relatives.Newer)
+	ownership := c.ownership(family...)
+	return install.Others{
+		APIServices: func(group string) []*apiregistrationv1.APIService {
+			return slices.DeleteFunc(slices.Clone(c.caches.apiServices.by(byGroup, group)), func(live *apiregistrationv1.APIService) bool {
+				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.Labelled(live, csv) }
+				// Without a Service the API server itself serves it, for its own kinds or for definitions.
+				return live.Spec.Service == nil || s.mayClaim(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
+			})
+		},
+		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
+			return slices.DeleteFunc(slices.Clone(c.caches.crds.by(byGroup, group)), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+				owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.OwnsCRD(crd.Name) }
+				return slices.ContainsFunc(family, owns) && !c.ownedElsewhere(crd.Name, s.csv, family)
+			})
+		},
+	}
+}
+
+// ownedElsewhere reports whether a ClusterServiceVersion of another operator owns a definition with
+// the better right.
+func (c *Controller) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
+	own := c.claimant(csv)
+	return slices.ContainsFunc(c.caches.csvs.by(byCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(family, other) && c.claimant(other).Precedes(own)
+	})
+}
+
+// groupServed has those reconciled that own an APIService of a group of which a version was
+// registered, changed or removed.
+func (c *Controller) groupServed(group string) {
+	for _, csv := range c.caches.csvs.by(byGroup, group) {
+		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	}
+}

@@ -1,0 +1,56 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+func TestKubernetesGroup(t *testing.T) {
+	for group, reserved := range map[string]bool{
+		"": true, "apps": true, "new": true, "k8s.io": true, "metrics.k8s.io": true, "custom.metrics.K8s.io": true, "kubernetes.io": true, "a.kubernetes.io": true,
+		"example.com": false, "k8s.io.example.com": false, "notk8s.io": false, "packages.operators.coreos.com": false,
+	} {
+		if why, wayOut := KubernetesGroup(group); (why != "") != reserved || (wayOut != "") != reserved {
+			t.Errorf("group %q: %q, %q", group, why, wayOut)
+		}
+	}
+}
+
+// What others serve of a group, and what Kubernetes reserves, is named with the way out.
+func TestOccupiedGroup(t *testing.T) {
+	others := Others{
+		APIServices: func(group string) []*apiregistrationv1.APIService {
+			if group != "served.example.com" {
+				return nil
+			}
+			return []*apiregistrationv1.APIService{{ObjectMeta: metav1.ObjectMeta{Name: "v1.served.example.com"}, Spec: apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "theirs", Name: "server"}}}}
+		},
+		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
+			if group != "defined.example.com" {
+				return nil
+			}
+			return []*apiextensionsv1.CustomResourceDefinition{{ObjectMeta: metav1.ObjectMeta{Name: "ponds.defined.example.com"}}}
+		},
+	}
+	for group, says := range map[string][]string{
+		"free.example.com":    nil,
+		"served.example.com":  {"spec.apiservicedefinitions.owned", "APIService v1.served.example.com", "Service theirs/server", "name another group"},
+		"defined.example.com": {"spec.apiservicedefinitions.owned", "CustomResourceDefinition ponds.defined.example.com", "name another group"},
+		"metrics.k8s.io":      {"spec.apiservicedefinitions.owned", "reserved for Kubernetes", "name a group of your own"},
+	} {
+		why := OccupiedGroup(group, others)
+		if (why != "") != (says != nil) {
+			t.Errorf("group %s: %q", group, why)
+		}
+		for _, words := range says {
+			if !strings.Contains(why, words) {
+				t.Errorf("group %s: %q lacks %q", group, why, words)
+			}
+		}
+	}
+}
