@@ -211,11 +211,23 @@ func withoutSchemas(o any) (any, error) {
 	return o, nil
 }
 
-// withoutPodSpec keeps a pod's identity and status.
+// withoutPodSpec keeps a pod's identity and status, and the ports of its containers that have a name.
 func withoutPodSpec(o any) (any, error) {
 	if pod, ok := o.(*corev1.Pod); ok {
 		pod.ManagedFields, pod.Annotations = nil, nil
-		pod.Spec = corev1.PodSpec{}
+		pod.Spec = corev1.PodSpec{Containers: namedPorts(pod.Spec.Containers), InitContainers: namedPorts(pod.Spec.InitContainers)}
 	}
 	return o, nil
+}
+
+// namedPorts are the containers that name a port, with these ports alone.
+func namedPorts(containers []corev1.Container) []corev1.Container {
+	var all []corev1.Container
+	for _, c := range containers {
+		ports := slices.DeleteFunc(slices.Clone(c.Ports), func(p corev1.ContainerPort) bool { return p.Name == "" })
+		if len(ports) > 0 {
+			all = append(all, corev1.Container{Name: c.Name, Ports: ports})
+		}
+	}
+	return all
 }

@@ -24,3 +24,21 @@ func TestCachedVersionsAreWithoutProse(t *testing.T) {
 		t.Errorf("description %q, metadata (-want +got):\n%s", csv.Spec.Description, diff)
 	}
 }
+
+// A pod keeps the ports that have a name: a Service may lead to them by it.
+func TestPodsKeepNamedPorts(t *testing.T) {
+	kept, err := withoutPodSpec(&corev1.Pod{Spec: corev1.PodSpec{
+		NodeName: "node",
+		Containers: []corev1.Container{
+			{Name: "server", Image: "server:1", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 9443}, {ContainerPort: 8080}}},
+			{Name: "other", Image: "other:1"},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 9443}}}}}
+	if diff := cmp.Diff(want, kept.(*corev1.Pod).Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+}

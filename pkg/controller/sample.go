@@ -39,7 +39,7 @@ func (c *Controller) sample(ctx context.Context, s *snapshot, service, asked *co
 // callThrough has each port of a Service called, and tells of the first call that does not come
 // through.
 func (c *Controller) callThrough(ctx context.Context, s *snapshot, service *corev1.Service, backends int, trust []byte) certs.Backend {
-	for _, port := range service.Spec.Ports {
+	for _, port := range rollout.Asked(nil, service).Spec.Ports {
 		e := rollout.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
 		bundles := install.FreshBundles(trust, rollout.SampleSize(backends), c.now().UTC().Format(time.RFC3339Nano))
 		switch result := c.sendCanary(ctx, s, e, bundles...); result.Reason {

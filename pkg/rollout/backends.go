@@ -29,13 +29,19 @@ type Backend struct {
 
 // Asked is the Service whose backends are asked what they serve: the desired one, with the
 // addresses that the live one has. Another client may have edited the live one, so that it leads
-// to other pods than those that are called once it is repaired. Nil for none.
+// to other pods than those that are called once it is repaired. While an edit of ports has not
+// taken effect, the ports are those that API servers call (see keepPorts). Nil for none.
 func Asked(desired, live *corev1.Service) *corev1.Service {
-	if desired == nil || live == nil {
-		return cmp.Or(desired, live)
+	if live == nil {
+		return desired
 	}
-	asked := desired.DeepCopy()
+	record := keptPortsOf(live)
+	if desired == nil && record.empty() {
+		return live
+	}
+	asked := cmp.Or(desired, live).DeepCopy()
 	asked.Spec.IPFamilies = live.Spec.IPFamilies
+	asked.Spec.Ports = record.called(asked.Spec.Ports)
 	return asked
 }
 
@@ -58,9 +64,14 @@ func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []
 
 // leadsAlike reports whether two Services lead to the same pods, and to the same ports of them.
 func leadsAlike(a, b *corev1.Service) bool {
-	return maps.Equal(a.Spec.Selector, b.Spec.Selector) && slices.EqualFunc(a.Spec.Ports, b.Spec.Ports, func(p, q corev1.ServicePort) bool {
+	return maps.Equal(a.Spec.Selector, b.Spec.Selector) && slices.EqualFunc(byNumber(a.Spec.Ports), byNumber(b.Spec.Ports), func(p, q corev1.ServicePort) bool {
 		return p.Port == q.Port && target(p) == target(q)
 	})
+}
+
+// byNumber sorts ports: an apply that adds one does not put it where the desired Service has it.
+func byNumber(ports []corev1.ServicePort) []corev1.ServicePort {
+	return slices.SortedFunc(slices.Values(ports), func(a, b corev1.ServicePort) int { return cmp.Compare(a.Port, b.Port) })
 }
 
 // target is where a port of a Service leads, with its default.

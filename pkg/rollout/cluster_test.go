@@ -51,6 +51,7 @@ func (c *cluster) carryOut(step Step) {
 	}
 	setDefaults(stored)
 	ownGeneration(stored)
+	ownPorts(stored)
 	if d, ok := live.(*appsv1.Deployment); ok {
 		stored.(*appsv1.Deployment).Status = d.Status
 	}
@@ -69,6 +70,20 @@ func ownGeneration(o Object) {
 		fields := `{"f:metadata":{"f:annotations":{"f:` + vocabulary.AnnotationGeneration + `":{}}}}`
 		o.SetManagedFields(append(o.GetManagedFields(), wrote(vocabulary.FieldManager, fields)))
 	}
+}
+
+// ownPorts notes that the manager wrote the ports of a Service, and the record of those that it keeps.
+func ownPorts(o Object) {
+	service, ok := o.(*corev1.Service)
+	if !ok {
+		return
+	}
+	var ports []string
+	for _, p := range service.Spec.Ports {
+		ports = append(ports, fmt.Sprintf(`"k:{\"port\":%d,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}`, p.Port))
+	}
+	fields := `{"f:metadata":{"f:annotations":{"f:` + vocabulary.AnnotationKeptPorts + `":{}}},"f:spec":{"f:ports":{` + strings.Join(ports, ",") + `}}}`
+	service.SetManagedFields([]metav1.ManagedFieldsEntry{wrote(vocabulary.FieldManager, fields)})
 }
 
 // setDefaults sets some of what the API server sets in what is written.

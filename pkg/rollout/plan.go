@@ -74,6 +74,8 @@ type planner struct {
 
 	kept map[install.Identity]webhookView // those that somebody took away while a requirement is not met
 
+	heldPorts map[portKey]heldPort // the ports of Services that do not lead yet where they are to (see keepPorts)
+
 	rolledOut map[string]bool // the Deployments that this plan brings to what is desired
 
 	compares bool     // whether the objects are compared with what is desired
@@ -115,6 +117,7 @@ func (w webhookView) lacks() bool {
 // the next Deployment starts, unless it takes too long.
 func (p *planner) install() {
 	p.compares = true
+	p.keepPorts("")
 	if len(p.Upgrade.From) > 0 {
 		p.unregisterStale()
 		p.unconvertStale()

@@ -150,6 +150,9 @@ func (p *planner) remembering(view webhookView) webhookView {
 // not dialled in this pass are asked for. Those of a Service that somebody edited prove nothing
 // of the pods that are called once it is repaired.
 func (p *planner) silence(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
+	if held := p.held(d, w); held.reason != "" {
+		return held.reason, held.message
+	}
 	if live := p.Observed.Services[d.Service.Name]; live != nil && !leadsAlike(live, d.Service) {
 		return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name)
 	}
@@ -157,6 +160,12 @@ func (p *planner) silence(d install.Deployment, w install.Webhook, backend progr
 	if reason != "" {
 		return reason, message
 	}
+	return p.unanswered(endpoints, p.probePause(w, backend))
+}
+
+// unanswered is why some endpoints cannot be called. Those that do not serve are dialled again
+// after a pause.
+func (p *planner) unanswered(endpoints []Endpoint, pause time.Duration) (reason, message string) {
 	for _, e := range endpoints {
 		answer, asked := p.Observed.Answers[e]
 		if !asked {
@@ -165,7 +174,7 @@ func (p *planner) silence(d install.Deployment, w install.Webhook, backend progr
 			continue
 		}
 		if !answer.Serves() {
-			p.lookAgain(p.now.Add(p.probePause(w, backend)))
+			p.lookAgain(p.now.Add(pause))
 			return answer.Reason, answer.Message
 		}
 	}
@@ -189,14 +198,14 @@ func (p *planner) toProbe(d install.Deployment, w install.Webhook) (all []Endpoi
 	return all, "", ""
 }
 
-// isCalledOtherwise reports whether API servers call a webhook at another Service, or another path,
-// than its description names.
+// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path than
+// its description names.
 func (p *planner) isCalledOtherwise(w install.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
-		return slices.ContainsFunc(w.Conversions, p.pathEdited)
+		return slices.ContainsFunc(w.Conversions, p.routeEdited)
 	}
 	live := p.registered(w)
-	return live != nil && (!callsAlike(registrationOf(w), live) || pathOf(registrationOf(w)) != pathOf(live))
+	return live != nil && (!callsAlike(registrationOf(w), live) || routeOf(registrationOf(w)) != routeOf(live))
 }
 
 // reasonUndialled is that of a webhook which the API server reaches and the manager does

@@ -196,7 +196,7 @@ func TestConversionPathThatIsEdited(t *testing.T) {
 			for range 3 {
 				c.convertsWhatItPlans()
 			}
-			if got := conversionPath(c.Observed.CRDs["things.example.com"].Spec.Conversion); got != test.want {
+			if got := conversionRoute(c.Observed.CRDs["things.example.com"].Spec.Conversion).path; got != test.want {
 				t.Errorf("%s is called, want %s", got, test.want)
 			}
 		})

@@ -46,6 +46,7 @@ func (in Input) Keeps() bool {
 // is begun, and no Deployment is rolled out for what the ClusterServiceVersion asks for.
 func (p *planner) keepUp() {
 	p.kept = map[install.Identity]webhookView{}
+	p.keepPorts("a requirement is not met")
 	p.tell(p.Issuance...)
 	for _, d := range p.Desired.Deployments {
 		p.keepUpBackend(d)

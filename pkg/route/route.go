@@ -110,6 +110,27 @@ func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlic
 	return backend
 }
 
+// Pods returns the ready endpoints of a Service, whatever ports they have: each address once, without
+// a port, in the order of the addresses.
+func Pods(service *corev1.Service, all []*discoveryv1.EndpointSlice) []Endpoint {
+	var ready []Endpoint
+	for _, slice := range all {
+		if !called(service, slice) {
+			continue
+		}
+		for _, e := range slice.Endpoints {
+			if !Ready(e) {
+				continue
+			}
+			for _, ip := range e.Addresses {
+				ready = append(ready, Endpoint{IP: ip, Ref: e.TargetRef})
+			}
+		}
+	}
+	slices.SortFunc(ready, func(a, b Endpoint) int { return strings.Compare(a.IP, b.IP) })
+	return slices.CompactFunc(ready, func(a, b Endpoint) bool { return a.IP == b.IP })
+}
+
 // Ready reports whether an endpoint accepts calls. An unknown condition counts as ready.
 func Ready(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 

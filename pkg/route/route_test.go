@@ -74,3 +74,20 @@ func TestBehind(t *testing.T) {
 		})
 	}
 }
+
+// Pods are found whatever ports an EndpointSlice has.
+func TestPods(t *testing.T) {
+	slice := func(family discoveryv1.AddressType, ready bool, ports []discoveryv1.EndpointPort, addresses ...string) *discoveryv1.EndpointSlice {
+		return &discoveryv1.EndpointSlice{AddressType: family, Ports: ports, Endpoints: []discoveryv1.Endpoint{{Addresses: addresses, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}}}
+	}
+	service := &corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}}}
+	got := Pods(service, []*discoveryv1.EndpointSlice{
+		slice(discoveryv1.AddressTypeIPv4, true, nil, "10.1.0.2"),
+		slice(discoveryv1.AddressTypeIPv4, true, []discoveryv1.EndpointPort{{Port: new(int32(443))}}, "10.1.0.1", "10.1.0.2"),
+		slice(discoveryv1.AddressTypeIPv4, false, nil, "10.1.0.3"),
+		slice(discoveryv1.AddressTypeIPv6, true, nil, "fd00::1"),
+	})
+	if diff := cmp.Diff([]Endpoint{{IP: "10.1.0.1"}, {IP: "10.1.0.2"}}, got); diff != "" {
+		t.Errorf("ready pods (-want +got):\n%s", diff)
+	}
+}

@@ -117,6 +117,10 @@ const AnnotationReplicas = "olm-webhook-manager.io/replicas"
 // TIME": the generation of the ClusterServiceVersion that left it out, and since when no registration calls it.
 const AnnotationUncalled = "olm-webhook-manager.io/uncalled"
 
+// AnnotationKeptPorts, on a Service, lists in JSON the ports that API servers call and that an edit of
+// the ClusterServiceVersion removes or points elsewhere, and the new ports that are not called yet.
+const AnnotationKeptPorts = "olm-webhook-manager.io/kept-ports"
+
 // AnnotationForceConversion, "true" on a ClusterServiceVersion, ends its conversion
 // webhooks on uninstall even where objects may lose fields by it.
 const AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-removal"

@@ -1,0 +1,102 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// caller is a live registration, or a conversion, that calls a port of a Service.
+type caller struct {
+	port    int32
+	webhook *install.Webhook // as it is to be; nil when another Service, or none, is to be called
+	edited  bool             // the ClusterServiceVersion describes it otherwise than when it was written
+}
+
+// leaves reports whether the registration is to call another port, or is to be removed.
+func (c caller) leaves() bool { return c.webhook == nil || c.webhook.Port != c.port }
+
+// swaps reports whether the new port of a registration exists and leads elsewhere than it is to.
+// Two registrations that exchange their ports would otherwise wait for each other.
+func (c caller) swaps(d install.Deployment, live *corev1.Service) bool {
+	return c.webhook != nil && slices.ContainsFunc(live.Spec.Ports, func(p corev1.ServicePort) bool {
+		return p.Port == c.webhook.Port && slices.ContainsFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool {
+			return q.Port == p.Port && target(q) != target(p)
+		})
+	})
+}
+
+// callersOf are the callers of a Deployment's Service. A port that another client wrote into a
+// registration does not count: it is repaired at once.
+func (p *planner) callersOf(d install.Deployment) []caller {
+	var all []caller
+	for _, live := range p.Observed.registrations() {
+		called := serviceOf(live.object)
+		if install.IsCanary(live.object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
+			continue
+		}
+		c := caller{port: portCalled(live.object), webhook: registeredBy(d, live)}
+		c.edited = c.webhook != nil && hashLabelOf(live.object) != hashLabelOf(registrationOf(*c.webhook))
+		all = append(all, c)
+	}
+	for _, crd := range p.Observed.CRDs {
+		if namespace, service := install.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !trusts(crd, false) {
+			continue
+		}
+		c := caller{port: conversionRoute(crd.Spec.Conversion).port, webhook: convertedFor(d, crd)}
+		c.edited = c.webhook != nil && (!c.leaves() || wroteAlone(crd, conversionPortField))
+		all = append(all, c)
+	}
+	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.leaves() && !c.edited })
+}
+
+// registeredBy is the webhook of a Deployment that a live registration registers; nil for none.
+func registeredBy(d install.Deployment, live registration) *install.Webhook {
+	return webhookWhere(d, func(w install.Webhook) bool {
+		return w.Description.Type == live.kind && registrationOf(w) != nil && registrationOf(w).GetName() == live.object.GetName()
+	})
+}
+
+// convertedFor is the webhook of a Deployment that converts a definition; nil for none.
+func convertedFor(d install.Deployment, crd *apiextensionsv1.CustomResourceDefinition) *install.Webhook {
+	return webhookWhere(d, func(w install.Webhook) bool {
+		return slices.ContainsFunc(w.Conversions, func(c install.Conversion) bool { return c.CRD == crd.Name })
+	})
+}
+
+func webhookWhere(d install.Deployment, is func(install.Webhook) bool) *install.Webhook {
+	if i := slices.IndexFunc(d.Webhooks, is); i >= 0 {
+		return &d.Webhooks[i]
+	}
+	return nil
+}
+
+// pendingPorts are the ports of a Deployment's Service that registrations move to and none calls.
+func pendingPorts(d install.Deployment, callers []caller) []int32 {
+	var all []int32
+	for _, port := range d.Service.Spec.Ports {
+		moves := func(c caller) bool { return c.webhook != nil && c.leaves() && c.webhook.Port == port.Port }
+		calls := func(c caller) bool { return c.port == port.Port }
+		if slices.ContainsFunc(callers, moves) && !slices.ContainsFunc(callers, calls) {
+			all = append(all, port.Port)
+		}
+	}
+	return all
+}
+
+// portCalled is the port that a registration calls, with its default.
+func portCalled(live Object) int32 { return cmp.Or(portOf(live), defaultPort) }
+
+// defaultPort is the port that API servers call where a registration names none.
+const defaultPort = 443
+
+// targetField is where a port of a Service says which port of the pods it leads to.
+func targetField(p corev1.ServicePort) *fieldpath.Set {
+	key := fieldpath.KeyByFields("port", int64(p.Port), "protocol", string(cmp.Or(p.Protocol, corev1.ProtocolTCP)))
+	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "ports", key, "targetPort"))
+}

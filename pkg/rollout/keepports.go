@@ -1,0 +1,132 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// heldPort is a port of a Service that leads where it did before the description changed.
+type heldPort struct{ reason, message string }
+
+// portKey identifies a port of a Service.
+type portKey struct {
+	service string
+	port    int32
+}
+
+// keepPorts changes the desired Services: each keeps the ports that live registrations call and
+// that an edit of the ClusterServiceVersion removes or points to another port of the pods. A port
+// is kept until API servers call the new one. waits is why no edit may take effect now; empty
+// when it may.
+func (p *planner) keepPorts(waits string) {
+	if p.Policy.Gate != GateServing || len(p.Upgrade.From) > 0 {
+		return
+	}
+	p.heldPorts = map[portKey]heldPort{}
+	decided := map[string]bool{} // what is maintained may be desired, too
+	for _, all := range []*[]install.Deployment{&p.Desired.Deployments, &p.Maintained} {
+		*all = slices.Clone(*all)
+		for i, d := range *all {
+			if d.Service == nil || decided[d.Service.Name] || p.Observed.Services[d.Service.Name] == nil {
+				continue
+			}
+			decided[d.Service.Name] = true
+			(*all)[i].Service = p.withKeptPorts(d, p.Observed.Services[d.Service.Name], waits)
+		}
+	}
+}
+
+// withKeptPorts is the desired Service of a Deployment with the ports of the live one that it
+// keeps, and the record of them.
+func (p *planner) withKeptPorts(d install.Deployment, live *corev1.Service, waits string) *corev1.Service {
+	before, callers := keptPortsOf(live), p.callersOf(d)
+	record := keptPorts{Pending: pendingPorts(d, callers)}
+	for _, port := range before.over(live.Spec.Ports) {
+		if kept, keeps := p.keeps(d, live, port, callers, before, waits); keeps {
+			record.Kept = append(record.Kept, kept)
+		}
+	}
+	if record.empty() {
+		return d.Service
+	}
+	service := d.Service.DeepCopy()
+	service.Spec.Ports = withPorts(service.Spec.Ports, record.ports())
+	slices.SortStableFunc(service.Spec.Ports, func(a, b corev1.ServicePort) int { return int(a.Port - b.Port) })
+	service.Annotations = maps.Clone(service.Annotations)
+	if service.Annotations == nil {
+		service.Annotations = map[string]string{}
+	}
+	service.Annotations[vocabulary.AnnotationKeptPorts] = record.String()
+	return service
+}
+
+// keeps decides about one port of a live Service.
+func (p *planner) keeps(d install.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before keptPorts, waits string) (keptPort, bool) {
+	record, recorded := before.find(port.Port)
+	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
+	if desired >= 0 && target(d.Service.Spec.Ports[desired]) == target(port) {
+		return keptPort{}, false
+	}
+	kept := keptPort{Port: port.Port, TargetPort: target(port)}
+	key := portKey{live.Name, port.Port}
+	if slices.ContainsFunc(callers, func(c caller) bool { return c.port == port.Port && c.leaves() && (desired < 0 || !c.swaps(d, live)) }) {
+		kept.Left = true
+		p.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
+		return kept, true
+	}
+	if desired >= 0 && (recorded && record.Since == nil || wroteAlone(live, targetField(port))) {
+		if held := p.unservedTarget(d, d.Service.Spec.Ports[desired], callers, waits); held.reason != "" {
+			held.message = fmt.Sprintf("port %s of the pods is called until %s is served: %s", kept.TargetPort.String(), d.Service.Spec.Ports[desired].TargetPort.String(), held.message)
+			p.heldPorts[key] = held
+			return kept, true
+		}
+	}
+	return p.stillCalled(kept, record, recorded, key)
+}
+
+// stillCalled reports whether some API server may still call a port that no registration names
+// any more. The first reconciliation records the time.
+func (p *planner) stillCalled(kept, record keptPort, recorded bool, key portKey) (keptPort, bool) {
+	if !recorded || !record.Left {
+		return keptPort{}, false
+	}
+	kept.Left, kept.Since = true, record.Since
+	if kept.Since == nil || kept.Since.After(p.now) {
+		kept.Since = new(p.now.UTC())
+	}
+	settled := kept.Since.Add(p.Policy.Settle)
+	if !p.now.Before(settled) {
+		return keptPort{}, false
+	}
+	p.lookAgain(settled)
+	p.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}
+	return kept, true
+}
+
+// unservedTarget is why the pods cannot be called at another port yet. All webhooks of the port
+// that an edit points there must be served; a port that no live registration calls is free.
+func (p *planner) unservedTarget(d install.Deployment, to corev1.ServicePort, callers []caller, waits string) heldPort {
+	for _, c := range callers {
+		if c.webhook == nil || c.port != to.Port || c.leaves() || !c.edited {
+			continue
+		}
+		if waits != "" {
+			return heldPort{"Held", waits}
+		}
+		if reason, message := p.unservedAt(d, *c.webhook, to); reason != "" {
+			return heldPort{reason, message}
+		}
+	}
+	return heldPort{}
+}
+
+// held is why the port of a webhook does not lead yet where it is to lead; empty when it does.
+func (p *planner) held(d install.Deployment, w install.Webhook) heldPort {
+	return p.heldPorts[portKey{d.Service.Name, w.Port}]
+}

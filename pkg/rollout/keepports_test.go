@@ -1,0 +1,350 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// servedAt answers at some addresses and ports alone.
+func servedAt(served ...string) func(Endpoint) Answer {
+	return func(e Endpoint) Answer {
+		for _, s := range served {
+			if strings.HasSuffix(e.Address, s) {
+				return Answer{}
+			}
+		}
+		return Answer{Reason: "Refused", Message: e.Address + " refuses"}
+	}
+}
+
+// reconciles is a pass after which the endpoints controller does its part.
+func (c *cluster) reconciles(deployment string) Plan {
+	c.t.Helper()
+	plan := c.pass()
+	c.becomeAvailable(deployment)
+	c.serve(deployment, "10.244.0.5")
+	return plan
+}
+
+// routes says which port a validating webhook calls, and where the ports of its Service lead.
+func (c *cluster) routes() string {
+	var ports []string
+	for _, p := range c.Observed.Services["manager-service"].Spec.Ports {
+		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
+	}
+	return fmt.Sprintf("%d of %s", portCalled(c.validating("manager")), strings.Join(ports, " "))
+}
+
+func onContainerPort(port int32) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.ContainerPort = port }
+}
+
+// An edit of the ports of a live webhook takes effect when the new port is served. API servers call
+// the previous one until then.
+func TestPortsThatAreEdited(t *testing.T) {
+	const kept = "443 of 443->443"
+	for name, test := range map[string]struct {
+		edit    func(*operatorsv1alpha1.WebhookDescription)
+		change  func(*cluster)
+		served  []string
+		want    string
+		message string
+	}{
+		"a targetPort that is served":     {edit: onTarget("9999"), served: []string{":443", ":9999"}, want: "443 of 443->9999"},
+		"a targetPort that is not served": {edit: onTarget("9999"), served: []string{":443"}, want: kept, message: "port 443 of the pods is called until 9999 is served: 10.244.0.5:9999 refuses"},
+		"one that one of two pods serves": {
+			edit: onTarget("9999"), change: func(c *cluster) { c.serve("manager", "10.244.0.5", "10.244.0.6") },
+			served: []string{":443", "0.5:9999"}, want: kept, message: "port 443 of the pods is called until 9999 is served: 10.244.0.6:9999 refuses",
+		},
+		"no endpoint": {
+			edit: onTarget("9999"), change: func(c *cluster) { c.serve("manager") },
+			want: kept, message: "service manager-service has no ready endpoint",
+		},
+		"a name that no container has": {edit: onTarget("web"), served: []string{":443"}, want: kept, message: `port 443 of the pods is called until web is served: no container of pod shop/manager-0 names a port "web"`},
+		"a name that a container has": {
+			edit: onTarget("web"), change: func(c *cluster) {
+				c.Observed.Pods["manager"] = []*corev1.Pod{{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 7443}}}}},
+				}}
+			},
+			served: []string{":443", ":7443"}, want: "443 of 443->web",
+		},
+		"a containerPort that is not served": {
+			edit: onContainerPort(8443), served: []string{":443"}, want: "443 of 443->443 8443->8443",
+			message: "port 443 is called until 8443 is served: 10.244.0.5:8443 refuses",
+		},
+		"a containerPort and a path that are not served": {
+			edit: func(d *operatorsv1alpha1.WebhookDescription) { onContainerPort(8443)(d); atPath("/v2")(d) }, served: []string{":443"}, want: "443 of 443->443 8443->8443",
+			message: `path "/" at port 443 is called until "/v2" at port 8443 is served: 10.244.0.5:8443 refuses`,
+		},
+		"availability is all that counts": {
+			edit: onTarget("9999"), change: func(c *cluster) { c.Policy.Gate = GateAvailable }, want: "443 of 443->9999",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager", atPath("/")))
+			c.CSV.Generation++
+			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
+			if test.change != nil {
+				test.change(c)
+			}
+			c.answer = servedAt(test.served...)
+			var plan Plan
+			for range 3 {
+				plan = c.pass()
+				slice := c.Observed.Slices["manager-service"][0]
+				addresses := []string{}
+				for _, e := range slice.Endpoints {
+					addresses = append(addresses, e.Addresses...)
+				}
+				c.serve("manager", addresses...)
+				c.wait(2 * time.Second)
+			}
+			if diff := cmp.Diff(test.want, c.routes()); diff != "" {
+				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
+			}
+			if got := strings.Join(webhooksOf(plan), "\n"); !strings.Contains(got, test.message) || test.message == "" && strings.Contains(got, "until") {
+				t.Errorf("the webhook is %s, want %s", got, test.message)
+			}
+			if steps := stepsOf(plan); len(steps) > 0 {
+				t.Errorf("each pass does %q", steps)
+			}
+		})
+	}
+}
+
+// The pods are dialled at the previous targetPort, too: one that drops packets is not confused with a
+// network in which the manager reaches no pod.
+func TestPreviousTargetPortIsDialled(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
+	if diff := cmp.Diff([]string{"10.244.0.5:443", "10.244.0.5:9999/"}, pathsToProbe(c.next())); diff != "" {
+		t.Errorf("addresses to dial (-want +got):\n%s", diff)
+	}
+}
+
+// The Service keeps the previous port until every API server has learned of the new one.
+func TestPreviousPortSettles(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	c.Policy.Settle = time.Minute
+	onContainerPort(8443)(&c.CSV.Spec.WebhookDefinitions[0])
+	c.answer = servedAt(":443", ":8443")
+	var got []string
+	for range 6 {
+		c.reconciles("manager")
+		got = append(got, c.routes())
+		c.wait(25 * time.Second)
+	}
+	if diff := cmp.Diff([]string{
+		"443 of 443->443 8443->8443", // the port is added
+		"8443 of 443->443 8443->8443",
+		"8443 of 443->443 8443->8443", // the time is recorded
+		"8443 of 443->443 8443->8443",
+		"8443 of 443->443 8443->8443",
+		"8443 of 8443->8443",
+	}, got); diff != "" {
+		t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
+	}
+	if service := c.Observed.Services["manager-service"]; service.Annotations[vocabulary.AnnotationKeptPorts] != "" {
+		t.Errorf("the record stays: %v", service.Annotations)
+	}
+	if plan := c.pass(); len(plan.Steps) > 0 {
+		t.Errorf("each pass does %q", stepsOf(plan))
+	}
+}
+
+// What another client edits is repaired at once, also while an edit waits.
+func TestPortsThatAnotherClientWrites(t *testing.T) {
+	retarget := func(c *cluster) {
+		service := c.Observed.Services["manager-service"].DeepCopy()
+		service.Spec.Ports[0].TargetPort = intstr.FromInt32(6666)
+		targets := `{"f:spec":{"f:ports":{"k:{\"port\":443,\"protocol\":\"TCP\"}":{"f:targetPort":{}}}}}`
+		service.SetManagedFields(append(service.GetManagedFields(), wrote("kubectl-edit", targets)))
+		c.store(service)
+	}
+	remove := func(c *cluster) {
+		service := c.Observed.Services["manager-service"].DeepCopy()
+		service.Spec.Ports = service.Spec.Ports[1:]
+		c.store(service)
+	}
+	for name, test := range map[string]struct {
+		edit   func(*operatorsv1alpha1.WebhookDescription)
+		client func(*cluster)
+		want   string
+	}{
+		"the Service":                                 {client: retarget, want: "443 of 443->443"},
+		"the Service, while a targetPort waits":       {onTarget("9999"), retarget, "443 of 443->443"},
+		"the Service, while a containerPort waits":    {onContainerPort(8443), retarget, "443 of 443->443 8443->8443"},
+		"it removes the port while the new one waits": {onContainerPort(8443), remove, "443 of 443->443 8443->8443"},
+		"the registration":                            {client: func(c *cluster) { c.validating("manager").Webhooks[0].ClientConfig.Service.Port = new(int32(6666)) }, want: "443 of 443->443"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			c.answer = servedAt(":443")
+			if test.edit != nil {
+				test.edit(&c.CSV.Spec.WebhookDefinitions[0])
+				c.reconciles("manager")
+				c.reconciles("manager")
+			}
+			test.client(c)
+			c.reconciles("manager")
+			if diff := cmp.Diff(test.want, c.routes()); diff != "" {
+				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A webhook that shares its port with another one does not follow it where it is not served.
+func TestOneOfTwoWebhooksOnAPort(t *testing.T) {
+	c := installed(t, webhookOf("manager", named("a.manager.example.com")), webhookOf("manager", named("b.manager.example.com")))
+	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.answer = servedAt(":443", ":444")
+	for range 4 {
+		c.reconciles("manager")
+		c.wait(time.Second)
+	}
+	a, b := portCalled(c.validatingNamed("a.manager.example.com")), portCalled(c.validatingNamed("b.manager.example.com"))
+	service := c.Observed.Services["manager-service"]
+	if want := []intstr.IntOrString{intstr.FromInt32(443), intstr.FromInt32(443)}; a != 443 || b != 444 || len(service.Spec.Ports) != 2 || service.Spec.Ports[0].TargetPort != want[0] || service.Spec.Ports[1].TargetPort != want[1] {
+		t.Errorf("a calls %d and b %d of %+v", a, b, service.Spec.Ports)
+	}
+}
+
+// Two webhooks may exchange their ports.
+func TestExchangedPorts(t *testing.T) {
+	c := installed(t, webhookOf("manager", named("a.manager.example.com"), onTarget("9443")),
+		webhookOf("manager", named("b.manager.example.com"), onContainerPort(8443), onTarget("9444")))
+	onContainerPort(8443)(&c.CSV.Spec.WebhookDefinitions[0])
+	onContainerPort(443)(&c.CSV.Spec.WebhookDefinitions[1])
+	for range 4 {
+		c.reconciles("manager")
+		c.wait(time.Second)
+	}
+	if a, b := portCalled(c.validatingNamed("a.manager.example.com")), portCalled(c.validatingNamed("b.manager.example.com")); a != 8443 || b != 443 {
+		t.Errorf("a calls %d, b calls %d", a, b)
+	}
+}
+
+// The port of an APIService is kept in the same way.
+func TestAPIServicePortThatIsEdited(t *testing.T) {
+	c := owning(t, "manager")
+	for range 4 {
+		c.reconciles("manager")
+		c.says("True", "Passed", "all checks passed")
+		c.wait(time.Second)
+	}
+	c.CSV.Spec.APIServiceDefinitions.Owned[0].ContainerPort = 8443
+	c.answer = servedAt(":443")
+	for range 3 {
+		c.reconciles("manager")
+	}
+	if port := portCalled(c.Observed.APIServices[0]); port != 443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 2 {
+		t.Errorf("port %d is called", port)
+	}
+	c.answer = servedAt("3")
+	for range 3 {
+		c.wait(time.Second)
+		c.reconciles("manager")
+	}
+	if port := portCalled(c.Observed.APIServices[0]); port != 8443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 1 {
+		t.Errorf("port %d is called", port)
+	}
+}
+
+// The ports of a conversion are kept in the same way, also while the ClusterServiceVersion is held.
+func TestConversionPortsThatAreEdited(t *testing.T) {
+	route := `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:service":{"f:path":{},"f:port":{}}}}}}}`
+	for name, test := range map[string]struct {
+		edit   func(*operatorsv1alpha1.WebhookDescription)
+		change func(*cluster)
+		want   string
+	}{
+		"a containerPort that is served":     {onContainerPort(9443), func(c *cluster) { c.answer = servedAt("443") }, "9443 of 9443->9443"},
+		"a containerPort that is not served": {onContainerPort(9443), func(*cluster) {}, "8443 of 8443->8443 9443->9443"},
+		"a targetPort that is served":        {onTarget("9443"), func(c *cluster) { c.answer = servedAt("443") }, "8443 of 8443->9443"},
+		"a targetPort that is not served":    {onTarget("9443"), func(*cluster) {}, "8443 of 8443->8443"},
+		"a targetPort, and a requirement is not met": {onTarget("9443"), func(c *cluster) {
+			c.answer = servedAt("443")
+			obstacles["a requirement"].put(c)
+		}, "8443 of 8443->8443"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := convertsTwo(t)
+			for _, crd := range c.Observed.CRDs {
+				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(vocabulary.FieldManager, route)}
+			}
+			c.answer = servedAt(":8443")
+			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
+			test.change(c)
+			for range 5 {
+				c.convertsWhatItPlans()
+				c.serve("converter", "10.244.0.5")
+				c.wait(time.Second)
+			}
+			var ports []string
+			for _, p := range c.Observed.Services["converter-service"].Spec.Ports {
+				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
+			}
+			got := fmt.Sprintf("%d of %s", conversionRoute(c.Observed.CRDs["things.example.com"].Spec.Conversion).port, strings.Join(ports, " "))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A webhook is not registered at a port that does not lead yet where it is to lead.
+func TestNewWebhookOnAKeptPort(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), onTarget("9999")))
+	c.answer = servedAt(":443")
+	c.reconciles("manager")
+	if plan := c.reconciles("manager"); len(c.Observed.Mutating) > 0 {
+		t.Errorf("it is registered: %q", webhooksOf(plan))
+	}
+}
+
+// Certificates are asked for where API servers call: a new port that is not served would hold up
+// their renewal.
+func TestAskedWhileAnEditWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*operatorsv1alpha1.WebhookDescription)
+		want string
+	}{
+		"a targetPort":    {onTarget("9999"), "443->443"},
+		"a containerPort": {onContainerPort(8443), "443->443"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
+			c.answer = servedAt(":443")
+			c.reconciles("manager")
+			var ports []string
+			for _, p := range Asked(install.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
+				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
+			}
+			live := c.Observed.Services["manager-service"]
+			if why := Unsampled(live, Asked(install.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
+				t.Errorf("calls through the Service prove nothing: %s", why)
+			}
+			if diff := cmp.Diff(test.want, strings.Join(ports, " ")); diff != "" {
+				t.Errorf("ports that are asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

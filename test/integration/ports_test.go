@@ -1,0 +1,114 @@
+package integration
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+)
+
+// servicePorts says where the ports of server-service lead, and which one the webhook calls.
+func (e *env) servicePorts() string {
+	e.Helper()
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	var ports []string
+	for _, p := range service.Spec.Ports {
+		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
+	}
+	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Port
+	return fmt.Sprintf("%d of %s, record %q", *called, strings.Join(ports, " "), service.Annotations[vocabulary.AnnotationKeptPorts])
+}
+
+// leadTo plays the controller that finds the pod behind each port of server-service.
+func (e *env) leadTo(l net.Listener) {
+	e.Helper()
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	client := e.kube.DiscoveryV1().EndpointSlices(e.namespace)
+	slice, err := client.Get(e.ctx, "server-service-server-0", metav1.GetOptions{})
+	e.must(err)
+	slice.Ports = nil
+	for _, p := range service.Spec.Ports {
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Port: new(int32(l.Addr().(*net.TCPAddr).Port)), Protocol: new(corev1.ProtocolTCP)})
+	}
+	_, err = client.Update(e.ctx, slice, metav1.UpdateOptions{})
+	e.must(err)
+}
+
+// Ports of a live webhook that an edit names are called when they are served. The previous ones stay
+// until then, and what another client edits is repaired.
+func TestPortsThatAreEdited(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	listener := e.listen()
+	var broken atomic.Bool
+	e.manage(routed(listener), func(o *controller.Options) { o.Rollout.Settle = 200 * time.Millisecond })
+	c := csv("operator.v1", "server")
+	onPodTemplates(c)
+	e.create(c)
+	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+	e.answer(listener, e.servingCertificate(), func(w http.ResponseWriter, r *http.Request) {
+		if broken.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		permitAtValidate(w, r)
+	})
+	e.endpoint(listener)
+	e.succeeds("operator.v1")
+	broken.Store(true)
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt32(9999))
+	})
+	e.eventually("the WebhookRollout says that the targetPort is not served", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.State == "Registered" && strings.Contains(w.Message, "port 443 of the pods is called until 9999 is served: "), w
+	})
+	const held = `443 of 443->443, record "{\"kept\":[{\"port\":443,\"targetPort\":443}]}"`
+	e.eventually("the previous one is called", func() (bool, any) { got := e.servicePorts(); return got == held, got })
+	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
+	e.must(err)
+	service.Spec.Ports[0].TargetPort = intstr.FromInt32(6666)
+	_, err = e.kube.CoreV1().Services(e.namespace).Update(e.ctx, service, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
+	e.must(err)
+	e.eventually("what another client edits is repaired", func() (bool, any) { got := e.servicePorts(); return got == held, got })
+
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt32(443))
+		c.Spec.WebhookDefinitions[0].ContainerPort = 8443
+	})
+	e.eventually("the Service has both ports", func() (bool, any) {
+		got := e.servicePorts()
+		return strings.HasPrefix(got, "443 of 443->443 8443->443, ") && strings.Contains(got, `"pending\":[8443]`), got
+	})
+	e.leadTo(listener)
+	e.eventually("the WebhookRollout says that the new port is not served", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.State == "Registered" && strings.Contains(w.Message, "port 443 is called until 8443 is served: ") && w.Reason == "PathNotServed", w
+	})
+	broken.Store(false)
+	e.eventually("the new port is called, and the previous one is removed", func() (bool, any) {
+		got := e.servicePorts()
+		return got == `8443 of 8443->443, record ""`, got
+	})
+	e.eventually("the edit is observed", func() (bool, any) {
+		w := e.webhookStatus("operator.v1", "v.example.com")
+		return w.State == "Registered" && w.Reason == "Serving", w
+	})
+}
