@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -85,6 +87,54 @@ func (c *Controller) otherConverters(own []string, crds map[string]*apiextension
 		}
 	}
 	return others
+}
+
+// foreignConversions are the definitions that a ClusterServiceVersion means to convert and whose
+// conversion, which another client has set up, calls no Service of its versions. A Service that does
+// not exist converts nothing.
+func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
+	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
+	foreign := map[string]bool{}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		for _, name := range d.ConversionCRDs {
+			crd := c.caches.crds.get("", name)
+			if crd == nil || !rollout.ConvertedByAnother(crd) {
+				continue
+			}
+			namespace, service := install.ConvertedBy(crd)
+			calls, err := c.callsAnother(ctx, namespace, service, versions)
+			if err != nil {
+				return nil, err
+			}
+			if calls {
+				foreign[name] = true
+			}
+		}
+	}
+	return foreign, nil
+}
+
+// callsAnother reports whether a Service exists and belongs to none of some versions, nor to any other
+// ClusterServiceVersion (see otherConverters). One that the manager must not read counts as one, and
+// so does a URL.
+func (c *Controller) callsAnother(ctx context.Context, namespace, name string, versions []*operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
+	if name == "" {
+		return true, nil
+	}
+	if c.caches.services.get(namespace, name) != nil {
+		return false, nil
+	}
+	service, err := c.Kube.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	default:
+		return !slices.ContainsFunc(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.ServesFor(csv, service) }), nil
+	}
 }
 
 // convert writes spec.conversion of the definition that was looked at, if it is that

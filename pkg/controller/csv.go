@@ -51,7 +51,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 // lookAtCurrent is the pass over a version that no newer one has taken over from: observe,
 // decide, apply, report.
 func (c *Controller) lookAtCurrent(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
-	s, err := c.observe(csv, relatives)
+	s, err := c.observe(ctx, csv, relatives)
 	if err == nil {
 		err = c.askUpgradeable(&s.upgrade)
 	}

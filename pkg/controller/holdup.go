@@ -37,7 +37,7 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 	status := *current.Status.DeepCopy()
 	var unanswered error
 	if c.successor(relatives) == nil && !terminating { // else that one looks after it, or nobody can
-		s, err := c.observe(csv, relatives)
+		s, err := c.observe(ctx, csv, relatives)
 		if err != nil {
 			return time.Time{}, err
 		}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +56,7 @@ type snapshot struct {
 
 // observe reads the caches, and what the API server says of itself where a
 // ClusterServiceVersion depends on that; nothing else.
-func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
+func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
 	owners := ownerIDs(csv, relatives.Older)
 	s := c.snapshotOf(csv, owners, c.ownership(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...))
 	s.observed.Writes, s.observed.Contests = c.contests.of(nameOf(csv), relatives.Older, c.now())
@@ -73,7 +74,7 @@ func (c *Controller) observe(csv *operatorsv1alpha1.ClusterServiceVersion, relat
 		s.failure = c.unfit(s)
 	}
 	var err error
-	if s.facts, err = c.facts(csv, relatives, s); err != nil {
+	if s.facts, err = c.facts(ctx, csv, relatives, s); err != nil {
 		return nil, err
 	}
 	s.verdict = install.Check(s.facts)
@@ -147,7 +148,7 @@ func (s *snapshot) said() managerv1alpha1.WebhookRolloutStatus {
 }
 
 // facts are what a ClusterServiceVersion needs, as far as it is there.
-func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (install.Facts, error) {
+func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (install.Facts, error) {
 	facts := install.Facts{
 		CSV: csv, Targets: s.scope.Namespaces,
 		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces, nil),
@@ -155,6 +156,10 @@ func (c *Controller) facts(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
 	}
 	c.contention(&facts, relatives)
+	var err error
+	if facts.ForeignConversions, err = c.foreignConversions(ctx, csv, relatives); err != nil {
+		return facts, err
+	}
 	return facts, c.apis(&facts)
 }
 

@@ -141,7 +141,8 @@ func APIPause(announced, now time.Time) time.Duration {
 // announces whatever is missing. Nothing announces another version of the API server.
 func recheck(f Facts) time.Duration {
 	var pause time.Duration
-	if awaitsKubernetes(f) || f.Unmarked != "" {
+	// Nor does anything announce that a Service without the manager's label is deleted.
+	if awaitsKubernetes(f) || f.Unmarked != "" || len(f.ForeignConversions) > 0 {
 		pause = longestAPIPause
 	}
 	for _, kind := range unserved(f) {

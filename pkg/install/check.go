@@ -54,6 +54,8 @@ type Facts struct {
 	Unmarked string
 	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
 	Converters map[string]bool
+	// ForeignConversions are the definitions, by name, whose conversion another client has set up.
+	ForeignConversions map[string]bool
 }
 
 // Verdict says whether a ClusterServiceVersion may be installed.

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -79,6 +80,7 @@ func TestConvertibleCRDs(t *testing.T) {
 		"preserves unknown fields": {crd(true, ""), "set it to false"},
 		"converted by this one":    {crd(false, "ours"), ""},
 		"converted by another":     {crd(false, "theirs"), "is converted by service ns/theirs of another ClusterServiceVersion"},
+		"converted by no version":  {crd(false, "helms"), "is converted by Service ns/helms, which does not belong to this ClusterServiceVersion: uninstall what the Service belongs to"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +89,9 @@ func TestConvertibleCRDs(t *testing.T) {
 			csv.Spec.WebhookDefinitions[0].DeploymentName = "manager"
 			csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = deployments(deploymentOf("manager"))
 			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}, Converters: map[string]bool{"ns/theirs": true}}
+			if _, service := ConvertedBy(cmp.Or(test.crd, crd(false, ""))); service == "helms" {
+				facts.ForeignConversions = map[string]bool{"a.example.com": true}
+			}
 			if test.crd != nil {
 				facts.CRDs["a.example.com"] = test.crd
 			}

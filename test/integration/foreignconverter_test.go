@@ -1,0 +1,113 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// A conversion that another client has set up, and that works, is not replaced: neither at the
+// installation nor after an edit. When what converts is gone it is.
+func TestForeignConversion(t *testing.T) {
+	for name, begin := range map[string]func(e *env, crd string){
+		"at the installation": func(e *env, crd string) { e.create(converting("operator.v1", crd)) },
+		"by an edit": func(e *env, crd string) {
+			c := converting("operator.v1", crd)
+			conversion := c.Spec.WebhookDefinitions
+			c.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhook("first.example.com", "server")}
+			e.install(c)
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, conversion...)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("bolts", "v1", "v2").Name
+			e.service("helms", map[string]string{"app": "another"})
+			e.converts(crd, e.namespace, "helms", string(e.authority("others").pem()))
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			m := e.manage()
+			begin(e, crd)
+			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+			if !strings.Contains(message, "is converted by Service "+e.namespace+"/helms, which does not belong to this ClusterServiceVersion") {
+				t.Errorf("message %q", message)
+			}
+			m.looksAgain("operator.v1")
+			if got := e.converter(crd); got != "helms" {
+				t.Errorf("it is converted by %q", got)
+			}
+			e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "helms", metav1.DeleteOptions{}))
+			m.looksAgain("operator.v1")
+			e.succeeds("operator.v1")
+			if got := e.converter(crd); got != "server-service" {
+				t.Errorf("it is converted by %q", got)
+			}
+		})
+	}
+}
+
+// A placeholder that a bundle brings is replaced, and so is a conversion by the bundle's own Service.
+// What another client writes into a conversion of the manager's is repaired.
+func TestConversionsThatAreReplaced(t *testing.T) {
+	for name, test := range map[string]struct {
+		selector                     map[string]string // of the Service; none if it does not exist
+		namespace, service, caBundle string
+	}{
+		"a Service that does not exist": {nil, "system", "webhook-service", "a CA"},
+		"no caBundle":                   {map[string]string{"app": "another"}, "", "helms", ""},
+		"the bundle's own Service":      {map[string]string{"app": "server"}, "", "webhook-service", "a CA"},
+		"a Service of the derived name": {map[string]string{"app": "another"}, "", "server-service", "a CA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			crd := e.newCRD("nuts", "v1", "v2").Name
+			if test.selector != nil {
+				test.namespace = e.namespace
+				e.service(test.service, test.selector)
+			}
+			if test.caBundle == "a CA" {
+				test.caBundle = string(e.authority("others").pem())
+			}
+			e.converts(crd, test.namespace, test.service, test.caBundle)
+			e.group("og", allNamespaces)
+			e.runDeployments()
+			e.manage()
+			e.create(converting("operator.v1", crd))
+			e.succeeds("operator.v1")
+			ours := e.converter(crd)
+			e.service("later", map[string]string{"app": "another"})
+			e.converts(crd, e.namespace, "later", string(e.authority("others").pem()))
+			e.eventually("the conversion is repaired", func() (bool, any) {
+				now := e.conversion(crd).Webhook.ClientConfig.Service
+				return now.Name == ours, now
+			})
+			e.succeeds("operator.v1")
+		})
+	}
+}
+
+// service is a Service of no ClusterServiceVersion.
+func (e *env) service(name string, selector map[string]string) {
+	e.Helper()
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 443}}}}
+	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
+	e.must(err)
+}
+
+// converts has another client set up the conversion of a definition.
+func (e *env) converts(crd, namespace, service, caBundle string) {
+	e.Helper()
+	e.editCRD(crd, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(caBundle)},
+			ConversionReviewVersions: []string{"v1"},
+		}}
+	})
+}
