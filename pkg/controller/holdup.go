@@ -21,10 +21,14 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 	if terminating {
 		inUse = rollout.WithoutBackend(inUse)
 	}
-	if err := c.reportHeld(ctx, k, csv, inUse); err != nil {
+	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
+	details := ""
+	if current != nil || !terminating {
+		details = rollout.DetailsOf(csv)
+	}
+	if err := c.reportHeld(ctx, k, csv, inUse, details); err != nil {
 		return time.Time{}, err
 	}
-	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
 	if current == nil && terminating {
 		return again, nil // nothing can be created there any more
 	}
@@ -57,7 +61,7 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 
 // reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
 // being deleted, it may be all that is left.
-func (c *Controller) reportHeld(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse string) error {
+func (c *Controller) reportHeld(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
 	held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
-	return c.reportCSV(ctx, k, held, rollout.HeldPhases(csv.Status, inUse), managerv1alpha1.WebhookRolloutStatus{})
+	return c.reportCSV(ctx, k, held, rollout.HeldPhases(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }

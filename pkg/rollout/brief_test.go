@@ -1,14 +1,19 @@
 package rollout
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // However long a cause is, the message of a condition is not, in any phase and from any phase;
@@ -38,6 +43,55 @@ func TestConditionsAreBrief(t *testing.T) {
 		f.details = "kubectl -n shop describe webhookrollouts shop.v1"
 		t.Run(name, func(t *testing.T) { wantBrief(t, f) })
 	}
+}
+
+// What holds a ClusterServiceVersion back is brief for any number of definitions, has the ways out, how
+// many definitions there are and the first one, and is not written again.
+func TestHeldPhasesAreBrief(t *testing.T) {
+	const details = "kubectl -n shop describe webhookrollouts shop.v1"
+	for _, n := range []int{1, 3, 10, 1000} {
+		inUse := usedBy(n)
+		for where, text := range map[string]string{"": inUse, " of a Namespace that is being deleted": WithoutBackend(inUse)} {
+			t.Run(fmt.Sprintf("%d definitions%s", n, where), func(t *testing.T) {
+				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
+				held := HeldPhases(csv.Status, text, details)[0]
+				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
+				if again := HeldPhases(csv.Status, text, details); len(again) > 0 {
+					t.Errorf("written again: %v", again)
+				}
+				says := []string{vocabulary.AnnotationForceConversion + "=true"}
+				if n > 1 {
+					says = append(says, details)
+				}
+				if n > 1 && where == "" {
+					says = append(says, fmt.Sprintf("%d definitions", n))
+				}
+				if where == "" {
+					says = append(says, "migrate or delete", "widgets0.shop.example.com has 7 objects")
+				}
+				for _, words := range says {
+					if !strings.Contains(held.Message, words) {
+						t.Errorf("%q is not in %q", words, held.Message)
+					}
+				}
+				if len(held.Message) > csvstatus.MaxMessage {
+					t.Errorf("%d bytes: %s", len(held.Message), held.Message)
+				}
+			})
+		}
+	}
+}
+
+// usedBy says that the conversions of so many definitions are in use.
+func usedBy(n int) string {
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	objects := map[string]int{}
+	for i := range n {
+		crd := convertedCRD("manager-service", []string{"v1", "v2"}, "v1", "v2")
+		crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
+		crds, objects[crd.Name] = append(crds, crd), 7
+	}
+	return EndConversions("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
 }
 
 // wantBrief fails unless each phase that the facts lead to is brief, is not written again, and at

@@ -242,12 +242,23 @@ func EndConversions(namespace string, services map[string]bool, crds []*apiexten
 			held = append(held, inUse(crd, objects[crd.Name]))
 		}
 	}
-	if len(held) > 0 {
-		slices.Sort(held)
-		end.InUse = fmt.Sprintf("without the conversion webhook objects would lose fields: %s. "+
-			"To delete the objects helps, too; the annotation %s=true on the ClusterServiceVersion ends the conversion all the same", strings.Join(held, "; "), vocabulary.AnnotationForceConversion)
-	}
+	end.InUse = wouldLoseFields(held)
 	return end
+}
+
+// wouldLoseFields says why conversions cannot end. How many there are and the ways out come first: a
+// condition shows the beginning only.
+func wouldLoseFields(held []string) string {
+	if len(held) == 0 {
+		return ""
+	}
+	slices.Sort(held)
+	objects := "objects"
+	if len(held) > 1 {
+		objects = fmt.Sprintf("objects of %d definitions", len(held))
+	}
+	return fmt.Sprintf("without the conversion webhook %s would lose fields: migrate or delete them, or end the conversion all the same by the annotation %s=true on the ClusterServiceVersion. %s",
+		objects, vocabulary.AnnotationForceConversion, strings.Join(held, "; "))
 }
 
 // ending says whether a definition may go without its conversion.

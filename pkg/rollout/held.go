@@ -4,21 +4,24 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // HeldPhases are what a ClusterServiceVersion that is being deleted says while a conversion
 // holds it; none when it says so already.
-func HeldPhases(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse string) []Phase {
-	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ConditionConversionInUse, inUse}
+//
+// details is the command that shows all of it; empty while there is no WebhookRollout.
+func HeldPhases(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse, details string) []Phase {
+	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ConditionConversionInUse, inUse}.brief(details)
 	if phaseOf(status) == held {
 		return nil
 	}
 	return []Phase{held}
 }
 
-// WithoutBackend adds to what holds a ClusterServiceVersion that its Namespace goes, which nothing in it
-// outlives.
+// WithoutBackend adds to what holds a ClusterServiceVersion that its Namespace is being deleted, which
+// nothing in it outlives. The only way out is in front.
 func WithoutBackend(inUse string) string {
-	return inUse + ". Its Namespace is being deleted, and what converts goes with it, so that nothing can be migrated any more: requests in another version than an object is stored in fail, " +
-		"and lose nothing. Once the annotation is set the Namespace goes, and such requests drop fields until the operator is installed in another one"
+	return "its Namespace is being deleted, and with it what converts: only the annotation " + vocabulary.AnnotationForceConversion + "=true on the ClusterServiceVersion lets it go; " + inUse +
+		". Nothing can be migrated any more: requests in another version than an object is stored in fail, and lose nothing. Once the annotation is set they drop fields, until the operator is installed in another Namespace"
 }

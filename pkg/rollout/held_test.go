@@ -18,7 +18,7 @@ func TestHeldPhases(t *testing.T) {
 		inUse string
 		want  int
 	}{{"things are in use", 1}, {"things are in use", 0}, {WithoutBackend("things are in use"), 1}, {WithoutBackend("things are in use"), 0}} {
-		phases := HeldPhases(csv.Status, told.inUse)
+		phases := HeldPhases(csv.Status, told.inUse, "")
 		if len(phases) != told.want {
 			t.Fatalf("told %v after %q", phases, csv.Status.Message)
 		}
@@ -26,7 +26,7 @@ func TestHeldPhases(t *testing.T) {
 			csv.SetPhase(p.Phase, p.Reason, p.Message, &now)
 		}
 	}
-	if s := csv.Status; s.Phase != operatorsv1alpha1.CSVPhaseDeleting || s.Reason != managerv1alpha1.ConditionConversionInUse || !strings.HasPrefix(s.Message, "things are in use. Its Namespace") {
+	if s := csv.Status; s.Phase != operatorsv1alpha1.CSVPhaseDeleting || s.Reason != managerv1alpha1.ConditionConversionInUse || !strings.HasPrefix(s.Message, "its Namespace is being deleted") {
 		t.Errorf("is in phase %s/%s: %s", s.Phase, s.Reason, s.Message)
 	}
 }

@@ -45,7 +45,12 @@ func (p *planner) details() string {
 	if !install.Declares(p.CSV) && len(p.Previous.Conditions) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", p.CSV.Namespace, p.CSV.Name)
+	return DetailsOf(p.CSV)
+}
+
+// DetailsOf is the command that shows the WebhookRollout of a ClusterServiceVersion.
+func DetailsOf(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", csv.Namespace, csv.Name)
 }
 
 // failure is what only a change of the ClusterServiceVersion or of its surroundings ends.

@@ -51,7 +51,7 @@ func TestFarewell(t *testing.T) {
 	e.plansTheFarewell("operator.v1", "other.v1", role)
 	err = controller.Farewell(e.ctx, clients, logger())
 	for _, said := range []string{
-		"operator.v1: without the conversion webhook objects would lose fields: " + crd.Name + " has 1 object, stored in v2", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
+		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
 	} {
 		if err == nil || !strings.Contains(err.Error(), said) {
 			t.Errorf("the error does not say %q: %v", said, err)

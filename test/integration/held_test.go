@@ -221,7 +221,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h.deleteAsNamespaceController()
 	saysWhy := func() (bool, any) {
 		message := h.get("operator.v1").Status.Message
-		return strings.Contains(message, "Its Namespace is being deleted") && strings.Contains(message, vocabulary.AnnotationForceConversion+"=true"), message
+		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, vocabulary.AnnotationForceConversion+"=true"), message
 	}
 	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
 	_, err := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), metav1.PatchOptions{}, "status")
