@@ -15,20 +15,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ownedKinds asks which kinds the available APIServices of a ClusterServiceVersion serve. One
-// that nobody can tell of serves nothing.
-func (c *Controller) ownedKinds(s *snapshot) map[schema.GroupVersionKind]bool {
-	kinds := map[schema.GroupVersionKind]bool{}
+// observeKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
+func (c *Controller) observeKinds(s *snapshot, by asker) {
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
 		live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version))
 		if live == nil || !install.Available(live) {
 			continue
 		}
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
-		s.observed.Announced[kind.GroupVersion()] = c.served.announcedAt(kind.GroupVersion(), c.now())
-		kinds[kind] = c.serves(kind, c.now())
+		group := kind.GroupVersion()
+		reply := c.served.resources.of(group, by, discoveryAge)
+		s.observed.Served[kind], s.observed.Undiscovered[group], s.observed.Announced[group] = hasKind(reply.answer, kind.Kind), !reply.known, reply.announced
 	}
-	return kinds
 }
 
 // reservedAPI is why a ClusterServiceVersion must not own its APIServices; nil when it may. It

@@ -1,12 +1,12 @@
 package controller
 
 import (
-	"sync"
+	"math"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -16,32 +16,25 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// builtIn remembers what the API server serves of the groups of Kubernetes. That changes with
-// the version of the API server, which then changes the APIService of the group.
-type builtIn struct {
-	client discovery.DiscoveryInterface
+const (
+	// builtInAge is for an answer that stays valid until a change announces another.
+	builtInAge = time.Duration(math.MaxInt64)
+	// emptyAge is for one that lists no resources: the API server has not begun to serve the group.
+	emptyAge = 30 * time.Second
+)
 
-	mutex     sync.Mutex
-	resources map[schema.GroupVersion][]install.Resource
-}
-
-func newBuiltIn(client discovery.DiscoveryInterface) *builtIn {
-	return &builtIn{client: client, resources: map[schema.GroupVersion][]install.Resource{}}
-}
-
-// of returns the resources of a version; nil when the API server does not say now.
-func (b *builtIn) of(version schema.GroupVersion) []install.Resource {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	if known, asked := b.resources[version]; asked {
-		return known
+// builtIn returns what the API server serves of a version of a group of Kubernetes; nil when it has not
+// answered. That changes with the version of the API server, which then changes the APIService.
+func (c *Controller) builtIn(version schema.GroupVersion, by asker) []install.Resource {
+	reply := c.served.resources.of(version, by, builtInAge)
+	if reply.known && len(reply.answer) == 0 {
+		reply = c.served.resources.of(version, by, emptyAge)
 	}
-	list, err := b.client.ServerResourcesForGroupVersion(version.String())
-	if err != nil {
+	if len(reply.answer) == 0 {
 		return nil
 	}
-	resources := make([]install.Resource, 0, len(list.APIResources))
-	for _, r := range list.APIResources {
+	resources := make([]install.Resource, 0, len(reply.answer))
+	for _, r := range reply.answer {
 		kind := version.WithKind(r.Kind)
 		if r.Version != "" {
 			kind.Group, kind.Version = r.Group, r.Version
@@ -52,24 +45,17 @@ func (b *builtIn) of(version schema.GroupVersion) []install.Resource {
 		}
 		resources = append(resources, install.Resource{Name: r.Name, Kind: kind, Extent: extent})
 	}
-	b.resources[version] = resources
 	return resources
-}
-
-func (b *builtIn) forget(version schema.GroupVersion) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	delete(b.resources, version)
 }
 
 // catalog lists what the API server serves of the groups that the rules of a
 // ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
 // which is asked for once. Of what other API servers answer, nothing is known.
-func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion) install.Catalog {
+func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by asker) install.Catalog {
 	groups := install.RuledGroups(csv)
 	catalog := install.Catalog{Closed: len(groups) > 0 && !c.caches.aggregation.absent.Load()}
 	for _, group := range groups {
-		c.addGroup(&catalog, group)
+		c.addGroup(&catalog, group, by)
 		if catalog.Closed && catalog.Groups[group] == nil && catalog.Names == nil {
 			catalog.Names = c.servedGroups()
 		}
@@ -77,14 +63,14 @@ func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion) insta
 	return catalog
 }
 
-func (c *Controller) addGroup(catalog *install.Catalog, group string) {
+func (c *Controller) addGroup(catalog *install.Catalog, group string, by asker) {
 	for _, service := range c.caches.apiServices.by(byGroup, group) {
 		version := schema.GroupVersion{Group: group, Version: service.Spec.Version}
 		switch {
 		case service.Spec.Service != nil:
 			catalog.Add(version, nil)
 		case service.Labels[vocabulary.LabelAutomanaged] == vocabulary.AutomanagedBuiltIn:
-			catalog.Add(version, c.builtIn.of(version))
+			catalog.Add(version, c.builtIn(version, by))
 		}
 	}
 	for _, crd := range c.caches.crds.by(byGroup, group) {
@@ -141,7 +127,7 @@ func (c *Controller) servedChanged(before, after rollout.Object) {
 	}
 	for _, o := range present(before, after) {
 		if service, ok := o.(*apiregistrationv1.APIService); ok {
-			c.builtIn.forget(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
+			c.served.resources.announce(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
 		}
 	}
 	for _, group := range groupOf(present(before, after)[0]) {

@@ -116,8 +116,7 @@ type Controller struct {
 
 	unlabelled labelRefusals // of Namespaces
 	contested  fieldContests // fields of objects that are not the manager's
-	served     *served       // what the API server says of itself
-	builtIn    *builtIn      // what it serves of Kubernetes
+	served     served        // what the API server says of itself
 
 	processors processors
 }
@@ -134,11 +133,10 @@ func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *lo
 		metrics: metrics,
 		now:     time.Now,
 		writes:  writes{grace: cmp.Or(options.CacheGrace, time.Second)},
-		served:  newServed(clients.Kube.Discovery()),
-		builtIn: newBuiltIn(clients.Kube.Discovery()),
 
 		processors: newProcessors(),
 	}
+	c.served = newServed(clients.Kube.Discovery(), log, c.queue.Add)
 	metrics.registry.MustRegister(statusCollector{c.managedRollouts})
 	c.foreign = newOnDemand(clients.Dynamic, options.Namespaces, c.now, c.foreignChanged)
 	return c, c.watch()

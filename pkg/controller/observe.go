@@ -62,9 +62,10 @@ func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	s.observed.Writes, s.observed.Contests = c.contests.of(nameOf(csv), relatives.Older, c.now())
 	c.observePods(s, owners)
 	c.observeDelegations(s, owners)
-	s.observed.Served = c.ownedKinds(s)
+	by := newAsker(key{csvKind, csv.Namespace, csv.Name})
+	c.observeKinds(s, by)
 	s.observed.Reserved = c.reservedGroups(s)
-	s.observed.Catalog = c.catalog(csv)
+	s.observed.Catalog = c.catalog(csv, by)
 	s.scope, s.failure = c.scopeOf(csv.Namespace)
 	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
 	s.observed.Occupied = c.occupiedGroups(s, relatives)
@@ -77,6 +78,7 @@ func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if s.facts, err = c.facts(ctx, csv, relatives, s); err != nil {
 		return nil, err
 	}
+	c.apis(&s.facts, by)
 	s.verdict = install.Check(s.facts)
 	return s, nil
 }
@@ -116,6 +118,8 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 			Unanswered:   map[string]bool{},
 			Made:         map[string]bool{},
 			Announced:    map[schema.GroupVersion]time.Time{},
+			Served:       map[schema.GroupVersionKind]bool{},
+			Undiscovered: map[schema.GroupVersion]bool{},
 		},
 	}
 	s.status = s.said()
@@ -160,7 +164,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 	if facts.ForeignConversions, err = c.foreignConversions(ctx, csv, relatives); err != nil {
 		return facts, err
 	}
-	return facts, c.apis(&facts)
+	return facts, nil
 }
 
 // observePods gives each Deployment the pods that its selector matches.

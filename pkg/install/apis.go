@@ -33,12 +33,15 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 		result := apiServiceStatus(d)
 		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
 		service := f.APIServices[result.Name]
+		kind := schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}
 		switch {
 		case f.Unaggregated:
 			result.Message = "APIService is not present: " + unaggregated
 		case service == nil:
 			result.Message = "APIService is not present: install the operator that serves it"
-		case !f.APIs[schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}]:
+		case f.undiscovered(kind, result):
+			result.Message = "APIService is present, but " + NotDiscovered(kind.GroupVersion())
+		case !f.APIs[kind] && !f.Undiscovered[kind.GroupVersion()]:
 			result.Message = fmt.Sprintf("APIService is present, but does not serve the kind %s", d.Kind)
 		case !Available(service):
 			result.Message = "APIService is present, but not available: " + cmp.Or(availability(service).Message, "not yet")
@@ -116,7 +119,10 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 			Group: api.Group, Version: api.Version, Kind: api.Kind, Name: fmt.Sprintf("%s.%s.%s", api.Kind, api.Version, api.Group),
 			Status: operatorsv1alpha1.RequirementStatusReasonPresent, Message: "Native API exists",
 		}
-		if !f.APIs[gvk(api)] {
+		switch kind := gvk(api); {
+		case f.undiscovered(kind, result):
+			result.Status, result.Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, NotDiscovered(kind.GroupVersion())
+		case !f.APIs[kind] && !f.Undiscovered[kind.GroupVersion()]:
 			result.Status, result.Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, "Native API does not exist"
 		}
 		results = append(results, result)

@@ -34,11 +34,13 @@ type Facts struct {
 	Unaggregated bool
 	// APIs are the kinds that the cluster serves.
 	APIs map[schema.GroupVersionKind]bool
+	// Undiscovered are the versions of groups of which the API server has not answered which kinds it serves.
+	Undiscovered map[schema.GroupVersion]bool
 	// Announced is when a change last announced what a version of a group serves.
 	Announced map[schema.GroupVersion]time.Time
 	// Now is the time of the check.
 	Now time.Time
-	// Kubernetes is the version of the API server, as it says itself.
+	// Kubernetes is the version of the API server, as it says itself; empty when it has not answered.
 	Kubernetes string
 	// Neighbours are the other operators of the namespace that own something of the same
 	// name; Began tells whether this one has been installed.

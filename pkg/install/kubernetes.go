@@ -21,6 +21,13 @@ func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
 		Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name,
 		Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 	}
+	if f.Kubernetes == "" {
+		if f.wasMet(result) {
+			result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+		}
+		result.Message = "the API server has not answered which version it is: see kubectl get --raw /version"
+		return []operatorsv1alpha1.RequirementStatus{result}
+	}
 	release, _, _ := strings.Cut(f.Kubernetes, "-")
 	served, err := version.ParseSemantic(release)
 	if err != nil {
@@ -46,7 +53,7 @@ func awaitsKubernetes(f Facts) bool {
 	if _, err := version.ParseSemantic(f.CSV.Spec.MinKubeVersion); err != nil {
 		return false
 	}
-	return slices.ContainsFunc(requiredKubernetes(f), func(r operatorsv1alpha1.RequirementStatus) bool {
+	return f.Kubernetes == "" && f.CSV.Spec.MinKubeVersion != "" || slices.ContainsFunc(requiredKubernetes(f), func(r operatorsv1alpha1.RequirementStatus) bool {
 		return r.Status != operatorsv1alpha1.RequirementStatusReasonPresent
 	})
 }

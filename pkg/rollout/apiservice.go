@@ -52,13 +52,21 @@ func (p *planner) unavailable(w install.Webhook) (reason, message string) {
 const reasonUnavailable = "NotAvailable"
 
 // unserved is which kind an available APIService is to serve and does not. Nobody tells
-// when that changes.
+// when that changes. Without an answer, what was registered before serves it.
 func (p *planner) unserved(w install.Webhook) (reason, message string) {
 	for _, owned := range install.OwnedKinds(p.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
-		if served, asked := p.Observed.Served[kind]; asked && !served {
-			p.lookAgain(p.now.Add(install.APIPause(p.Observed.Announced[kind.GroupVersion()], p.now)))
+		group := kind.GroupVersion()
+		served, asked := p.Observed.Served[kind]
+		if served || !asked {
+			continue
+		}
+		p.lookAgain(p.now.Add(install.APIPause(p.Observed.Announced[group], p.now)))
+		switch {
+		case !p.Observed.Undiscovered[group]:
 			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
+		case !p.wasRegistered(w):
+			return "DiscoveryNotAnswered", install.NotDiscovered(group)
 		}
 	}
 	return "", ""

@@ -102,8 +102,15 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 			t.Errorf("%s after it was announced the API server is asked again in %s, want %s", since, got, pause)
 		}
 	}
-	c.Observed.Served[kind] = true
+	c.Observed.Undiscovered = map[schema.GroupVersion]bool{kind.GroupVersion(): true}
+	const unanswered = "the API server has not answered which kinds it serves: see kubectl get --raw /apis/ponds.example.com/v1"
+	expect("without an answer", "Installing: apiServices not installed: APIService "+pondAPI+": "+unanswered, pondAPI+" Waiting DiscoveryNotAnswered: "+unanswered)
+	c.Observed.Served[kind], c.Observed.Undiscovered = true, nil
 	expect("answering", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
+
+	c.Observed.Served[kind], c.Observed.Undiscovered = false, map[schema.GroupVersion]bool{kind.GroupVersion(): true}
+	expect("a manager that has just started, without an answer", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
+	c.Observed.Served[kind], c.Observed.Undiscovered = true, nil
 
 	c.says(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
 	expect("broken", "Failed: apiServices not installed: APIService "+pondAPI+": no response", pondAPI+" Unreachable FailedDiscoveryCheck: no response")

@@ -121,6 +121,9 @@ type Observed struct {
 	APIServices []*apiregistrationv1.APIService
 	// Served tells of the kinds that available APIServices are to serve whether they do.
 	Served map[schema.GroupVersionKind]bool
+	// Undiscovered are the versions of groups of which the API server has not answered which kinds it
+	// serves.
+	Undiscovered map[schema.GroupVersion]bool
 	// Announced is when a change last announced what their versions of a group serve.
 	Announced map[schema.GroupVersion]time.Time
 
