@@ -43,9 +43,10 @@ type env struct {
 	kube      kubernetes.Interface
 	olm       clientset.Interface
 	any       dynamic.Interface
-	managers  int // started so far
-	marks     int // in the audit log so far
-	touches   int // of a ClusterServiceVersion so far
+	parallel  bool // others run beside
+	managers  int  // started so far
+	marks     int  // in the audit log so far
+	touches   int  // of a ClusterServiceVersion so far
 }
 
 // newEnv makes a Namespace that is gone, with all webhooks of it, after the test.
@@ -72,7 +73,9 @@ func newEnv(t *testing.T) *env {
 func newParallelEnv(t *testing.T) *env {
 	t.Helper()
 	t.Parallel()
-	return newEnv(t)
+	e := newEnv(t)
+	e.parallel = true
+	return e
 }
 
 func clients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset.Interface) {

@@ -253,7 +253,7 @@ func TestHeldBesideAnOlderVersion(t *testing.T) {
 	crd := e.newCRD("widgets", "v1", "v2")
 	e.group("og", allNamespaces)
 	e.runDeployments("late")
-	m := e.manage()
+	e.manage()
 	e.install(csv("operator.v1", "server"))
 	e.newObject(crd)
 	v2 := converting("operator.v2", crd.Name)
@@ -263,13 +263,20 @@ func TestHeldBesideAnOlderVersion(t *testing.T) {
 	v2.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
 	e.create(v2)
 	e.eventually("it converts", func() (bool, any) { c := e.conversion(crd.Name); return c.Webhook != nil, c })
-	m.rests()
+	webhookOf := func(owner string) {
+		e.Helper()
+		e.eventually("the webhook is "+owner+"'s", func() (bool, any) {
+			webhooks := e.webhooks()
+			return slices.Contains(webhooks, "v.example.com "+owner+" server-service /validate"), webhooks
+		})
+	}
+	webhookOf("operator.v2")
 	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
-	e.eventually("the webhook is the older version's again", func() (bool, any) {
-		webhooks := e.webhooks()
-		return slices.Contains(webhooks, "v.example.com operator.v1 server-service /validate"), webhooks
+	webhookOf("operator.v1")
+	e.eventually("operator.v2 is held", func() (bool, any) {
+		status := e.get("operator.v2").Status
+		return status.Reason == managerv1alpha1.ConditionConversionInUse, status
 	})
-	m.rests()
 	lost := e.servingCA()
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	e.eventually("there is another certificate, which both trust", func() (bool, any) {

@@ -136,9 +136,13 @@ func (m *manager) rests(meanwhile ...func()) {
 	m.restsFor(60, meanwhile...)
 }
 
-// restsFor waits until it has not been looked at for so many polls.
+// restsFor waits until it has not been looked at for so many polls. What is counted are the looks at
+// all ClusterServiceVersions, those of other tests as well.
 func (m *manager) restsFor(while int, meanwhile ...func()) {
 	m.Helper()
+	if m.parallel {
+		m.Fatal("whether the manager rests is not known while other tests run: use newEnv")
+	}
 	last, polls := m.passes("ClusterServiceVersion"), 0
 	m.poll(wait.Backoff{Duration: 20 * time.Millisecond}, "the manager rests", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")
