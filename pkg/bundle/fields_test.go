@@ -95,3 +95,37 @@ func typedIsApplied(t *testing.T, b *Bundle) {
 		}
 	}
 }
+
+// What an author cannot know of a cluster is not applied, whatever the kind of the object.
+func TestMetadataOfAClusterIsRemoved(t *testing.T) {
+	const metadata = "metadata: {name: a, labels: {a: b}, annotations: {c: d}, creationTimestamp: null, generateName: null, finalizers: [x.example.com/y], generation: 3, ownerReferences: [{apiVersion: v1, kind: Node, name: gone, uid: x}], resourceVersion: '7', uid: x}\n"
+	for name, kind := range map[string]string{
+		"known":   "apiVersion: v1\nkind: ConfigMap\n",
+		"unknown": "apiVersion: shop.example.com/v1\nkind: Till\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText, "manifests/a.yaml": kind + metadata}), "test")
+			var dropped []string
+			for _, p := range b.Problems {
+				if p.Kind == UnknownField {
+					dropped = append(dropped, p.Path)
+				}
+			}
+			if diff := cmp.Diff([]string{"metadata.finalizers", "metadata.generation", "metadata.ownerReferences", "metadata.resourceVersion", "metadata.uid"}, dropped); diff != "" {
+				t.Errorf("reported (-want +got):\n%s", diff)
+			}
+			manifests, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}
+			for _, o := range manifests {
+				if o.GetName() == "a" {
+					if diff := cmp.Diff(want, o.Object["metadata"]); diff != "" {
+						t.Errorf("applied (-want +got):\n%s", diff)
+					}
+				}
+			}
+		})
+	}
+}

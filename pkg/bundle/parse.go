@@ -154,10 +154,12 @@ func missingIdentity(o *Object) string {
 func (b *Bundle) decode(o *Object) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
+		b.dropMetadata(o)
 		b.judgeKind(o)
 		return
 	}
 	b.dropUnknownFields(o, prune(o.Object, target))
+	b.dropMetadata(o)
 	if !b.refuseQuantities(o, target) {
 		return
 	}

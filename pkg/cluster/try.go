@@ -78,7 +78,7 @@ func (c *Cluster) TryUninstall(ctx context.Context, i Installation, removal depl
 	var there []*unstructured.Unstructured
 	var refused []error
 	for _, o := range removal.Goes {
-		err := a.tryDelete(ctx, o)
+		err := c.tryDelete(ctx, a, o)
 		switch {
 		case apierrors.IsNotFound(err):
 			i.Say("%s is not there", NameOf(o))
@@ -96,11 +96,15 @@ func (c *Cluster) TryUninstall(ctx context.Context, i Installation, removal depl
 	return there, nil
 }
 
-func (a applier) tryDelete(ctx context.Context, o *unstructured.Unstructured) error {
-	if !a.knows(o) {
+func (c *Cluster) tryDelete(ctx context.Context, a applier, o *unstructured.Unstructured) error {
+	served, err := c.reachable(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	if served == nil {
 		return apierrors.NewNotFound(o.GroupVersionKind().GroupVersion().WithResource(o.GetKind()).GroupResource(), o.GetName())
 	}
-	client, err := a.clientFor(ctx, o)
+	client, err := a.clientFor(ctx, served)
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,11 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 		return deploy.Removal{}, err
 	}
 	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		if !a.knows(o) {
-			return nil, nil // It went with its definition.
+		served, err := c.reachable(ctx, a, o)
+		if err != nil || served == nil {
+			return nil, err
 		}
-		return c.live(ctx, a, o)
+		return c.live(ctx, a, served)
 	}
 	var kept []string
 	for _, o := range i.Manifests {
@@ -211,10 +212,11 @@ func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal dep
 
 // remove deletes one object, if it is there, and waits until it is gone.
 func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
-	if !a.knows(o) {
-		return false, nil // It went with its definition.
+	served, err := c.reachable(ctx, a, o)
+	if err != nil || served == nil {
+		return false, err
 	}
-	client, err := a.clientFor(ctx, o)
+	client, err := a.clientFor(ctx, served)
 	if err != nil {
 		return false, err
 	}

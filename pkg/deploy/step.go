@@ -83,23 +83,29 @@ func (s Step) Outdated(now *unstructured.Unstructured) error {
 // the metadata and the spec each for itself, else the field at the top.
 func changed(live, answered *unstructured.Unstructured) []string {
 	var fields []string
-	compare := func(path string, a, b map[string]any, skip ...string) {
-		for key := range union(a, b) {
-			if !slices.Contains(skip, key) && !equality.Semantic.DeepEqual(a[key], b[key]) {
-				fields = append(fields, path+key)
+	compare := func(skip []string, at ...string) {
+		a, _, _ := unstructured.NestedFieldNoCopy(live.Object, at...)
+		b, _, _ := unstructured.NestedFieldNoCopy(answered.Object, at...)
+		for key := range union(fieldsOf(a), fieldsOf(b)) {
+			if !slices.Contains(skip, key) && !equality.Semantic.DeepEqual(fieldsOf(a)[key], fieldsOf(b)[key]) {
+				fields = append(fields, strings.Join(append(slices.Clone(at), key), "."))
 			}
 		}
 	}
-	compare("", live.Object, answered.Object, "metadata", "spec", "status")
-	for path, key := range map[string]string{"metadata.labels.": "labels", "metadata.annotations.": "annotations"} {
-		a, _, _ := unstructured.NestedMap(live.Object, "metadata", key)
-		b, _, _ := unstructured.NestedMap(answered.Object, "metadata", key)
-		compare(path, a, b)
-	}
-	a, _, _ := unstructured.NestedMap(live.Object, "spec")
-	b, _, _ := unstructured.NestedMap(answered.Object, "spec")
-	compare("spec.", a, b)
+	compare([]string{"metadata", "spec", "status"})
+	compare(append([]string{"labels", "annotations"}, ofAPIServer...), "metadata")
+	compare(nil, "metadata", "labels")
+	compare(nil, "metadata", "annotations")
+	compare(nil, "spec")
 	slices.Sort(fields)
+	return fields
+}
+
+// ofAPIServer are the fields of metadata that the API server sets at each write.
+var ofAPIServer = []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"}
+
+func fieldsOf(value any) map[string]any {
+	fields, _ := value.(map[string]any)
 	return fields
 }
 

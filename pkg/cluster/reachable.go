@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// reachable returns an object in a version that the cluster serves: the one in which it was written may
+// have ended since. It returns nil for an object that went with the definition of its kind. It is an error
+// when that is not known.
+func (c *Cluster) reachable(ctx context.Context, a applier, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	kind := o.GroupVersionKind()
+	for _, versions := range [][]string{{kind.Version}, nil} {
+		mapping, err := a.mapper.RESTMapping(kind.GroupKind(), versions...)
+		if err == nil {
+			o = o.DeepCopy()
+			o.SetGroupVersionKind(mapping.GroupVersionKind)
+			return o, nil
+		}
+		if !meta.IsNoMatchError(err) {
+			return nil, err
+		}
+	}
+	if err := c.unserved(ctx, kind.GroupKind()); err != nil {
+		return nil, fmt.Errorf("%s cannot be removed: %w", NameOf(o), err)
+	}
+	return nil, nil
+}
+
+// unserved is nil if a kind has no objects in the cluster. Discovery leaves out what a server of its own does
+// not answer for, and a definition that serves no version.
+func (c *Cluster) unserved(ctx context.Context, kind schema.GroupKind) error {
+	_, _, err := c.kube.Discovery().ServerGroupsAndResources()
+	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !some {
+		return err
+	}
+	for version, cause := range failed {
+		if version.Group == kind.Group {
+			return fmt.Errorf("the server of %s does not answer (%w): repair it, or delete APIService %s.%s if its objects are gone, and run the same command again", version, cause, version.Version, version.Group)
+		}
+	}
+	crds, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds.Items {
+		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind && apihelpers.IsCRDConditionTrue(&crd, apiextensionsv1.Established) {
+			return fmt.Errorf("CustomResourceDefinition %s serves no version: set served: true in it for one, and run the same command again", crd.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+)
+
+const twoVersions = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: goods.%[1]s.example.com}
+spec:
+  group: %[1]s.example.com
+  scope: Namespaced
+  names: {kind: Good, plural: goods}
+  versions:
+  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`
+
+// An object that an installation has created goes with it, in whatever version it is served now. While it
+// is not known whether there is one, nothing is removed.
+func TestRemovalAfterAVersionEnded(t *testing.T) {
+	for name, test := range map[string]struct {
+		namespace, served string
+		broken            bool
+		says              string
+	}{
+		"another version is served":    {"ended-one", "v2", false, ""},
+		"no version is served":         {"ended-all", "", false, "CustomResourceDefinition goods.ended-all.example.com serves no version: set served: true in it for one"},
+		"its server does not answer":   {"ended-broken", "", true, "the server of ended-broken.example.com/v3 does not answer"},
+		"the same, and one version is": {"ended-both", "v2", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			definition := fmt.Sprintf(twoVersions, test.namespace)
+			e.foreign(t, definition)
+			e.namespace(t, test.namespace)
+			good := parsed(t, "apiVersion: "+test.namespace+".example.com/v2\nkind: Good\nmetadata: {name: g, namespace: "+test.namespace+"}\n")
+			e.eventually(t, "served", func() bool { _, err := e.resource(good); return err == nil })
+			b := written(t, test.namespace, test.namespace+".v1", "apiVersion: "+test.namespace+".example.com/v1\nkind: Good\nmetadata: {name: g}\n")
+			o := bundle.Options{Namespace: test.namespace, AllowKinds: b.KindsToAllow()}
+			c, err := clusterpkg.New(cluster.Config())
+			must(t, err)
+			must(t, applyAll(t, c, b, o))
+			serveOnly := func(versions string) {
+				crds, err := e.resource(parsed(t, definition))
+				must(t, err)
+				for n, version := range []string{"v1", "v2"} {
+					patch := fmt.Sprintf(`[{"op":"replace","path":"/spec/versions/%d/served","value":%t}]`, n, strings.Contains(versions, version))
+					_, err = crds.Patch(t.Context(), "goods."+test.namespace+".example.com", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+					must(t, err)
+				}
+			}
+			serveOnly(test.served)
+			if test.broken {
+				e.serveNothing(t, "v3", test.namespace+".example.com")
+			}
+			var removal deploy.Removal
+			i := prepared(t, c, b, o)
+			e.eventually(t, "the removal knows what is served", func() bool {
+				removal, err = c.Removal(t.Context(), i, false)
+				return err == nil && test.says == "" || err != nil && test.says != "" && strings.Contains(err.Error(), test.says)
+			})
+			if test.says != "" {
+				serveOnly("v2")
+				e.eventually(t, "the object is served again", func() bool { return e.isThere(t, good) })
+				return
+			}
+			_, err = c.Uninstall(t.Context(), i, removal)
+			must(t, err)
+			if e.isThere(t, good) {
+				t.Error("the object is still there")
+			}
+		})
+	}
+}
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(text), o))
+	return o
+}
+
+// serveNothing registers a version of a group whose server does not exist.
+func (e *env) serveNothing(t *testing.T, version, group string) {
+	t.Helper()
+	client, err := aggregator.NewForConfig(cluster.Config())
+	must(t, err)
+	services := client.ApiregistrationV1().APIServices()
+	_, err = services.Create(t.Context(), &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: version + "." + group},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: group, Version: version, GroupPriorityMinimum: 1000, VersionPriority: 15, InsecureSkipTLSVerify: true,
+			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "nobody"},
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { _ = services.Delete(t.Context(), version+"."+group, metav1.DeleteOptions{}) })
+}
