@@ -51,8 +51,8 @@ func TestHeldPhasesAreBrief(t *testing.T) {
 	const details = "kubectl -n shop describe webhookrollouts shop.v1"
 	for _, n := range []int{1, 3, 10, 1000} {
 		inUse := usedBy(n)
-		for where, text := range map[string]string{"": inUse, " of a Namespace that is being deleted": WithoutBackend(inUse)} {
-			t.Run(fmt.Sprintf("%d definitions%s", n, where), func(t *testing.T) {
+		for where, text := range map[string]string{"in a Namespace that stays": inUse, "in a Namespace that is being deleted": WithoutBackend(inUse)} {
+			t.Run(fmt.Sprintf("%d definitions %s", n, where), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
 				held := HeldPhases(csv.Status, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
