@@ -97,7 +97,7 @@ func (c *Controller) rendering(s *snapshot, csv *operatorsv1alpha1.ClusterServic
 // again.
 func (c *Controller) certify(ctx context.Context, s *snapshot, in *rollout.Input, rendering *install.Input, now time.Time) (again time.Time, err error) {
 	s.duePending = false
-	for _, spec := range rendering.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range install.Deployments(rendering.CSV) {
 		if len(install.DescriptionsOf(rendering.CSV, spec.Name)) == 0 || s.verdict.Held[spec.Name] != "" {
 			continue
 		}
@@ -130,7 +130,7 @@ func (c *Controller) maintain(ctx context.Context, s *snapshot, in *rollout.Inpu
 	for _, served := range in.ToMaintain() {
 		rendering := c.rendering(s, served)
 		maps.Copy(rendering.Trust, wanted.Trust)
-		for _, spec := range served.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, spec := range install.Deployments(served) {
 			s.nameService(c, spec.Name)
 			if _, known := in.Certificates[spec.Name]; known || len(in.Elsewhere(served, spec.Name)) == 0 {
 				continue

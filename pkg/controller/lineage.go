@@ -183,7 +183,7 @@ func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.
 func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends) []install.Identity {
 	var same []install.Identity
 	changes := install.Changes(csv, heir)
-	for _, spec := range heir.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range install.Deployments(heir) {
 		for _, d := range install.DescriptionsOf(heir, spec.Name) {
 			if identity := install.IdentityOf(d); changes[identity] == install.Same && backends.Serve(heir, spec.Name) {
 				same = append(same, identity)

@@ -170,7 +170,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 // observePods gives each Deployment the pods that its selector matches.
 func (c *Controller) observePods(s *snapshot, owners []string) {
 	pods := c.caches.pods.ofOwners(owners)
-	for _, spec := range s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range install.Deployments(s.csv) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
 			continue // the API server refuses such a Deployment and says why
@@ -187,7 +187,7 @@ func (c *Controller) observePods(s *snapshot, owners []string) {
 // from. The Services of a version that is held stay as they are.
 func (c *Controller) nameServices(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion, held bool) {
 	s.services, s.called = map[string]string{}, map[string]*corev1.Service{}
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range install.Deployments(csv) {
 		s.nameService(c, spec.Name)
 		if !held {
 			s.called[spec.Name] = install.CalledService(csv, spec.Name, s.services[spec.Name])

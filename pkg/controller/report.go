@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,12 +36,18 @@ func (c *Controller) reportPatiently(ctx context.Context, k key, s *snapshot, pl
 
 // report says what the pass came to: in the WebhookRollout, in the status of the
 // ClusterServiceVersion, in events and in metrics. What is said already is not said
-// again.
+// again. A ClusterServiceVersion whose WebhookRollout would be too large still gets its phase.
 func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollout.Plan) error {
-	if err := c.reportRollout(ctx, k, s, plan.Status); err != nil {
+	err := c.reportRollout(ctx, k, s, plan.Status)
+	if err != nil && !tooLarge(err) {
 		return err
 	}
-	return c.reportCSV(ctx, k, s, plan.Phases, plan.Status)
+	return errors.Join(err, c.reportCSV(ctx, k, s, plan.Phases, plan.Status))
+}
+
+// tooLarge reports whether the API server, or the etcd behind it, refuses an object for its size.
+func tooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions

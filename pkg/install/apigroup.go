@@ -80,8 +80,8 @@ func OccupiedGroup(group string, others Others) string {
 			group, s.Name, s.Spec.Service.Namespace, s.Spec.Service.Name, wayOut)
 	}
 	for _, crd := range others.CRDs(group) {
-		return fmt.Sprintf("group %q of spec.apiservicedefinitions.owned is served by CustomResourceDefinition %s, which does not belong to this ClusterServiceVersion: %s, "+
-			"or list the definition in spec.customresourcedefinitions.owned if no other operator owns it", group, crd.Name, wayOut)
+		return fmt.Sprintf("group %q of spec.apiservicedefinitions.owned is served by CustomResourceDefinition %s: %s, "+
+			"or, if no other operator owns that definition, list it in spec.customresourcedefinitions.owned", group, crd.Name, wayOut)
 	}
 	return ""
 }

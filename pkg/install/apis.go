@@ -11,14 +11,13 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
-// The statuses of an owned APIService: whether the ClusterServiceVersion has the
-// Deployment that is to serve it.
-const (
-	statusDeploymentFound    operatorsv1alpha1.StatusReason = "DeploymentFound"
-	statusDeploymentNotFound operatorsv1alpha1.StatusReason = "DeploymentNotFound"
-)
+// statusDeploymentNotFound is the status of an owned APIService whose Deployment the
+// ClusterServiceVersion does not list.
+const statusDeploymentNotFound operatorsv1alpha1.StatusReason = "DeploymentNotFound"
 
 const unaggregated = "the API server of this cluster does not pass requests on to others (apiregistration.k8s.io/v1): use one that does"
 
@@ -84,7 +83,7 @@ func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.APIServiceDefinitions.Owned {
 		result := apiServiceStatus(d)
-		result.Status = statusDeploymentFound
+		result.Status = csvstatus.DeploymentFound
 		if !slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 			return spec.Name == d.DeploymentName
 		}) {

@@ -34,7 +34,7 @@ const (
 func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[Identity]Change {
 	signed := signatures(newer)
 	rolled := map[string]bool{}
-	for _, spec := range newer.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range Deployments(newer) {
 		rolled[spec.Name] = true
 	}
 	changes := map[Identity]Change{}
@@ -77,7 +77,7 @@ func (s signature) equals(other signature) bool {
 
 func signatures(csv *operatorsv1alpha1.ClusterServiceVersion) map[Identity]signature {
 	signed := map[Identity]signature{}
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range Deployments(csv) {
 		descriptions := DescriptionsOf(csv, spec.Name)
 		ports := allocatePorts(descriptions)
 		in := Input{CSV: csv, Services: map[string]string{spec.Name: spec.Name}, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}}}

@@ -14,6 +14,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -114,33 +115,29 @@ func (v Verdict) Mistakes() string {
 func (v Verdict) Unmet() string {
 	var all []string
 	for _, r := range v.Requirements {
-		if !Met(r) {
+		if !csvstatus.Met(r) {
 			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
 		}
 	}
 	return strings.Join(all, "; ")
 }
 
-// Met tells whether a requirement is met.
-func Met(r operatorsv1alpha1.RequirementStatus) bool {
-	return r.Status == operatorsv1alpha1.RequirementStatusReasonPresent || r.Status == statusDeploymentFound
-}
-
-// distinctDeployments are those of which there would have to be two of one name. OLM v0
-// makes each of them in turn into the other, for ever.
+// distinctDeployments returns a requirement that is not met for each name that several Deployments have.
+// OLM v0 makes each of them in turn into the other, for ever.
 func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
-	var results []operatorsv1alpha1.RequirementStatus
-	first := map[string]int{}
+	places := map[string][]string{}
 	for i, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		earlier, repeated := first[spec.Name]
-		if !repeated {
-			first[spec.Name] = i
+		places[spec.Name] = append(places[spec.Name], fmt.Sprintf("[%d]", i))
+	}
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, name := range DeploymentNames(csv) {
+		if len(places[name]) == 1 {
 			continue
 		}
 		results = append(results, operatorsv1alpha1.RequirementStatus{
-			Group: "apps", Version: "v1", Kind: "Deployment", Name: spec.Name,
+			Group: "apps", Version: "v1", Kind: "Deployment", Name: name,
 			Status:  operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-			Message: fmt.Sprintf("spec.install.spec.deployments[%d] and [%d] both have the name %q: give each its own", earlier, i, spec.Name),
+			Message: fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name),
 		})
 	}
 	return results
@@ -149,20 +146,21 @@ func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operato
 // requiredBackends are the Deployments that the webhooks name. OLM v0 does not
 // look, and registers a webhook that nobody will ever serve.
 func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
-	var known []string
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		known = append(known, spec.Name)
+	known := DeploymentNames(csv)
+	listed := map[string]bool{}
+	for _, name := range known {
+		listed[name] = true
 	}
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.WebhookDefinitions {
-		if slices.Contains(known, d.DeploymentName) {
+		if listed[d.DeploymentName] {
 			continue
 		}
 		results = append(results, operatorsv1alpha1.RequirementStatus{
 			Group: "apps", Version: "v1", Kind: "Deployment", Name: d.DeploymentName,
 			Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
 			Message: fmt.Sprintf("webhook %q names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[%d].deploymentName to one of %s",
-				d.GenerateName, i, strings.Join(known, ", ")),
+				d.GenerateName, i, few(known, ", ")),
 		})
 	}
 	return results

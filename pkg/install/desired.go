@@ -128,7 +128,7 @@ func Render(in Input) Desired {
 	var desired Desired
 	in.CSV = withoutWide(in.CSV)
 	in.lifelines = lifelines(in)
-	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range Deployments(in.CSV) {
 		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
 	}
 	if in.OperatorConditions {

@@ -24,7 +24,7 @@ type own struct {
 
 func ownNames(in Input) own {
 	o := own{namespace: in.CSV.Namespace}
-	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range Deployments(in.CSV) {
 		if len(DescriptionsOf(in.CSV, spec.Name)) == 0 {
 			o.others = append(o.others, spec.Name)
 			continue

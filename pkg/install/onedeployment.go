@@ -13,7 +13,7 @@ import (
 // of that ClusterServiceVersion. Versions of the same operator take turns instead: they are no contenders.
 func heldDeployments(f Facts) map[string]string {
 	held := map[string]string{}
-	for _, spec := range f.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range Deployments(f.CSV) {
 		if holder := holderOf(f, spec.Name); holder != nil {
 			held[spec.Name] = holder.Name
 		}
@@ -48,7 +48,7 @@ func holderOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVersi
 // DeploymentNames returns the names of the Deployments of a ClusterServiceVersion.
 func DeploymentNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var names []string
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range Deployments(csv) {
 		names = append(names, spec.Name)
 	}
 	return names

@@ -25,7 +25,7 @@ func condition(csv *operatorsv1alpha1.ClusterServiceVersion) *Condition {
 		Object: &operatorsv2.OperatorCondition{
 			TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv2.GroupVersion.String(), Kind: "OperatorCondition"},
 			ObjectMeta: OwnedMeta(csv, csv.Name),
-			Spec:       operatorsv2.OperatorConditionSpec{ServiceAccounts: accounts, Deployments: deploymentsOf(csv)},
+			Spec:       operatorsv2.OperatorConditionSpec{ServiceAccounts: accounts, Deployments: DeploymentNames(csv)},
 		},
 		Role: &rbacv1.Role{
 			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
@@ -62,12 +62,4 @@ func conditionAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 		return []string{"default"}
 	}
 	return accounts
-}
-
-func deploymentsOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		names = append(names, spec.Name)
-	}
-	return names
 }

@@ -87,7 +87,7 @@ func (o Ownership) serves(namespace, service string) bool {
 		if o.Services[service] {
 			return true
 		}
-		for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, spec := range Deployments(csv) {
 			if service == names.Service(spec.Name) || service == AlternateServiceName(csv, spec.Name) {
 				return true
 			}

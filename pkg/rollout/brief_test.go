@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // However long a cause is, the message of a condition is not, in any phase and from any phase;
@@ -116,5 +118,25 @@ func wantBrief(t *testing.T, f facts) {
 	}
 	if !cut {
 		t.Error("no phase says it")
+	}
+}
+
+// One long cause that holds back many webhooks is reported of each, and the status still fits into etcd.
+func TestStatusOfManyWebhooksFits(t *testing.T) {
+	var webhooks []operatorsv1alpha1.WebhookDescription
+	for i := range 2000 {
+		webhooks = append(webhooks, webhookOf("manager", named(fmt.Sprintf("v%d.example.com", i))))
+	}
+	c := clusterWith(t, webhooks...)
+	c.Verdict.Violations = []install.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
+	written, err := json.Marshal(c.pass().Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := 1 << 20; len(written) > most {
+		t.Errorf("%d bytes, more than %d", len(written), most)
+	}
+	if told := strings.Count(string(written), "a cause that is explained at length"); told < len(webhooks) {
+		t.Errorf("the cause is told %d times", told)
 	}
 }

@@ -38,7 +38,7 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 	if missing := p.unconverted(w); len(missing) > 0 {
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
 			if len(p.Upgrade.From) == 0 && len(p.lost(w.Description)) == 0 && !p.allNamed(missing) {
-				since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
+				since := p.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, reason,
 					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, message))
 			}
@@ -54,7 +54,7 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend pr
 		return view
 	}
 	p.wantConversions(w.Conversions)
-	since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
+	since := p.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 	return p.reachability(d, w, "", wholeSecond(since), backend)
 }
 

@@ -22,9 +22,10 @@ type Event struct {
 // Events are what changed between two statuses, for the record.
 func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 	var events []Event
+	known := reportedIn(before)
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
-			old := webhookIn(before, install.Identity{Type: w.Type, GenerateName: w.GenerateName})
+			old := known[install.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			events = append(events, interceptionEvents(old, w)...)
 			if old != nil {
 				events = append(events, gapEvent(old.LastGap, w.LastGap))

@@ -21,7 +21,7 @@ import (
 // had before. It begins when the status still tells of a live conversion, and ends with
 // the first look that finds it back.
 func (p *planner) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
-	before := webhookIn(p.Previous, install.IdentityOf(d))
+	before := p.before(d)
 	if before == nil {
 		return nil
 	}

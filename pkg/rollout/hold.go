@@ -55,10 +55,7 @@ func (v deploymentView) has(of install.Identity) bool {
 // deploymentNames are those that the ClusterServiceVersion lists, and those that
 // only its webhooks name, each once.
 func (p *planner) deploymentNames() []string {
-	var all []string
-	for _, spec := range p.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		all = append(all, spec.Name)
-	}
+	all := install.DeploymentNames(p.CSV)
 	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
 		all = append(all, d.DeploymentName)
 	}
@@ -140,7 +137,7 @@ func (p *planner) heldConversion(view webhookView, why string) webhookView {
 		}
 	}
 	if len(view.Description.ConversionCRDs) > 0 {
-		view.registered = sinceOf(p.Previous, view.Webhook, managerv1alpha1.WebhookRegistered, p.now)
+		view.registered = p.sinceOf(view.Description, managerv1alpha1.WebhookRegistered)
 		view.state, view.reason = managerv1alpha1.WebhookRegistered, "Held"
 		view.message = "stays as it was registered: " + why
 	}

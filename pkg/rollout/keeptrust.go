@@ -54,8 +54,9 @@ func (p *planner) leave() {
 	p.plan.Status = *p.Previous.DeepCopy()
 	if len(p.plan.Status.Deployments) == 0 {
 		p.holdFor("objects need the conversion")
+		limit := p.messageLimit()
 		for _, d := range p.deployments {
-			p.plan.Status.Deployments = append(p.plan.Status.Deployments, p.reportDeployment(d))
+			p.plan.Status.Deployments = append(p.plan.Status.Deployments, p.reportDeployment(d, limit))
 		}
 	}
 	for i, d := range p.plan.Status.Deployments {

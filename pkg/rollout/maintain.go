@@ -28,7 +28,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	}
 	var all []*operatorsv1alpha1.ClusterServiceVersion
 	for _, csv := range versions {
-		if served := in.asServed(csv); slices.ContainsFunc(served.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		if served := in.asServed(csv); slices.ContainsFunc(install.Deployments(served), func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 			return len(in.Elsewhere(served, spec.Name)) > 0
 		}) {
 			all = append(all, served)
@@ -84,7 +84,7 @@ func (in Input) wantsOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, 
 // declaredFor is the Deployment for which the ClusterServiceVersion declares a webhook; empty
 // for none.
 func (in Input) declaredFor(of install.Identity) string {
-	for _, spec := range in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range install.Deployments(in.CSV) {
 		for _, d := range install.DescriptionsOf(in.CSV, spec.Name) {
 			if install.IdentityOf(d) == of {
 				return spec.Name

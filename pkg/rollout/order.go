@@ -52,7 +52,7 @@ func (p *planner) waitingSince(v deploymentView) time.Time {
 	since := v.progress.since
 	for _, w := range v.webhooks {
 		if w.lacks() {
-			since = later(since, sinceOf(p.Previous, w.Webhook, w.state, p.now))
+			since = later(since, p.sinceOf(w.Description, w.state))
 		}
 	}
 	return since

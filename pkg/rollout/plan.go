@@ -76,6 +76,8 @@ type planner struct {
 
 	heldPorts map[portKey]heldPort // the ports of Services that do not lead yet where they are to (see keepPorts)
 
+	previous map[install.Identity]*managerv1alpha1.WebhookStatus // what Previous reports (see before)
+
 	rolledOut map[string]bool // the Deployments that this plan brings to what is desired
 
 	compares bool     // whether the objects are compared with what is desired

@@ -73,7 +73,7 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 		Webhook: w, configuration: configuration, registered: registered,
 		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
 	}
-	if before := webhookIn(p.Previous, install.IdentityOf(w.Description)); before != nil && before.Reason == reasonUndialled {
+	if before := p.before(w.Description); before != nil && before.Reason == reasonUndialled {
 		view.reason, view.message = reasonUndialled, undialled
 	}
 	reason, message := "", ""
@@ -133,7 +133,7 @@ func (p *planner) servedBefore(w install.Webhook) bool {
 // wasRegistered tells whether the webhook was in service when it was last looked at, whoever
 // had it in hand.
 func (p *planner) wasRegistered(w install.Webhook) bool {
-	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
+	before := p.before(w.Description)
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
@@ -234,7 +234,7 @@ func (p *planner) ask(e Endpoint) {
 // long the Deployment itself took says nothing of that.
 func (p *planner) probePause(w install.Webhook, backend progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
-	since := later(backend.since, sinceOf(p.Previous, w, managerv1alpha1.WebhookWaiting, p.now))
+	since := later(backend.since, p.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
 	return min(max(p.now.Sub(since)/10, shortest), longest)
 }
 

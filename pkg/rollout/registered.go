@@ -19,9 +19,10 @@ type Registration struct {
 // before, and was unreachable for a while, is not registered anew.
 func Registrations(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []Registration {
 	var all []Registration
+	known := reportedIn(before)
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
-			old := webhookIn(before, install.Identity{Type: w.Type, GenerateName: w.GenerateName})
+			old := known[install.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			if w.State != managerv1alpha1.WebhookRegistered || old == nil || old.State != managerv1alpha1.WebhookWaiting || old.Since == nil {
 				continue
 			}

@@ -30,7 +30,7 @@ func (p *planner) rerouteConversions(d install.Deployment, w install.Webhook, ba
 		message, called.Port = was.until(conversionRoute(&w.Conversions[i].Spec))+": "+message, was.port
 	}
 	p.wantConversions(p.asRouted(w.Conversions))
-	since := sinceOf(p.Previous, w, managerv1alpha1.WebhookRegistered, p.now)
+	since := p.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 	view = p.reachability(d, called, "", wholeSecond(since), backend)
 	view.Webhook = w
 	return moving(view, cmp.Or(held.reason, reason), cmp.Or(held.message, message)), true

@@ -29,9 +29,9 @@ func (p *planner) report() {
 	if p.Config.Subscription != "" {
 		status.Subscription = &managerv1alpha1.SubscriptionReference{Name: p.Config.Subscription, Generation: p.Config.Generation}
 	}
-	declared, reachable := 0, 0
+	declared, reachable, limit := 0, 0, p.messageLimit()
 	for _, d := range p.deployments {
-		reported := p.reportDeployment(d)
+		reported := p.reportDeployment(d, limit)
 		if c := reported.Certificate; c != nil && c.NotAfter != nil && (status.CertificatesExpire == nil || c.NotAfter.Before(status.CertificatesExpire)) {
 			status.CertificatesExpire = c.NotAfter
 		}
@@ -64,9 +64,21 @@ func (p *planner) report() {
 	p.plan.Status = status
 }
 
-func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentStatus {
+// messageLimit returns how many bytes the message of each Deployment, webhook and APIService has at most.
+// Together they have 256 KiB, or 100 bytes each: etcd takes 1.5 MiB for an object by default, and one cause
+// may stand in each of them.
+func (p *planner) messageLimit() int {
+	told := 0
+	for _, d := range p.deployments {
+		told += 1 + len(d.webhooks)
+	}
+	return max(256<<10/max(told, 1), 100)
+}
+
+func (p *planner) reportDeployment(d deploymentView, limit int) managerv1alpha1.DeploymentStatus {
 	reported := managerv1alpha1.DeploymentStatus{
-		Name: d.name, State: d.progress.state, Reason: d.progress.reason, Message: d.progress.message,
+		Name: d.name, State: d.progress.state, Reason: d.progress.reason,
+		Message: csvstatus.Shorten(d.progress.message, limit, ""),
 	}
 	if certificate, ok := p.Certificates[d.name]; ok {
 		reported.Certificate = &certificate
@@ -75,10 +87,11 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 		}
 	}
 	for _, w := range d.webhooks {
-		since := metav1.NewTime(sinceOf(p.Previous, w.Webhook, w.state, p.now))
+		message := csvstatus.Shorten(w.message, limit, "")
+		since := metav1.NewTime(p.sinceOf(w.Description, w.state))
 		if isAPIService(w.Webhook) {
 			reported.APIServices = append(reported.APIServices, managerv1alpha1.APIServiceStatus{
-				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: w.message, Since: &since,
+				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: message, Since: &since,
 				Lost: !w.live() && w.configuration != "",
 			})
 			continue
@@ -88,18 +101,20 @@ func (p *planner) reportDeployment(d deploymentView) managerv1alpha1.DeploymentS
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
 			Configuration: w.configuration, CRDs: eachOnce(w.Description.ConversionCRDs),
-			State: w.state, Reason: w.reason, Message: w.message, Since: &since, LastGap: w.gap,
+			State: w.state, Reason: w.reason, Message: message, Since: &since, LastGap: w.gap,
 		})
 	}
 	return reported
 }
 
-// eachOnce are some names without those that were there before: the status is also written
-// where it is a mistake to name one twice.
+// eachOnce returns names without repetitions, in their order: the status is also written where it is
+// a mistake to name one twice.
 func eachOnce(names []string) []string {
+	known := make(map[string]bool, len(names))
 	var all []string
 	for _, name := range names {
-		if !slices.Contains(all, name) {
+		if !known[name] {
+			known[name] = true
 			all = append(all, name)
 		}
 	}
@@ -109,29 +124,10 @@ func eachOnce(names []string) []string {
 // interception is what a webhook sees of people's requests. Of one that is held nothing is
 // rendered: what was said of it stays.
 func (p *planner) interception(w install.Webhook) install.Interception {
-	if before := webhookIn(p.Previous, install.IdentityOf(w.Description)); w.Interception.Text == "" && before != nil {
+	if before := p.before(w.Description); w.Interception.Text == "" && before != nil {
 		return install.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
 	}
 	return w.Interception
-}
-
-// sinceOf is when a webhook was first seen in a state.
-func sinceOf(previous managerv1alpha1.WebhookRolloutStatus, w install.Webhook, state managerv1alpha1.WebhookState, now time.Time) time.Time {
-	if before := webhookIn(previous, install.IdentityOf(w.Description)); before != nil && before.State == state && before.Since != nil {
-		return before.Since.Time
-	}
-	return now
-}
-
-func webhookIn(status managerv1alpha1.WebhookRolloutStatus, of install.Identity) *managerv1alpha1.WebhookStatus {
-	for _, d := range status.Deployments {
-		for _, w := range d.Registrations() {
-			if w.Type == of.Type && w.GenerateName == of.GenerateName {
-				return &w
-			}
-		}
-	}
-	return nil
 }
 
 func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts) {

@@ -86,7 +86,7 @@ func (p *planner) theirs(live Object) *operatorsv1alpha1.ClusterServiceVersion {
 // changeOf is what the upgrade means for a live registration of an older version, and
 // the Deployment that serves it now.
 func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration) (install.Change, string) {
-	for _, spec := range older.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	for _, spec := range install.Deployments(older) {
 		for _, d := range install.DescriptionsOf(older, spec.Name) {
 			if install.IdentityOf(d).Registers(live.kind, live.object) {
 				return install.Changes(older, p.CSV)[install.IdentityOf(d)], d.DeploymentName
@@ -172,7 +172,7 @@ func (p *planner) handedOver(w install.Webhook, created time.Time) time.Time {
 	if len(p.Upgrade.From) == 0 {
 		return created
 	}
-	before := webhookIn(p.Previous, install.IdentityOf(w.Description))
+	before := p.before(w.Description)
 	if before == nil || before.Since == nil || !isRegistered(*before) {
 		return p.now
 	}

@@ -145,7 +145,7 @@ func TestUpgradeWaitsForTheRollout(t *testing.T) {
 		replacedBy(webhookOf("server"), webhookOf("server", named("moved.example.com")))
 	c.Upgrade.Unannounced = true
 	c.goesOn()
-	if before := webhookIn(c.Previous, install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}); !isRegistered(*before) {
+	if before := reportedIn(c.Previous)[install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
 		t.Fatalf("the new version does not know of the webhook: %+v", before)
 	}
 	c.Upgrade.Unannounced = false

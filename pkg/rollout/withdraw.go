@@ -67,7 +67,7 @@ func (p *planner) forgotten() bool {
 	settle := p.Policy.Settle + time.Second
 	for _, d := range p.CSV.Spec.WebhookDefinitions {
 		settled := p.now
-		switch before := webhookIn(p.Previous, install.IdentityOf(d)); {
+		switch before := p.before(d); {
 		case before != nil && isRegistered(*before):
 			settled = p.now.Add(settle)
 		case before != nil && before.State == managerv1alpha1.WebhookBlocked && before.Since != nil:

@@ -102,7 +102,7 @@ func TestObstacles(t *testing.T) {
 				*deployments = append(*deployments, deploymentSpec("server"))
 			},
 			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
-			message: `spec.install.spec.deployments[0] and [1] both have the name "server"`, state: "Blocked",
+			message: `spec.install.spec.deployments[0], [1] have the name "server"`, state: "Blocked",
 			mend: func(e *env) {
 				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 					c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[1].Name = "other"

@@ -46,6 +46,35 @@ func TestRulesOfTooManyCombinations(t *testing.T) {
 	e.succeeds("other.v1")
 }
 
+// A ClusterServiceVersion that lists one Deployment many times, and many webhooks of it, is reported as it is,
+// costs what its text costs, and goes on when it is corrected.
+func TestDeploymentsOfOneName(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+	e.create(csv("operator.v1", "server"))
+	e.succeeds("operator.v1")
+
+	const many = 800
+	before := e.get("operator.v1").Spec
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		deployments := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+		for i := range many {
+			*deployments = append(*deployments, (*deployments)[0])
+			webhook := c.Spec.WebhookDefinitions[0]
+			webhook.GenerateName = fmt.Sprintf("v%d.example.com", i)
+			c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook)
+		}
+	})
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	if !strings.Contains(message, `spec.install.spec.deployments[0], [1], [2] and 798 more have the name "server"`) {
+		t.Errorf("message %q", message)
+	}
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec = before })
+	e.succeeds("operator.v1")
+}
+
 func items(n int) []string {
 	var all []string
 	for i := range n {

@@ -64,13 +64,3 @@ func Explained(status operatorsv1alpha1.ClusterServiceVersionStatus) string {
 	}
 	return status.Message
 }
-
-// Requirements are the results of a check as status.requirementStatus tells them.
-func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1alpha1.RequirementStatus {
-	told := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
-	for _, r := range results {
-		r.Message = Words(r.Message)
-		told = append(told, r)
-	}
-	return told
-}

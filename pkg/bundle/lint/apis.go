@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -50,7 +51,7 @@ ClusterServiceVersion stays Pending/RequirementsNotMet.`,
 func unservedVersions(s *subject) []mistake {
 	var all []mistake
 	for i, r := range install.OwnedCRDs(s.facts) {
-		if s.facts.CRDs[r.Name] != nil && !install.Met(r) {
+		if s.facts.CRDs[r.Name] != nil && !csvstatus.Met(r) {
 			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i), pending(r), "name a version that it serves, or have it serve this one"))
 		}
 	}
@@ -65,7 +66,7 @@ func unservedAPIs(s *subject) []mistake {
 		if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
 			wayOut = "give all kinds of a version the same deploymentName and containerPort, or the others another version"
 		}
-		if !install.Met(r) {
+		if !csvstatus.Met(r) {
 			all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), pending(r), wayOut))
 		}
 	}

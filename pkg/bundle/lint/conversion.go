@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -106,7 +107,7 @@ func undeclaredConversions(s *subject) []mistake {
 func unmet(s *subject, kind string, place func(name string) (path, wayOut string)) []mistake {
 	var all []mistake
 	for _, r := range s.verdict.Requirements {
-		if path, wayOut := place(r.Name); r.Kind == kind && path != "" && !install.Met(r) {
+		if path, wayOut := place(r.Name); r.Kind == kind && path != "" && !csvstatus.Met(r) {
 			all = append(all, s.inCSV(path, pending(r), wayOut))
 		}
 	}

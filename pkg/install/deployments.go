@@ -1,0 +1,21 @@
+package install
+
+import (
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Deployments returns the Deployments that a ClusterServiceVersion lists: of several with one name, the
+// first. A list that names one twice is a mistake (see Check), but until it is corrected what is
+// installed is maintained, and each repetition would cost as much as its webhooks together.
+func Deployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.StrategyDeploymentSpec {
+	listed := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	distinct := make([]operatorsv1alpha1.StrategyDeploymentSpec, 0, len(listed))
+	known := make(map[string]bool, len(listed))
+	for _, spec := range listed {
+		if !known[spec.Name] {
+			known[spec.Name] = true
+			distinct = append(distinct, spec)
+		}
+	}
+	return distinct
+}
