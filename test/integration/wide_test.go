@@ -67,7 +67,7 @@ func TestDeploymentsOfOneName(t *testing.T) {
 			c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook)
 		}
 	})
-	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	if !strings.Contains(message, `spec.install.spec.deployments[0], [1], [2] and 798 more have the name "server"`) {
 		t.Errorf("message %q", message)
 	}
