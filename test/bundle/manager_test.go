@@ -30,7 +30,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -114,7 +113,7 @@ func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &typed))
 	var all []string
 	for _, r := range typed.Status.RequirementStatus {
-		if r.Kind != "ServiceAccount" && !install.Met(r) {
+		if r.Kind != "ServiceAccount" && !csvstatus.Met(r) {
 			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
 		}
 	}
