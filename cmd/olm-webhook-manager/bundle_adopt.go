@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
-// adopt asks about each object of another owner that the plan would overwrite. --yes is no answer
+// adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes is no answer
 // to that: where nobody can be asked, --adopt names each object.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
 	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
@@ -34,7 +34,7 @@ func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
 	return nil
 }
 
-// warnForeign says which objects of other owners would be overwritten, and how to allow each.
+// warnForeign says which objects, of other owners or changed by other clients, would be overwritten, and how to allow each.
 func (o *installOptions) warnForeign(cmd *cobra.Command, plan cluster.Plan) error {
 	var flags []string
 	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
@@ -44,5 +44,5 @@ func (o *installOptions) warnForeign(cmd *cobra.Command, plan cluster.Plan) erro
 	if len(flags) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing was changed: objects of other owners would be overwritten; to allow it: %s", strings.Join(flags, " "))
+	return fmt.Errorf("nothing was changed: what other clients own or have set would be overwritten; to allow it: %s", strings.Join(flags, " "))
 }

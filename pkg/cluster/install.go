@@ -78,20 +78,14 @@ func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstruct
 	return applied, c.settle(ctx, a, p, applied)
 }
 
-// bringAll writes the objects in their order. The record is written before the first object in the
-// namespace, and completed at the end, also of an interrupted command.
+// bringAll writes the objects in their order. The record is written as soon as its namespace exists, before
+// the first object in it, and completed at the end, also of an interrupted command.
 func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
 	p.record.Begin(p.Bundle.CSV.Name)
 	recorded, checked := false, false
 	for n, s := range p.steps {
 		if !recorded && !groupkind.Is(s.Object, groupkind.Namespace) {
-			for _, s := range p.steps {
-				p.record.Intend(s)
-			}
-			for _, o := range applied {
-				p.record.Written(o)
-			}
-			if err := c.save(ctx, &p.record); err != nil {
+			if err := c.beginRecord(ctx, p, applied); err != nil {
 				return applied, err
 			}
 			recorded = true
@@ -103,25 +97,47 @@ func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*
 			}
 			checked = true
 		}
-		if s.Action == deploy.Keep {
-			p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
-			continue
-		}
-		written, err := c.write(ctx, a, *p, s)
-		if err == nil {
-			p.record.Written(written)
+		written, err := c.carryOut(ctx, a, p, s)
+		if written != nil {
 			applied = append(applied, written)
-			p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
 		}
-		if ctx.Err() != nil && n < len(p.steps)-1 {
+		switch interrupted := ctx.Err() != nil && n < len(p.steps)-1; {
+		case interrupted && !recorded && len(applied) > 0:
+			return applied, errors.Join(ErrInterrupted, c.beginRecord(ctx, p, applied))
+		case interrupted:
 			return applied, ErrInterrupted
-		}
-		if err != nil {
+		case err != nil:
 			return applied, err
 		}
 	}
 	p.record.End()
 	return applied, nil
+}
+
+// carryOut writes the object of a step and records it; an object that is kept is not written, and nil.
+func (c *Cluster) carryOut(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+	if s.Action == deploy.Keep {
+		p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
+		return nil, nil
+	}
+	written, err := c.write(ctx, a, *p, s)
+	if err != nil {
+		return nil, err
+	}
+	p.record.Written(written)
+	p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
+	return written, nil
+}
+
+// beginRecord records what is to be written, and what has been.
+func (c *Cluster) beginRecord(ctx context.Context, p *Plan, applied []*unstructured.Unstructured) error {
+	for _, s := range p.steps {
+		p.record.Intend(s)
+	}
+	for _, o := range applied {
+		p.record.Written(o)
+	}
+	return c.save(ctx, &p.record)
 }
 
 // attempts is how often a step is carried out on an object whose status others write meanwhile.

@@ -101,6 +101,10 @@ func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.U
 	o = p.record.Marked(o, live)
 	s = deploy.StepOf(o, live, nil, p.record)
 	answer, refused = c.bring(ctx, a, p, s, metav1.DryRunAll)
+	if apierrors.HasStatusCause(refused, metav1.CauseTypeFieldManagerConflict) {
+		answer, refused = c.bring(ctx, a, p, s.Contest(), metav1.DryRunAll)
+		return deploy.StepOf(o, live, answer, p.record).Contest(), answer, refused, nil
+	}
 	if refused != nil && p.bringsRoleOf(o, refused) {
 		s.Unasked = "the role that it refers to"
 		return s, nil, nil, nil

@@ -41,7 +41,7 @@ const firstWord = 5 * time.Second
 var errDone = errors.New("done")
 
 // ErrInterrupted says that nothing is lost.
-var ErrInterrupted = errors.New("interrupted: nothing is taken back, and the manager goes on by itself; run the same command again to go on")
+var ErrInterrupted = errors.New("interrupted: nothing is taken back; run the same command again to go on")
 
 // await tells each change until the operator is installed, or what is in the way.
 func (v *vigil) await(ctx context.Context) error {
@@ -55,7 +55,7 @@ func (v *vigil) await(ctx context.Context) error {
 	case errors.Is(err, errDone):
 		return nil
 	case ctx.Err() != nil:
-		return ErrInterrupted
+		return fmt.Errorf("%w. The manager goes on by itself meanwhile", ErrInterrupted)
 	default:
 		return err
 	}

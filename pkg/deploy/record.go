@@ -135,7 +135,7 @@ func (r Record) Created(live *unstructured.Unstructured) bool {
 // Intend records an object before it is written, so that an interrupted command is not forgotten.
 func (r *Record) Intend(s Step) {
 	e := r.of(s.Object)
-	if s.Action != Create && s.Action != Overwrite {
+	if s.Action != Create && s.Action != Overwrite || s.Contested {
 		return
 	}
 	if e == nil {

@@ -22,7 +22,8 @@ const (
 	Update Action = "update"
 	// Keep is for an object of another owner that is as the bundle has it: it is not written.
 	Keep Action = "keep"
-	// Overwrite is for an object of another owner that would change: it has to be adopted.
+	// Overwrite is for an object that would change and is another owner's, or has fields that another client
+	// has set since the installation wrote them: it has to be adopted.
 	Overwrite Action = "overwrite"
 )
 
@@ -32,6 +33,9 @@ type Step struct {
 	// Live is the object that exists; nil when there is none.
 	Live   *unstructured.Unstructured
 	Action Action
+	// Contested is set where the installation has written the object before, and another client has set some
+	// of those fields since.
+	Contested bool
 	// Unasked is why the API server could not be asked about the object; empty when it was.
 	Unasked string
 	// Changed are the fields of an object that exists and would change.
@@ -54,6 +58,13 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	default:
 		s.Action = Keep
 	}
+	return s
+}
+
+// Contest returns the step for an object with fields that another client has set since the installation wrote
+// them.
+func (s Step) Contest() Step {
+	s.Action, s.Contested = Overwrite, true
 	return s
 }
 
@@ -120,9 +131,12 @@ func union(a, b map[string]any) map[string]bool {
 	return all
 }
 
-// Describe says what is done to an object of another owner, and whose it is.
+// Describe says what is done to an object that has to be adopted, and whose it is.
 func (s Step) Describe() string {
-	text := fmt.Sprintf("%s exists and was not created by this installation", Title(s.Object))
+	text := Title(s.Object) + " exists and was not created by this installation"
+	if s.Contested {
+		text = Title(s.Object) + " has changed since this installation wrote it"
+	}
 	if others := Others(s.Live); len(others) > 0 {
 		text += fmt.Sprintf(" (written by %s)", strings.Join(others, ", "))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
 )
 
 // A removal that is interrupted after each object goes on wherever the bundle was installed, and
@@ -143,6 +145,31 @@ func TestUninstallationsAreInterrupted(t *testing.T) {
 		if !strings.Contains(string(output), again.says) {
 			t.Errorf("given again it does not say %q:\n%s", again.says, output)
 		}
+	}
+}
+
+// A command that is interrupted after it created the namespace, and before it wrote anything into it, leaves a
+// record: the next one knows the namespace as its own.
+func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
+	e := newEnv(t)
+	c, err := clusterpkg.New(cluster.Config())
+	must(t, err)
+	const namespace = "cut-namespace"
+	b := written(t, "cut", "cut.v1")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	p := e.planned(t, c, b, namespace)
+	p.Say = func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); strings.HasPrefix(line, "applied Namespace") {
+			interrupt()
+		}
+	}
+	applied, err := c.Install(ctx, p)
+	if !errors.Is(err, clusterpkg.ErrInterrupted) || strings.Contains(err.Error(), "manager") || len(applied) != 1 {
+		t.Errorf("%d objects were applied: %v", len(applied), err)
+	}
+	if step := e.planned(t, c, b, namespace).Steps()[0]; deploy.Title(step.Object) != "Namespace "+namespace || step.Action != deploy.Update {
+		t.Errorf("the next command would %s %s", step.Action, deploy.Title(step.Object))
 	}
 }
 
