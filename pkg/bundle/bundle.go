@@ -42,6 +42,7 @@ type Bundle struct {
 	files     map[string][]byte
 	reported  map[problemsOf]int
 	documents int
+	text      int // bytes of all rules (see refuseWide)
 }
 
 // Problem is something in a bundle that cannot be read, or is read otherwise than it is written.

@@ -3,7 +3,6 @@ package bundle
 import (
 	"fmt"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -11,86 +10,75 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// refuseWide reports rules whose lists have too many combinations: lists of 20,000 items each fit into a small
-// file. It returns whether there are none.
+// maxText is how many bytes the rules of a bundle may have where each combination of their lists is written out, as
+// people are shown it: two lists of 20,000 items each fit into a small file and have 400,000,000 combinations.
+const maxText = 4 << 20
+
+// refuseWide reports rules whose lists have too many combinations: those that the manager refuses, and those
+// with which all rules that were read have more than maxText. It returns whether there are none.
 func (b *Bundle) refuseWide(o *Object, typed any) bool {
-	path, limit := "rules", install.MaxGrants
-	total := 0
-	switch typed := typed.(type) {
-	case *operatorsv1alpha1.ClusterServiceVersion:
-		if narrow := install.Narrow(typed); narrow < len(typed.Spec.WebhookDefinitions) {
-			b.wide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), install.MaxCombinations)
-			return false
+	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+		if narrow := install.Narrow(csv); narrow < len(csv.Spec.WebhookDefinitions) {
+			return b.wide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", install.MaxCombinations))
 		}
-		path, total = "spec.install.spec", install.PermissionCombinations(typed)
-	case *rbacv1.Role:
-		total = grants(typed.Rules)
-	case *rbacv1.ClusterRole:
-		total = grants(typed.Rules)
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		path, limit = "webhooks", install.MaxCombinations
-		for _, w := range typed.Webhooks {
-			total += combinations(w.Rules, limit)
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		path, limit = "webhooks", install.MaxCombinations
-		for _, w := range typed.Webhooks {
-			total += combinations(w.Rules, limit)
+		if install.PermissionCombinations(csv) > install.MaxGrants {
+			return b.wide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", install.MaxGrants))
 		}
 	}
-	if total > limit {
-		b.wide(o, path, limit)
+	path, bytes := textOf(typed)
+	if b.text = min(b.text+bytes, enough); b.text > maxText {
+		return b.wide(o, path, fmt.Sprintf("has rules whose lists, with those read before, have more than %d MiB of combinations", maxText>>20))
 	}
-	return total <= limit
+	return true
 }
 
-func (b *Bundle) wide(o *Object, path string, limit int) {
-	b.problemAt(TooWide, o, path, fmt.Sprintf("has rules with more than %d combinations of what their lists name", limit), "name fewer in each rule")
+func (b *Bundle) wide(o *Object, path, detail string) bool {
+	b.problemAt(TooWide, o, path, detail, "name fewer in each rule")
+	return false
 }
 
-func grants(rules []rbacv1.PolicyRule) (total int) {
-	for _, rule := range rules {
-		total = min(total+install.GrantCombinations(rule), install.MaxGrants+1)
-	}
-	return total
-}
-
-func combinations(rules []admissionregistrationv1.RuleWithOperations, limit int) (total int) {
-	for _, rule := range rules {
-		total = min(total+install.Combinations(rule), limit+1)
-	}
-	return total
-}
-
-// maxBound is how many rules the bindings of a bundle may give, each once for each subject.
-const maxBound = 10_000
-
-// refuseBound reports the binding with which the bindings give too many rules to too many subjects.
+// refuseBound reports the object with which roles have more than maxText, their rules counted once for each subject
+// and for each ClusterRole that they are given to.
 func (b *Bundle) refuseBound() {
-	rules := map[rbacv1.RoleRef]int{}
+	roles := map[rbacv1.RoleRef]table{}
 	for _, o := range b.Objects {
 		switch role := o.Typed.(type) {
 		case *rbacv1.Role:
-			rules[refTo("Role", role.Name)] += len(role.Rules)
+			roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role.Rules))
 		case *rbacv1.ClusterRole:
-			rules[refTo("ClusterRole", role.Name)] += len(role.Rules)
+			roles[refTo("ClusterRole", role.Name)] = roles[refTo("ClusterRole", role.Name)].plus(clusterRoleTable(role))
 		}
 	}
 	total := 0
 	for _, o := range b.Objects {
-		var subjects []rbacv1.Subject
-		var ref rbacv1.RoleRef
-		switch binding := o.Typed.(type) {
-		case *rbacv1.RoleBinding:
-			subjects, ref = binding.Subjects, binding.RoleRef
-		case *rbacv1.ClusterRoleBinding:
-			subjects, ref = binding.Subjects, binding.RoleRef
-		}
-		if total += len(subjects) * max(1, rules[refTo(ref.Kind, ref.Name)]); total > maxBound {
-			b.problemAt(TooWide, o, "subjects", fmt.Sprintf("and the bindings before it give more than %d rules, each counted for each subject", maxBound), "bind a group, or fewer subjects")
+		path, bytes := givenText(o.Typed, roles)
+		if total = min(total+bytes, enough); total > maxText {
+			b.problemAt(TooWide, o, path, fmt.Sprintf("and those of the objects before it give more than %d MiB of rules, each counted for each that it is given to", maxText>>20), "bind a group, or fewer subjects")
 			return
 		}
 	}
 }
 
+// givenText returns how many bytes of rules an object gives, and the field that says to whom.
+func givenText(typed any, roles map[rbacv1.RoleRef]table) (path string, bytes int) {
+	switch o := typed.(type) {
+	case *rbacv1.RoleBinding:
+		return "subjects", boundText(o.Subjects, roles[refTo(o.RoleRef.Kind, o.RoleRef.Name)])
+	case *rbacv1.ClusterRoleBinding:
+		return "subjects", boundText(o.Subjects, roles[refTo(o.RoleRef.Kind, o.RoleRef.Name)])
+	case *rbacv1.ClusterRole:
+		role, labels := roles[refTo("ClusterRole", o.Name)], mapText(o.Labels)
+		return "metadata.labels", times(len(o.Labels), role.bytes) + role.with(labels)
+	default:
+		return "", 0
+	}
+}
+
 func refTo(kind, name string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: name} }
+
+func boundText(subjects []rbacv1.Subject, role table) (bytes int) {
+	for _, s := range subjects {
+		bytes = min(bytes+rowText+role.bytes+role.with(len(s.Name)+len(s.Namespace)), enough)
+	}
+	return bytes
+}

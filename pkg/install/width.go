@@ -14,16 +14,28 @@ import (
 // 400,000,000 combinations.
 const (
 	// MaxCombinations is how many combinations of API group and resource the rules of all webhooks of a
-	// ClusterServiceVersion may have.
+	// ClusterServiceVersion may have. Together their names may have as many times 64 bytes.
 	MaxCombinations = 10_000
 	// MaxGrants is how many combinations of verb, group, resource and name the permissions of a
 	// ClusterServiceVersion may have. Each is compared with what an account may do.
 	MaxGrants = 100_000
 )
 
-// Combinations returns how many resources a rule of a webhook names, each once for each API group.
-func Combinations(rule admissionregistrationv1.RuleWithOperations) int {
-	return product(len(rule.APIGroups), len(rule.Resources))
+// combinations returns how many resources a rule of a webhook names, each once for each API group; where the
+// names of all of them have more than usualText bytes each, it is the larger number of usualText.
+func combinations(rule admissionregistrationv1.RuleWithOperations) int {
+	long := len(rule.APIGroups)*textOf(rule.Resources) + len(rule.Resources)*textOf(rule.APIGroups)
+	return min(max(product(len(rule.APIGroups), len(rule.Resources)), long/usualText), enough)
+}
+
+// usualText is how many bytes the names of a group and a resource seldom have.
+const usualText = 64
+
+func textOf(names []string) (bytes int) {
+	for _, name := range names {
+		bytes += len(name)
+	}
+	return bytes
 }
 
 // PermissionCombinations returns how many combinations of verb, group, resource and name the permissions of a
@@ -65,7 +77,7 @@ func Narrow(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	total := 0
 	for i, d := range csv.Spec.WebhookDefinitions {
 		for _, rule := range d.Rules {
-			if total = min(total+Combinations(rule), enough); total > MaxCombinations {
+			if total = min(total+combinations(rule), enough); total > MaxCombinations {
 				return i
 			}
 		}
@@ -82,7 +94,7 @@ func widthViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	d := csv.Spec.WebhookDefinitions[i]
 	return []Violation{{
 		TooManyCombinations, i, d.GenerateName,
-		fmt.Sprintf("the rules of the webhooks up to spec.webhookdefinitions[%d] %q name more than %d combinations of API group and resource", i, d.GenerateName, MaxCombinations),
+		fmt.Sprintf("the rules of the webhooks up to spec.webhookdefinitions[%d] %q name more than %d combinations of API group and resource, or as many times %d bytes of their names", i, d.GenerateName, MaxCombinations, usualText),
 		"name in each rule only the groups that have the resources of the rule",
 	}}
 }

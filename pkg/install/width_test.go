@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -39,6 +40,7 @@ func TestNarrow(t *testing.T) {
 		"no webhook":                  {webhooks(), 0},
 		"at the limit":                {webhooks(wideRule(100, 50), wideRule(50, 100)), 2},
 		"above the limit":             {webhooks(wideRule(100, 50), wideRule(50, 100), wideRule(1, 1)), 2},
+		"long names":                  {webhooks(admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{strings.Repeat("a", 6400), "b"}, Resources: listOf(99)}}), 0},
 		"one rule":                    {webhooks(wideRule(101, 100)), 0},
 		"more than an integer can be": {webhooks(wideRule(1<<16, 1<<16), wideRule(1<<16, 1<<16)), 0},
 	} {

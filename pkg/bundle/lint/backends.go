@@ -242,9 +242,9 @@ func (s *subject) issued(d deployment, source source) bool {
 	return s.serves(d) && source.kind == "Secret" && source.name == names.Secret(names.Service(d.Name))
 }
 
-// serves tells whether a Deployment serves webhooks or APIs: its pods then have the manager's
+// serves reports whether a Deployment serves webhooks or APIServices: its pods then have the manager's
 // certificate.
-func (s *subject) serves(d deployment) bool { return len(install.DescriptionsOf(s.CSV, d.Name)) > 0 }
+func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
 
 // serviceCA tells whether a Service of the bundle asks OpenShift's service-ca for a Secret.
 func (s *subject) serviceCA(secret string) bool {

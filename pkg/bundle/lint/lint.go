@@ -83,6 +83,7 @@ type subject struct {
 	described []webhook // in the order of the ClusterServiceVersion
 	admitting []webhook
 	deployed  []deployment
+	serving   map[string]bool // the Deployments that serve webhooks or APIServices
 	deadlocks func(operatorsv1alpha1.WebhookDescription) []install.Lifeline
 }
 
@@ -215,9 +216,14 @@ func (s *subject) admission() []webhook { return s.admitting }
 
 // list takes the parts of the ClusterServiceVersion that checks go through.
 func (s *subject) list() {
+	s.serving = map[string]bool{}
+	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
+		s.serving[d.DeploymentName] = true
+	}
 	for i, d := range s.CSV.Spec.WebhookDefinitions {
 		w := webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)}
 		s.described = append(s.described, w)
+		s.serving[d.DeploymentName] = true
 		if d.Type != operatorsv1alpha1.ConversionWebhook {
 			s.admitting = append(s.admitting, w)
 		}

@@ -24,8 +24,8 @@ since. The API server answers that there is no such resource, and nothing that c
 without quotes where text is wanted (version: 1.10, "on", "yes"), and a list where one value is wanted. The checks of a ClusterServiceVersion are not run before it
 can be decoded.`),
 	problem(bundle.TooWide, `A rule stands for each combination of what its lists name: 200 groups and 200 resources are 40,000. Programs that compare rules, API servers
-among them, compute all combinations. The webhooks of a ClusterServiceVersion may have 10,000 together, and the permissions of an object 100,000; bindings may give 10,000 rules,
-each counted for each subject. Name in each rule only the groups that have the resources of the rule.`),
+among them, compute all combinations. The webhooks of a ClusterServiceVersion may have 10,000 together, and its permissions 100,000. Written out, the rules of all objects may have 4 MiB,
+and so may the rules that bindings and aggregated roles give, each counted for each subject or role. Name in each rule only the groups that have the resources of the rule.`),
 	problem(bundle.UnknownField, `No field of that name exists at that place: it is misspelt, indented wrongly, or of another API version. The API server drops it
 without a word, so what it was to do does not happen; kubectl apply, which asks for strict checking, refuses the object. bundle render leaves the field out.`),
 	problem(bundle.NoAnnotation, `metadata/annotations.yaml says by operators.operatorframework.io.bundle.package.v1 which package the bundle is a version of, and by

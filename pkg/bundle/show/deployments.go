@@ -24,13 +24,11 @@ func (c *contents) deployments() []Deployment {
 	var all []Deployment
 	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		pod := d.Spec.Template.Spec
-		one := Deployment{Name: d.Name, Account: serviceAccountOf(pod), HostAccess: hostAccess(pod)}
+		var images []string
 		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-			if !slices.Contains(one.Images, container.Image) {
-				one.Images = append(one.Images, container.Image)
-			}
+			images = append(images, container.Image)
 		}
-		all = append(all, one)
+		all = append(all, Deployment{Name: d.Name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: hostAccess(pod)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }
@@ -43,7 +41,7 @@ func serviceAccountOf(pod corev1.PodSpec) string {
 func hostAccess(pod corev1.PodSpec) []string {
 	var all []string
 	add := func(text string, holds bool) {
-		if holds && !slices.Contains(all, text) {
+		if holds {
 			all = append(all, text)
 		}
 	}
@@ -77,7 +75,7 @@ func hostAccess(pod corev1.PodSpec) []string {
 			add("hostPath "+volume.HostPath.Path, true)
 		}
 	}
-	return all
+	return distinct(all)
 }
 
 func unconfined(p *corev1.SeccompProfile) bool {

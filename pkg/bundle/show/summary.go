@@ -15,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
 // Summary is what an installation brings.
@@ -102,9 +103,7 @@ func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bu
 			s.InstallModes = append(s.InstallModes, string(mode.Type))
 		}
 	}
-	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		s.Rollout = append(s.Rollout, stepOf(d, csv.Spec.WebhookDefinitions))
-	}
+	s.Rollout = rollout(csv)
 	for _, crd := range c.definitions {
 		s.Definitions = append(s.Definitions, definitionOf(crd))
 	}
@@ -155,14 +154,17 @@ func (c *contents) define(typed any) bool {
 	return false
 }
 
-func stepOf(d operatorsv1alpha1.StrategyDeploymentSpec, webhooks []operatorsv1alpha1.WebhookDescription) Step {
-	step := Step{Deployment: d.Name, Replicas: replicasOf(d.Spec)}
-	for _, w := range webhooks {
-		if w.DeploymentName == d.Name {
-			step.Webhooks = append(step.Webhooks, w.GenerateName)
-		}
+// rollout returns the Deployments in the order in which they start. One that is listed twice starts once.
+func rollout(csv *operatorsv1alpha1.ClusterServiceVersion) []Step {
+	webhooks := map[string][]string{}
+	for _, w := range csv.Spec.WebhookDefinitions {
+		webhooks[w.DeploymentName] = append(webhooks[w.DeploymentName], w.GenerateName)
 	}
-	return step
+	var steps []Step
+	for _, d := range install.Deployments(csv) {
+		steps = append(steps, Step{Deployment: d.Name, Replicas: replicasOf(d.Spec), Webhooks: webhooks[d.Name]})
+	}
+	return steps
 }
 
 func replicasOf(spec appsv1.DeploymentSpec) int32 {
