@@ -53,6 +53,33 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 	}
 }
 
+// Nothing is unknown of a webhook that is never called.
+func TestNothingIsUnknownOfWebhooksWithoutRules(t *testing.T) {
+	for name, s := range map[string]Service{
+		"node-local":    {By: route.ByClusterIP, NodeLocal: true, Ports: map[int32]int{443: 1}, Ready: 1},
+		"headless":      {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1},
+		"external name": {By: route.ByExternalName, ExternalName: "a.example.com"},
+		"not asked":     {By: route.ByClusterIP, Ports: map[int32]int{443: 2}, Ready: 2},
+		"URL":           {},
+	} {
+		for _, fails := range []bool{true, false} {
+			w := Webhook{Kind: Validating, Object: "w", Name: "w.example.com", Fails: fails, Service: shop, Port: 443}
+			if name == "URL" {
+				w.Service, w.URL = types.NamespacedName{}, "https://a"
+			}
+			f := Facts{Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: s}}
+			if found := Judge(f, now); len(found) > 0 {
+				t.Errorf("%s, fails %t: %+v", name, fails, found)
+			}
+			w.Rules = newCluster().hook("v", shop, "Fail", "configmaps").Rules
+			f.Webhooks[0] = w
+			if found := Judge(f, now); len(found) == 0 {
+				t.Errorf("%s, fails %t: nothing is unknown with rules", name, fails)
+			}
+		}
+	}
+}
+
 // What cannot be known of a Service on some nodes, and of a server outside the cluster, is a finding
 // whatever the failurePolicy. An expired caBundle is a finding also for a URL.
 func TestNoAllClearForPlacesThatAreNotAsked(t *testing.T) {

@@ -39,6 +39,8 @@ func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	switch {
 	case reach.Broken():
 		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.WayOut}}
+	case w.Idle():
+		return abandoned(w, f)
 	case outside:
 		findings = notAskedOutside(w, address)
 	default:
@@ -182,31 +184,6 @@ func consequence(w Webhook) string {
 	default:
 		return "failurePolicy is Ignore, so nobody looks at " + intercepts(w)
 	}
-}
-
-// intercepts says what a webhook is called for.
-func intercepts(w Webhook) string {
-	var rules []string
-	for _, r := range w.Rules {
-		var operations, resources []string
-		for _, o := range r.Operations {
-			operations = append(operations, string(o))
-		}
-		for _, group := range r.APIGroups {
-			for _, resource := range r.Resources {
-				if group != "" {
-					resource += "." + group
-				}
-				resources = append(resources, resource)
-			}
-		}
-		rules = append(rules, strings.Join(operations, ", ")+" of "+strings.Join(resources, ", "))
-	}
-	where := ""
-	if s := w.NamespaceSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
-		where = " in the namespaces that it selects"
-	}
-	return strings.Join(rules, "; ") + where
 }
 
 // named are the webhooks at these places, for people.

@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+)
+
+const (
+	// fewRules is how many rules of a webhook a finding names, and how many resources of each rule. An object
+	// of 1.5 MiB may have rules for thousands of millions of resources.
+	fewRules = 5
+	// longName is how many bytes of the name of a resource with its group are shown.
+	longName = 200
+)
+
+// intercepts says what a webhook is called for: its first rules, and how many there are besides.
+func intercepts(w Webhook) string {
+	var rules []string
+	for _, r := range w.Rules[:min(len(w.Rules), fewRules)] {
+		rules = append(rules, operationsOf(r)+" of "+resourcesOf(r))
+	}
+	text := strings.Join(rules, "; ")
+	if more := len(w.Rules) - fewRules; more > 0 {
+		text += fmt.Sprintf("; and by %d more rules", more)
+	}
+	if s := w.NamespaceSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		text += " in the namespaces that it selects"
+	}
+	return text
+}
+
+func operationsOf(r admissionregistrationv1.RuleWithOperations) string {
+	var operations []string
+	for _, o := range r.Operations[:min(len(r.Operations), fewRules)] {
+		operations = append(operations, string(o))
+	}
+	return strings.Join(operations, ", ")
+}
+
+// resourcesOf returns the first resources of a rule, and how many there are besides.
+func resourcesOf(r admissionregistrationv1.RuleWithOperations) string {
+	var first []string
+	for _, group := range r.APIGroups[:min(len(r.APIGroups), fewRules)] {
+		for _, resource := range r.Resources[:min(len(r.Resources), fewRules-len(first))] {
+			first = append(first, csvstatus.Shorten(strings.TrimSuffix(resource+"."+group, "."), longName, ""))
+		}
+	}
+	text := strings.Join(first, ", ")
+	if more := len(r.APIGroups)*len(r.Resources) - len(first); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
