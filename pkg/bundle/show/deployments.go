@@ -28,62 +28,13 @@ func (c *contents) deployments() []Deployment {
 		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 			images = append(images, container.Image)
 		}
-		all = append(all, Deployment{Name: d.Name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: hostAccess(pod)})
+		all = append(all, Deployment{Name: d.Name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: hostAccess(d.Spec.Template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }
 
 func serviceAccountOf(pod corev1.PodSpec) string {
 	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
-}
-
-// hostAccess returns what gives a pod access to its node, each once.
-func hostAccess(pod corev1.PodSpec) []string {
-	var all []string
-	add := func(text string, holds bool) {
-		if holds {
-			all = append(all, text)
-		}
-	}
-	add("hostPID", pod.HostPID)
-	add("hostIPC", pod.HostIPC)
-	add("hostNetwork", pod.HostNetwork)
-	if s := pod.SecurityContext; s != nil {
-		add("seccompProfile Unconfined", unconfined(s.SeccompProfile))
-		add("hostProcess", hostProcess(s.WindowsOptions))
-	}
-	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-		for _, port := range container.Ports {
-			add(fmt.Sprintf("hostPort %d", port.HostPort), port.HostPort != 0)
-		}
-		s := container.SecurityContext
-		if s == nil {
-			continue
-		}
-		add("privileged", s.Privileged != nil && *s.Privileged)
-		add("procMount Unmasked", s.ProcMount != nil && *s.ProcMount == corev1.UnmaskedProcMount)
-		add("seccompProfile Unconfined", unconfined(s.SeccompProfile))
-		add("hostProcess", hostProcess(s.WindowsOptions))
-		if s.Capabilities != nil {
-			for _, capability := range s.Capabilities.Add {
-				add("capability "+string(capability), true)
-			}
-		}
-	}
-	for _, volume := range pod.Volumes {
-		if volume.HostPath != nil {
-			add("hostPath "+volume.HostPath.Path, true)
-		}
-	}
-	return distinct(all)
-}
-
-func unconfined(p *corev1.SeccompProfile) bool {
-	return p != nil && p.Type == corev1.SeccompProfileTypeUnconfined
-}
-
-func hostProcess(o *corev1.WindowsSecurityContextOptions) bool {
-	return o != nil && o.HostProcess != nil && *o.HostProcess
 }
 
 // borrowed returns a row for each account that Deployments use and the bundle does not bring: their

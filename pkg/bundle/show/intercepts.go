@@ -37,9 +37,9 @@ func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []
 			all = append(all, plainWebhook("Validating", "ValidatingWebhookConfiguration "+o.Name, w, crds))
 		}
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
-		all = append(all, policy("ValidatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
+		all = append(all, policyRow("ValidatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
 	case *admissionregistrationv1.MutatingAdmissionPolicy:
-		all = append(all, policy("MutatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
+		all = append(all, policyRow("MutatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
 	case *apiregistrationv1.APIService:
 		all = append(all, plainAPIService(o))
 	}
@@ -76,7 +76,7 @@ func selectedBy(selector *metav1.LabelSelector) coverage {
 	return coverage{"in namespaces with " + text, "Namespaces with " + text}
 }
 
-func policy(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
+func policyRow(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
 	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings say", OnFailure: failure(on)}
 	if matches == nil {
 		return row
