@@ -52,9 +52,9 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 }
 
 // settleDefinition writes a definition as the bundle has it, once the operator is installed.
-func (c *Cluster) settleDefinition(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition) error {
+func (c *Cluster) settleDefinition(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	_, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		return deploy.Settled(live, next)
+		return deploy.Settled(live, next, csv)
 	})
 	return err
 }

@@ -206,7 +206,7 @@ func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, d
 func (c *Cluster) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
 		if crd := p.bundled(o); crd != nil {
-			if err := c.settleDefinition(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd); err != nil {
+			if err := c.settleDefinition(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
@@ -116,21 +117,42 @@ func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.U
 	if err != nil {
 		return s, nil, nil, err
 	}
-	return deploy.StepOf(o, live, settled, p.record), answer, nil, nil
+	s, err = p.converted(deploy.StepOf(o, live, settled, p.record))
+	return s, answer, nil, err
 }
 
-// settled is the answer for a definition that changes only once the operator is installed; nil where the API server
-// refuses it now, since it may take it once the operator serves.
+// converted returns the step of a definition that exists, with what becomes of its conversion.
+func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
+	next := p.bundled(s.Object)
+	if next == nil {
+		return s, nil
+	}
+	live := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Live.Object, live); err != nil {
+		return s, fmt.Errorf("%s: %w", NameOf(s.Object), err)
+	}
+	s.Keeps = deploy.KeepsConversion(live, next, p.CSV())
+	if s.Action != deploy.Overwrite && deploy.TakesConversion(live, next, p.CSV()) {
+		s = s.Contest()
+	}
+	return s, nil
+}
+
+// settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
+// it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
 func (c *Cluster) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	next := p.bundled(s.Object)
-	if next == nil || deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action != deploy.Keep {
+	if next == nil {
 		return answer, nil
 	}
 	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		return deploy.Settled(live, next)
+		return deploy.Settled(live, next, p.CSV())
 	}, metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
-		return nil, nil
+		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
+			return nil, nil
+		}
+		return answer, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", NameOf(s.Object), err)

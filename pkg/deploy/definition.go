@@ -25,7 +25,8 @@ func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	if len(awaited) == 0 {
 		return Serving(live, next, csv)
 	}
-	opening := Settled(live, next)
+	opening := Settled(live, next, csv)
+	opening.Spec.Conversion = openingConversion(live, next, csv)
 	keepStorage(opening, live)
 	for i := range opening.Spec.Versions {
 		v := &opening.Spec.Versions[i]
@@ -40,8 +41,9 @@ func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 // in other versions than the stored one fail until the webhook serves. Without a conversion
 // objects would be relabelled, and lose fields.
 func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
-	serving := Settled(live, next)
+	serving := Settled(live, next, csv)
 	if live != nil {
+		serving.Spec.Conversion = openingConversion(live, next, csv)
 		keepStorage(serving, live)
 	}
 	if webhookConverts(serving) || len(serving.Spec.Versions) < 2 {
@@ -68,8 +70,9 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return awaited
 }
 
-// Settled is a definition as the bundle has it, with the conversion that the manager keeps.
-func Settled(live, next *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+// Settled is a definition as the bundle has it, with the labels and annotations that it has besides, and the
+// conversion of settledConversion.
+func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	settled := next.DeepCopy()
 	if live == nil {
 		return settled
@@ -77,9 +80,7 @@ func Settled(live, next *apiextensionsv1.CustomResourceDefinition) *apiextension
 	settled.ObjectMeta = *live.ObjectMeta.DeepCopy()
 	settled.Labels, settled.Annotations = merged(live.Labels, next.Labels), merged(live.Annotations, next.Annotations)
 	settled.Status = *live.Status.DeepCopy()
-	if live.Spec.Conversion != nil {
-		settled.Spec.Conversion = live.Spec.Conversion.DeepCopy()
-	}
+	settled.Spec.Conversion = settledConversion(live, next, csv)
 	return settled
 }
 

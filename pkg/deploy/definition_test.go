@@ -88,7 +88,7 @@ func TestOpening(t *testing.T) {
 		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by nobodyCA", "v2* v1 by nobodyCA", "v2* v1 by nobodyCA"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened, serving, settled := Opening(test.live, test.next, test.csv), Serving(test.live, test.next, test.csv), Settled(test.live, test.next)
+			opened, serving, settled := Opening(test.live, test.next, test.csv), Serving(test.live, test.next, test.csv), Settled(test.live, test.next, test.csv)
 			if got := described(opened); got != test.opened {
 				t.Errorf("opened: %s, want %s", got, test.opened)
 			}

@@ -40,6 +40,9 @@ type Step struct {
 	Unasked string
 	// Changed are the fields of an object that exists and would change.
 	Changed []string
+	// Keeps says what of an object that exists stays although the bundle does not have it; empty for nothing
+	// that people have to know.
+	Keeps string
 }
 
 // StepOf decides about one object. Answered is the object as the API server would store it; nil when
@@ -146,10 +149,14 @@ func (s Step) Describe() string {
 	return text
 }
 
-// Changes describes the objects that exist and change: those of other owners that are adopted first.
+// Changes describes the objects that exist and change: those of other owners that are adopted first. Last is
+// what people might expect to change and does not.
 func Changes(steps []Step, adopted []string) []string {
-	var overwritten, updated []string
+	var overwritten, updated, kept []string
 	for _, s := range steps {
+		if s.Keeps != "" {
+			kept = append(kept, "not changed: "+s.Keeps)
+		}
 		switch {
 		case s.Action == Overwrite && slices.Contains(adopted, Reference(s.Object)):
 			overwritten = append(overwritten, "to be overwritten: "+s.Describe())
@@ -157,7 +164,7 @@ func Changes(steps []Step, adopted []string) []string {
 			updated = append(updated, fmt.Sprintf("to be changed: %s: %s", Title(s.Object), strings.Join(s.values(), ", ")))
 		}
 	}
-	return append(overwritten, updated...)
+	return slices.Concat(overwritten, updated, kept)
 }
 
 // values are the changed fields, labels of a Namespace with their values: they decide what its pods may do.

@@ -60,8 +60,9 @@ none yet, the webhook is one more thing that can fail.`,
 	},
 	{
 		Code: "conversion-undeclared", Level: Warning, Basis: Broken,
-		Explain: `The definition of the bundle says that its objects are converted by a webhook, and no description of the ClusterServiceVersion does: the manager, like OLM v0, sets up
-conversions from the descriptions alone, so nobody serves this one, and every read of an object in another version than the stored one fails.`,
+		Explain: `The definition of the bundle says that its objects are converted by a webhook, and no description of the ClusterServiceVersion does. The manager, like OLM v0, makes a
+Service and a certificate, and writes a caBundle, for described conversions alone: this one is written as the definition has it. Every read of an object in another version than the stored
+one fails until what the bundle's definition names serves, and its caBundle is right.`,
 		find: undeclaredConversions,
 	},
 }
@@ -94,7 +95,7 @@ func undeclaredConversions(s *subject) []mistake {
 		if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter && !slices.Contains(declared, crd.Name) {
 			all = append(all, mistake{
 				object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion",
-				what:   "nobody serves this conversion: no conversion webhook of the ClusterServiceVersion names " + crd.Name,
+				what:   "the manager sets up no Service and no certificate for this conversion: no conversion webhook of the ClusterServiceVersion names " + crd.Name,
 				wayOut: "add a description of type ConversionWebhook, or take strategy None",
 			})
 		}

@@ -1,0 +1,92 @@
+package deploy
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// settledConversion returns how the objects of a definition that exists are converted once the operator is
+// installed: as the bundle's definition has it, where that names a webhook which the ClusterServiceVersion
+// does not declare. In all other cases it is as it is now: the manager sets up and ends what is declared, and
+// a conversion that the bundle does not have is another owner's, or of an older version, which the manager ends.
+func settledConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
+	if live.Spec.Conversion != nil && !bringsConversion(next, csv) {
+		return live.Spec.Conversion.DeepCopy()
+	}
+	settled := next.Spec.Conversion.DeepCopy()
+	if calledAlike(live, next) && len(settled.Webhook.ClientConfig.CABundle) == 0 {
+		settled.Webhook.ClientConfig.CABundle = live.Spec.Conversion.Webhook.ClientConfig.CABundle
+	}
+	return settled
+}
+
+// openingConversion returns how they are converted until then: a webhook that converts them now goes on. Where there
+// is none, objects in other versions than the stored one are not read before the bundle's webhook serves: without a
+// conversion they would be relabelled, and lose fields.
+func openingConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
+	if webhookConverts(live) {
+		return live.Spec.Conversion.DeepCopy()
+	}
+	return settledConversion(live, next, csv)
+}
+
+// TakesConversion reports whether a definition that one webhook converts would be converted by another one of the
+// bundle.
+func TakesConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return webhookConverts(live) && bringsConversion(next, csv) && !calledAlike(live, next)
+}
+
+// KeepsConversion says that a webhook goes on to convert the objects of a definition although the bundle has none that
+// does; it is empty where that is not so.
+func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	if !webhookConverts(live) || bringsConversion(next, csv) || install.Converts(csv, next.Name) >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("CustomResourceDefinition %s keeps its conversion by %s, which the bundle does not have", live.Name, converter(live))
+}
+
+// bringsConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
+func bringsConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && install.Converts(csv, next.Name) < 0
+}
+
+// calledAlike reports whether the webhooks of two definitions are called by the same Service and path, or URL.
+func calledAlike(a, b *apiextensionsv1.CustomResourceDefinition) bool {
+	if !webhookConverts(a) || !webhookConverts(b) {
+		return false
+	}
+	one, other := target(a), target(b)
+	return one != nil && other != nil && equality.Semantic.DeepEqual(one, other)
+}
+
+// target returns whom a definition's webhook calls: its clientConfig with defaults, without a caBundle.
+func target(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.WebhookClientConfig {
+	if crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
+		return nil
+	}
+	config := crd.Spec.Conversion.Webhook.ClientConfig.DeepCopy()
+	config.CABundle = nil
+	if s := config.Service; s != nil && s.Port == nil {
+		s.Port = new(int32(443))
+	}
+	return config
+}
+
+func converter(crd *apiextensionsv1.CustomResourceDefinition) string {
+	switch config := target(crd); {
+	case config == nil:
+		return "a webhook"
+	case config.Service != nil:
+		return fmt.Sprintf("Service %s/%s", config.Service.Namespace, config.Service.Name)
+	case config.URL != nil:
+		return "URL " + *config.URL
+	default:
+		return "a webhook"
+	}
+}
