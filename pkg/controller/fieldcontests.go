@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -14,36 +16,43 @@ import (
 // often it repaired what another client changed back.
 type fieldContests struct {
 	mutex sync.Mutex
-	known map[string]fieldContest // by the key of the object
+	known map[written]fieldContest
+}
+
+// written identifies an object with such fields. One that is created again under its name is another one: nobody
+// took back what was written to the object before it.
+type written struct {
+	title string // for people
+	uid   types.UID
 }
 
 // fieldContestsLast is how long a write is remembered. It is longer than any pause.
 const fieldContestsLast = time.Hour
 
 type fieldContest struct {
-	written map[string]string // the value that each field was given last; empty where it was removed
+	values  map[string]string // the value that each field was given last; empty where it was removed
 	at      time.Time         // of the latest write
 	repairs rollout.Contest
 }
 
 // wrote records a write of fields with their values. The same value for a second time is a repair.
-func (f *fieldContests) wrote(object string, fields map[string]string, now time.Time) {
+func (f *fieldContests) wrote(object written, fields map[string]string, now time.Time) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if f.known == nil {
-		f.known = map[string]fieldContest{}
+		f.known = map[written]fieldContest{}
 	}
-	maps.DeleteFunc(f.known, func(_ string, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
+	maps.DeleteFunc(f.known, func(_ written, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
 	contest, there := f.known[object]
 	contest.at = now
 	if !there {
-		contest.written = map[string]string{}
+		contest.values = map[string]string{}
 	}
 	if again := contest.again(fields); len(again) > 0 {
 		contest.repairs = contest.repairs.Repaired(rollout.Drift{Fields: again}, now)
 	}
 	for field, value := range fields {
-		contest.written[field] = value
+		contest.values[field] = value
 	}
 	f.known[object] = contest
 }
@@ -52,7 +61,7 @@ func (f *fieldContests) wrote(object string, fields map[string]string, now time.
 func (c fieldContest) again(fields map[string]string) []string {
 	var again []string
 	for field, value := range fields {
-		if last, written := c.written[field]; written && last == value {
+		if last, wrote := c.values[field]; wrote && last == value {
 			again = append(again, field)
 		}
 	}
@@ -62,7 +71,7 @@ func (c fieldContest) again(fields map[string]string) []string {
 
 // held returns those fields that are left as they are for now, because another client changed them back too
 // often, until when, and the reason.
-func (f *fieldContests) held(object string, fields map[string]string, now time.Time) (held []string, until time.Time, why string) {
+func (f *fieldContests) held(object written, fields map[string]string, now time.Time) (held []string, until time.Time, why string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	contest := f.known[object]
@@ -72,11 +81,11 @@ func (f *fieldContests) held(object string, fields map[string]string, now time.T
 	if held = contest.again(fields); len(held) == 0 {
 		return nil, time.Time{}, ""
 	}
-	return held, until, contest.repairs.Message(object, now)
+	return held, until, contest.repairs.Message(object.title, now)
 }
 
 // of is the record of an object.
-func (f *fieldContests) of(object string) rollout.Contest {
+func (f *fieldContests) of(object written) rollout.Contest {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return f.known[object].repairs

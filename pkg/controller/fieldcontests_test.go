@@ -10,31 +10,34 @@ import (
 // The same change again and again is a contest; another change is not held, and neither is another object.
 func TestFieldContests(t *testing.T) {
 	var f fieldContests
-	now := time.Unix(1_000_000, 0)
+	now, shop := time.Unix(1_000_000, 0), written{"Namespace shop", "1"}
 	add := map[string]string{"a": "1"}
 	for range 4 { // the first write, and three repairs
-		if held, _, _ := f.held("Namespace shop", add, now); len(held) > 0 {
+		if held, _, _ := f.held(shop, add, now); len(held) > 0 {
 			t.Fatalf("held too early: %v", held)
 		}
-		f.wrote("Namespace shop", add, now)
+		f.wrote(shop, add, now)
 	}
-	held, until, why := f.held("Namespace shop", map[string]string{"a": "1", "b": "1"}, now)
+	held, until, why := f.held(shop, map[string]string{"a": "1", "b": "1"}, now)
 	if !slices.Equal(held, []string{"a"}) || !until.Equal(now.Add(time.Minute)) || !strings.Contains(why, "Namespace shop") {
 		t.Errorf("held %v until %v: %s", held, until, why)
 	}
-	if contest := f.of("Namespace shop"); !contest.Contested() {
+	if contest := f.of(shop); !contest.Contested() {
 		t.Error("it is not recorded as a contest")
 	}
-	if held, _, _ := f.held("Namespace shop", map[string]string{"a": ""}, now); len(held) > 0 {
+	if held, _, _ := f.held(shop, map[string]string{"a": ""}, now); len(held) > 0 {
 		t.Errorf("removed: held %v", held)
 	}
-	if held, _, _ := f.held("Namespace mall", add, now); len(held) > 0 {
+	if held, _, _ := f.held(written{"Namespace mall", "2"}, add, now); len(held) > 0 {
 		t.Errorf("elsewhere: held %v", held)
 	}
-	if held, _, _ := f.held("Namespace shop", add, now.Add(2*time.Minute)); len(held) > 0 {
+	if held, _, _ := f.held(written{"Namespace shop", "3"}, add, now); len(held) > 0 {
+		t.Errorf("created again: held %v", held)
+	}
+	if held, _, _ := f.held(shop, add, now.Add(2*time.Minute)); len(held) > 0 {
 		t.Errorf("held for ever: %v", held)
 	}
-	f.wrote("Namespace mall", add, now.Add(2*time.Hour))
+	f.wrote(written{"Namespace mall", "2"}, add, now.Add(2*time.Hour))
 	if len(f.known) != 1 {
 		t.Errorf("%d objects are remembered for ever", len(f.known))
 	}

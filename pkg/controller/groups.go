@@ -67,7 +67,7 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	}
 	// A live webhook must not lose a Namespace because its group went away.
 	remove = slices.DeleteFunc(remove, func(label string) bool { return c.selects(label) && !c.labels(label) })
-	held, until, contest := c.contested.held(namespaceKey(namespace.Name), labelFields(add, remove), c.now())
+	held, until, contest := c.contested.held(written{"Namespace " + namespace.Name, namespace.UID}, labelFields(add, remove), c.now())
 	if len(held) > 0 {
 		c.queue.AddAfter(k, until.Sub(c.now()))
 	}
@@ -80,8 +80,6 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 func without(labels, held []string) []string {
 	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(held, labelField(label)) })
 }
-
-func namespaceKey(name string) string { return "Namespace " + name }
 
 func labelField(label string) string { return "metadata.labels." + label }
 
@@ -156,16 +154,16 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 	if err != nil {
 		return err
 	}
-	written, err := c.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	labelled, err := c.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	c.contested.wrote(namespaceKey(namespace.Name), labelFields(add, remove), c.now())
-	return undone(written, add, remove)
+	c.writes.add(k, pendingWrite{object: labelled, at: c.now()})
+	c.contested.wrote(written{"Namespace " + namespace.Name, namespace.UID}, labelFields(add, remove), c.now())
+	return undone(labelled, add, remove)
 }
 
 // undone is the refusal of a change of labels that admission took back: the answer does not

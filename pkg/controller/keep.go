@@ -89,12 +89,12 @@ func (c *Controller) keepersHeld(s *snapshot, k kept, o metav1.Object, owners []
 	if len(held) == 0 {
 		return false
 	}
-	s.observed.Contests[object] = c.contested.of(object)
+	s.observed.Contests[object.title] = c.contested.of(object)
 	return true
 }
 
-func keepersOf(k kept, o metav1.Object) string {
-	return "Owners of " + k.kind + " " + o.GetNamespace() + "/" + o.GetName()
+func keepersOf(k kept, o metav1.Object) written {
+	return written{"Owners of " + k.kind + " " + o.GetNamespace() + "/" + o.GetName(), o.GetUID()}
 }
 
 // keepersField is the field with the owner references, as fieldContests compares it.

@@ -23,9 +23,10 @@ const finalizersField = "metadata.finalizers"
 // it, and the annotations by which it tells its scope. The pass goes on with it as it is then.
 func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
 	lacks := lacking(s.csv, s)
-	held, _, why := c.contested.held(csvKey(k), lacks, c.now())
+	object := markedCSV(s.csv)
+	held, _, why := c.contested.held(object, lacks, c.now())
 	if len(held) > 0 {
-		s.observed.Contests[csvKey(k)] = c.contested.of(csvKey(k))
+		s.observed.Contests[object.title] = c.contested.of(object)
 		maps.DeleteFunc(lacks, func(field, _ string) bool { return slices.Contains(held, field) })
 	}
 	if len(lacks) > 0 {
@@ -55,7 +56,7 @@ func (c *Controller) putMarks(ctx context.Context, k key, s *snapshot, lacks map
 	if err != nil {
 		return "", err
 	}
-	c.contested.wrote(csvKey(k), lacks, c.now())
+	c.contested.wrote(markedCSV(marked), lacks, c.now())
 	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
 	dropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
 	s.csv = marked
@@ -104,6 +105,6 @@ func (c *Controller) writeMarks(ctx context.Context, csv *operatorsv1alpha1.Clus
 
 func annotationField(annotation string) string { return "metadata.annotations." + annotation }
 
-func csvKey(k key) string {
-	return operatorsv1alpha1.ClusterServiceVersionKind + " " + k.namespace + "/" + k.name
+func markedCSV(csv *operatorsv1alpha1.ClusterServiceVersion) written {
+	return written{operatorsv1alpha1.ClusterServiceVersionKind + " " + csv.Namespace + "/" + csv.Name, csv.UID}
 }

@@ -24,12 +24,12 @@ func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operato
 	if !scope.ProvidedAPIsDiffer(group, provided) {
 		return group, "", nil
 	}
-	object, fields := groupKey(k), map[string]string{annotationField(operatorsv1.OperatorGroupProvidedAPIsAnnotationKey): provided}
+	object, fields := written{groupKey(k), group.UID}, map[string]string{annotationField(operatorsv1.OperatorGroupProvidedAPIsAnnotationKey): provided}
 	if held, until, why := c.contested.held(object, fields, c.now()); len(held) > 0 {
 		c.queue.AddAfter(k, until.Sub(c.now()))
 		return group, why, nil
 	}
-	written, err := c.writeProvidedAPIs(ctx, group, provided)
+	annotated, err := c.writeProvidedAPIs(ctx, group, provided)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, "", nil
@@ -38,13 +38,13 @@ func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operato
 	case err != nil:
 		return group, "", err
 	}
-	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	c.writes.add(k, pendingWrite{object: annotated, at: c.now()})
 	c.contested.wrote(object, fields, c.now())
-	if scope.ProvidedAPIsDiffer(written, provided) {
+	if scope.ProvidedAPIsDiffer(annotated, provided) {
 		why = takenBack(slices.Collect(maps.Keys(fields)), "OperatorGroup")
-		return written, why, errors.New(why)
+		return annotated, why, errors.New(why)
 	}
-	return written, "", nil
+	return annotated, "", nil
 }
 
 func (c *Controller) writeProvidedAPIs(ctx context.Context, group *operatorsv1.OperatorGroup, provided string) (*operatorsv1.OperatorGroup, error) {

@@ -178,3 +178,20 @@ func TestContestOverKeepers(t *testing.T) {
 		t.Errorf("the owner was removed and added %d times before the manager paused, want at most 6", removed)
 	}
 }
+
+// A ClusterServiceVersion that is deleted and created again is marked each time: nobody took back the marks of the
+// one before it.
+func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+	for range 6 { // more often than a field is repaired at once
+		e.create(csv("operator.v1", "server"))
+		e.succeeds("operator.v1")
+		if live := e.get("operator.v1"); !slices.Contains(live.Finalizers, vocabulary.FinalizerCSV) || live.Annotations[operatorsv1.OperatorGroupAnnotationKey] != "og" {
+			t.Fatalf("finalizers %q, annotations %q", live.Finalizers, live.Annotations)
+		}
+		e.uninstall("operator.v1")
+	}
+}
