@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,13 +33,15 @@ func (f clusterFlags) inNamespace(name string) clusterFlags {
 	return f
 }
 
-// config is how to reach the cluster. It has no throttle of its own, as the manager's has none.
+// config is how to reach the cluster. It has no throttle of its own, as the manager's has none, and ends requests
+// that are not answered.
 func (f clusterFlags) config() (*rest.Config, error) {
 	config, err := f.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work with: %w", err)
 	}
 	config.UserAgent, config.QPS = "olm-webhook-manager/"+currentVersion(), -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return silence{next, answerWithin} })
 	return config, nil
 }
 
