@@ -94,13 +94,14 @@ func (c *Controller) otherConverters(own []string, crds map[string]*apiextension
 // not exist converts nothing.
 func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
 	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
-	foreign := map[string]bool{}
+	foreign, decided := map[string]bool{}, map[string]bool{}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
 			crd := c.caches.crds.get("", name)
-			if crd == nil || !rollout.ConvertedByAnother(crd) {
+			if decided[name] || crd == nil || !rollout.ConvertedByAnother(crd) {
 				continue
 			}
+			decided[name] = true // a name may be listed any number of times
 			namespace, service := install.ConvertedBy(crd)
 			calls, err := c.callsAnother(ctx, namespace, service, versions)
 			if err != nil {

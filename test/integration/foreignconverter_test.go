@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,4 +111,31 @@ func (e *env) converts(crd, namespace, service, caBundle string) {
 			ConversionReviewVersions: []string{"v1"},
 		}}
 	})
+}
+
+// A definition that is named any number of times is asked about once in each pass.
+func TestForeignConversionNamedManyTimes(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := e.newCRD("rivets", "v1", "v2").Name
+	e.service("helms", map[string]string{"app": "another"})
+	e.converts(crd, e.namespace, "helms", string(e.authority("others").pem()))
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	const many = 500
+	c := converting("operator.v1", crd)
+	c.Spec.WebhookDefinitions[0].ConversionCRDs = slices.Repeat([]string{crd}, many)
+	e.create(c)
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
+	since := e.auditEnd()
+	m.looksAgain("operator.v1")
+	asked := 0
+	for _, event := range m.audited(since) {
+		if event.Verb == "get" && event.ObjectRef != nil && event.ObjectRef.Resource == "services" && event.ObjectRef.Name == "helms" {
+			asked++
+		}
+	}
+	if asked == 0 || asked >= many {
+		t.Errorf("the Service was asked about %d times", asked)
+	}
 }
