@@ -11,6 +11,7 @@ import (
 // are measured: lists grow by copies, and a mutating handler has a copy of its object.
 type cost struct {
 	object int64 // bytes of each JSON object
+	field  int64 // bytes of each field of an object, beside its value: it may be the key of a map
 	value  int64 // bytes of each other value
 	raw    bool  // the fields of managed fields are not decoded
 }
@@ -19,7 +20,8 @@ const (
 	validatingFactor = 3
 	mutatingFactor   = 4
 	conversionFactor = 6 // from the version that came, over the hub, to the wanted one
-	untypedObject    = 130
+	untypedObject    = 300
+	anyField         = 75
 	anyValue         = 25
 	// listedObject is what each object of a ConversionReview takes before it is converted.
 	listedObject = 64
@@ -28,7 +30,7 @@ const (
 // costOf is the cost of values that are decoded into a type.
 func costOf(t reflect.Type, factor int64) cost {
 	untyped := t.Implements(reflect.TypeFor[runtime.Unstructured]())
-	return cost{object: factor * max(untypedObject, largestElement(t)), value: factor * anyValue, raw: !untyped}
+	return cost{object: factor * max(untypedObject, largestElement(t)), field: factor * anyField, value: factor * anyValue, raw: !untyped}
 }
 
 // largestElement is the size of the largest struct of which an object of the type can have many.
@@ -70,7 +72,8 @@ const roughCost = 1 << 20
 
 // of is what the values of an AdmissionReview take.
 func (c cost) of(body []byte) int64 {
-	most := c.times(shape{objects: int64(bytes.Count(body, []byte("{"))), values: int64(bytes.Count(body, []byte(",")) + bytes.Count(body, []byte("[")))})
+	count := func(character string) int64 { return int64(bytes.Count(body, []byte(character))) }
+	most := c.times(shape{objects: count("{"), fields: count(":"), values: count(",") + count("[")})
 	if most <= roughCost {
 		return most // strings may have some of these characters, too
 	}
@@ -86,15 +89,20 @@ func (c cost) ofLargest(body []byte) int64 {
 	return c.times(s.largest) + listedObject*s.all.objects
 }
 
-func (c cost) times(s shape) int64 { return c.object*s.objects + c.value*s.values }
+func (c cost) times(s shape) int64 { return c.object*s.objects + c.field*s.fields + c.value*s.values }
 
-// shape is how many values a JSON text has: objects, and at most so many others.
-type shape struct{ objects, values int64 }
+// shape is how many values a JSON text has: objects, their fields, and at most so many others.
+type shape struct{ objects, fields, values int64 }
+
+func (s shape) all() int64 { return s.objects + s.fields + s.values }
 
 func (s *shape) count(c byte) {
-	if c == '{' {
+	switch c {
+	case '{':
 		s.objects++
-	} else {
+	case ':':
+		s.fields++
+	default:
 		s.values++
 	}
 }
@@ -126,6 +134,8 @@ func (s *scan) run() {
 			s.end()
 		case ',':
 			s.comma()
+		case ':':
+			s.counted(c)
 		default:
 		}
 	}
@@ -149,6 +159,11 @@ func (s *scan) begin(c byte) {
 	if s.depth == s.objectDepth {
 		s.current = shape{}
 	}
+	s.counted(c)
+}
+
+// counted counts a character, unless it is in what is left out.
+func (s *scan) counted(c byte) {
 	if s.skip == 0 {
 		s.all.count(c)
 		s.current.count(c)
@@ -156,7 +171,7 @@ func (s *scan) begin(c byte) {
 }
 
 func (s *scan) end() {
-	if s.depth == s.objectDepth && s.current.objects+s.current.values > s.largest.objects+s.largest.values {
+	if s.depth == s.objectDepth && s.current.all() > s.largest.all() {
 		s.largest = s.current
 	}
 	if s.depth == s.skip {
@@ -169,10 +184,7 @@ func (s *scan) comma() {
 	if s.depth < s.skip {
 		s.skip = 0 // what was left out was no object
 	}
-	if s.skip == 0 {
-		s.all.count(',')
-		s.current.count(',')
-	}
+	s.counted(',')
 }
 
 // stringEnd is the place of the quotation mark that ends a string.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	runtimemetrics "runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -34,12 +36,12 @@ func TestShape(t *testing.T) {
 		raw  bool
 		want shape
 	}{
-		"a review":                            {podReview, true, shape{5, 9}},
-		"brackets in strings":                 {podReviewOf(`"nodeName":"{[,\"{{"`, ""), true, shape{6, 10}},
-		"managed fields, which are raw":       {podReviewOf("", managed), true, shape{8, 15}},
-		"managed fields, which are decoded":   {podReviewOf("", managed), false, shape{11, 17}},
-		"a field of that name in another one": {podReviewOf(`"managedFields":[{"x":{"fieldsV1":{"a":{}}}}]`, ""), true, shape{10, 11}},
-		"what is no JSON":                     {`}}],"`, true, shape{0, 1}},
+		"a review":                            {podReview, true, shape{5, 14, 9}},
+		"brackets in strings":                 {podReviewOf(`"nodeName":"{[,\"{{"`, ""), true, shape{6, 16, 10}},
+		"managed fields, which are raw":       {podReviewOf("", managed), true, shape{8, 18, 15}},
+		"managed fields, which are decoded":   {podReviewOf("", managed), false, shape{11, 23, 17}},
+		"a field of that name in another one": {podReviewOf(`"managedFields":[{"x":{"fieldsV1":{"a":{}}}}]`, ""), true, shape{10, 19, 11}},
+		"what is no JSON":                     {`}}],"`, true, shape{0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scan{text: []byte(c.text), raw: c.raw, objectDepth: 3}
@@ -62,20 +64,23 @@ func TestLargestElement(t *testing.T) {
 
 // What is counted for objects is at least what they take, however dense they are.
 func TestCostOfDenseObjects(t *testing.T) {
-	const bytes = 1 << 20
+	const bytes = 1 << 19
 	for name, c := range map[string]struct {
 		handler Handler
 		spec    string
 	}{
-		"containers": {Validating(admitPod), `"containers":[` + dense("{}", bytes) + "]"},
-		"containers changed": {Mutating(func(_ context.Context, r Request[*corev1.Pod]) error {
-			r.Object.Labels = map[string]string{"a": "b"}
-			return nil
-		}), `"containers":[` + dense("{}", bytes) + "]"},
-		"strings":         {Validating(admitPod), `"containers":[{"args":[` + dense(`""`, bytes) + "]}]"},
-		"untyped":         {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":[` + dense("{}", bytes) + "]"},
-		"untyped fields":  {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":[` + dense(`{"a":1}`, bytes) + "]"},
-		"untyped numbers": {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":[` + dense("1", bytes) + "]"},
+		"containers":           {Validating(admitPod), `"containers":[` + dense("{}", bytes) + "]"},
+		"containers changed":   {Mutating(labelled[*corev1.Pod]), `"containers":[` + dense("{}", bytes) + "]"},
+		"strings":              {Validating(admitPod), `"containers":[{"args":[` + dense(`""`, bytes) + "]}]"},
+		"map of strings":       {Validating(admitPod), `"nodeSelector":{` + fields(bytes, `""`) + "}"},
+		"map changed":          {Mutating(labelled[*corev1.Pod]), `"nodeSelector":{` + fields(bytes, `""`) + "}"},
+		"map of quantities":    {Validating(admitPod), `"overhead":{` + fields(bytes, `"1"`) + "}"},
+		"untyped map":          {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":{` + fields(bytes, "1") + "}"},
+		"untyped map changed":  {Mutating(labelled[*unstructured.Unstructured]), `"x":{` + fields(bytes, "1") + "}"},
+		"untyped maps changed": {Mutating(labelled[*unstructured.Unstructured]), `"x":[` + dense(`{"a":1}`, bytes) + "]"},
+		"untyped":              {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":[` + dense("{}", bytes) + "]"},
+		"untyped fields":       {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":[` + dense(`{"a":1}`, bytes) + "]"},
+		"untyped numbers":      {Validating(func(context.Context, Request[*unstructured.Unstructured]) error { return nil }), `"x":[` + dense("1", bytes) + "]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(podReviewOf(c.spec, ""))
@@ -92,25 +97,51 @@ func TestCostOfDenseObjects(t *testing.T) {
 	}
 }
 
-// heapOf is by how much a function's heap grew at most, as far as it can be seen, if garbage is collected as
-// it is by default: the environment of the tests may put that off.
+// labelledObject is any object with labels.
+type labelledObject interface {
+	kruntime.Object
+	SetLabels(map[string]string)
+}
+
+// labelled changes an object.
+func labelled[T labelledObject](_ context.Context, r Request[T]) error {
+	r.Object.SetLabels(map[string]string{"a": "b"})
+	return nil
+}
+
+// fields are the fields of an object of so many bytes, each with a name of its own and the same value.
+func fields(bytes int, value string) string {
+	var text strings.Builder
+	for i := 0; text.Len() < bytes; i++ {
+		fmt.Fprintf(&text, `"%x":%s,`, i, value)
+	}
+	return strings.TrimSuffix(text.String(), ",")
+}
+
+// heapOf is by how much a function's heap grew at most. Garbage is collected often, so that what is live is known at
+// each moment: how much garbage lies beside it depends on what else the machine does.
 func heapOf(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	var before, now runtime.MemStats
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := live()
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
-	var most uint64
+	most := before
 	for {
-		runtime.ReadMemStats(&now)
-		most = max(most, now.HeapAlloc)
+		most = max(most, live())
 		select {
 		case <-done:
-			return int64(most) - int64(before.HeapAlloc)
+			return most - before
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// live is how many bytes of the heap the last collection has left.
+func live() int64 {
+	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	runtimemetrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
 }
 
 // The objects of all calls together are bounded, and a body whose objects are too many is refused. Small ones are
