@@ -39,6 +39,11 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	if !c.shown(k, csv, relatives) {
 		return time.Time{}, errNotYet
 	}
+	// The caches may show it only since they were read.
+	if csv = c.caches.csvs.get(k.namespace, k.name); csv == nil {
+		return time.Time{}, nil
+	}
+	relatives = c.lineage(csv)
 	if c.leaving(csv) {
 		return c.finalize(ctx, k, csv, relatives)
 	}

@@ -23,12 +23,15 @@ import (
 
 // lookAtGroup keeps the status of an OperatorGroup true.
 func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
-	group := c.caches.groups.get(k.namespace, k.name)
-	if group == nil || !c.inScope(k.namespace) {
+	if c.caches.groups.get(k.namespace, k.name) == nil || !c.inScope(k.namespace) {
 		return nil
 	}
 	if !c.writes.shown(k, c.caches, c.now()) {
 		return errNotYet
+	}
+	group := c.caches.groups.get(k.namespace, k.name) // with what was written
+	if group == nil {
+		return nil
 	}
 	group, why, refusal := c.tellProvidedAPIs(ctx, k, group)
 	if refusal != nil && why == "" || group == nil {
@@ -52,13 +55,13 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 // lookAtNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
 // key and retries of its own: one whose change is refused does not keep another from its labels.
 func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
-	namespace := c.caches.namespaces.get("", k.name)
+	if c.caches.namespaces.get("", k.name) != nil && !c.writes.shown(k, c.caches, c.now()) {
+		return errNotYet
+	}
+	namespace := c.caches.namespaces.get("", k.name) // with what was written
 	if namespace == nil {
 		c.lookAtLabels(c.unlabelled.accepted(k.name))
 		return nil
-	}
-	if !c.writes.shown(k, c.caches, c.now()) {
-		return errNotYet
 	}
 	wanted := scope.LabelsOf(slices.DeleteFunc(c.groupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !c.inScope(g.Namespace) }))
 	add, remove := wanted.Change(namespace)
