@@ -100,8 +100,9 @@ corpus: programs ## Try the bundles of others in BUNDLES (NAME/VERSION/...), aga
 	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 -timeout=40m -run Bundles ./test/corpus ./test/bundle
 
 .PHONY: campaign
-campaign: ## Live through rotations of certificates in 1000 simulated clusters
+campaign: programs ## Live through rotations in 1000 simulated clusters, and through managers that die at each write
 	go test -count=1 -timeout=1h ./pkg/certs -run TestTenRotationsCostNoCall -seeds 1000
+	go test -count=1 -timeout=1h ./test/integration -run 'TestEverythingIsInstalledAndLeftByManagersThatDie|TestCrashDuringRotation' -all-writes
 
 .PHONY: bench
 bench: bench-scale bench-pods ## Measure installations beside plain clients, with real pods too, what a pass costs, and hosting against other webhook servers

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
@@ -35,7 +37,7 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
 		c := e.get(csv)
 		return slices.Equal(c.Finalizers, []string{vocabulary.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
-			strings.Contains(c.Status.Message, "storage migrate "+crd+" --to v2"), c.Status.Message
+			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(e.inUse(csv), "storage migrate "+crd+" --to v2"), c.Status.Message
 	})
 	load.goesOn(converted)
 	e.kubectl("delete", "pod", "-n", e.namespace, e.podsOf(converter)[0].Name)
@@ -54,6 +56,17 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 		left := e.labelled()
 		return apierrors.IsNotFound(err) && apierrors.IsNotFound(account) && len(left) == 0, left
 	})
+}
+
+// inUse is what a WebhookRollout says of conversions that objects need.
+func (e *env) inUse(csv string) string {
+	e.Helper()
+	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	e.must(err)
+	if c := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionConversionInUse); c != nil {
+		return c.Message
+	}
+	return ""
 }
 
 // ownAccount lets a ServiceAccount go with a ClusterServiceVersion, and waits until the definition

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"net/http"
 	"sync"
@@ -16,6 +17,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
+
+var allWrites = flag.Bool("all-writes", false, "in the longest tests, let managers die at each write in turn, and not at every third one")
+
+// stride is how many writes lie between two at which managers die, in tests that go through many
+// writes. make campaign goes through all.
+func stride() int {
+	if *allWrites {
+		return 1
+	}
+	return 3
+}
 
 // A manager that dies after any write leaves what another one takes to the same end. It never
 // learns of that write; one that dies before the next leaves the same.

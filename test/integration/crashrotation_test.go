@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A manager that dies after any write of a rotation that somebody ordered leaves what another
+// A manager that dies after any write (see stride) of a rotation that somebody ordered leaves what another
 // one takes to its end: what pods serve is trusted all the time, and not more than one
 // certificate is minted in vain.
 func TestCrashDuringRotation(t *testing.T) {
@@ -29,11 +29,11 @@ func TestCrashDuringRotation(t *testing.T) {
 	first, trust := e.servingCA(), e.watchTrust()
 	n := 1
 	for p.rotatesDespite(fmt.Sprintf("answer %d lost", n), n) {
-		n++
+		n += stride()
 	}
 	const fewest = 8 // the Secret four times, and the two registrations twice each
 	if n <= fewest {
-		t.Errorf("managers died at %d writes, and a rotation takes more than %d: this shows nothing", n-1, fewest)
+		t.Errorf("managers died at up to %d writes, and a rotation takes more than %d: this shows nothing", n-stride(), fewest)
 	}
 	trust.neverWithout(first, e.servingCA())
 	trust.trustsAllServed(p)

@@ -23,8 +23,8 @@ import (
 
 // A ClusterServiceVersion with all that is made outside of its namespace: registrations of
 // each kind, an owned APIService, a conversion, and permissions that are lifted. One manager
-// after the other dies, at every write that there is: installed so, it lacks nothing, and
-// uninstalled so, it leaves nothing.
+// after the other dies, at every write that there is (see stride): installed so, it lacks nothing,
+// and uninstalled so, it leaves nothing.
 func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := e.newCRD("engines", "v1", "v2")
@@ -93,10 +93,10 @@ func (e *env) everything(api *playedAPI, crd string) *operatorsv1alpha1.ClusterS
 }
 
 // What a manager has done for an installation, the next does not do again.
-func atItsFirstWrite(int) int { return 1 }
+func atItsFirstWrite(int) int { return stride() }
 
 // An uninstallation begins from the front, for whatever the caches may not show.
-func atOneWriteMore(life int) int { return life }
+func atOneWriteMore(life int) int { return 1 + (life-1)*stride() }
 
 // dieUntil lets one manager after the other die at one of its writes, before it learns what
 // became of it.

@@ -75,6 +75,25 @@ func TestDeploymentsOfOneName(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
+// A ClusterServiceVersion with so many webhooks that no WebhookRollout can hold their states still gets its phase.
+func TestStatusThatIsTooLarge(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.manage()
+	c := csv("operator.v1", "server")
+	long := strings.Repeat("long-", 30)
+	for i := range 4000 {
+		webhook := c.Spec.WebhookDefinitions[0]
+		webhook.GenerateName, webhook.Rules, webhook.DeploymentName = fmt.Sprintf("v%d.%sexample.com", i, long), nil, "another"
+		c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook)
+	}
+	e.create(c)
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	if !strings.Contains(message, "names a Deployment that the ClusterServiceVersion does not have") {
+		t.Errorf("message %q", message)
+	}
+}
+
 func items(n int) []string {
 	var all []string
 	for i := range n {
