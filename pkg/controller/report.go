@@ -118,7 +118,14 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
 		return nil
 	}
-	written, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.writeCSVStatus(ctx, updated)
+	if err != nil && tooLarge(err) {
+		updated.SetRequirementStatus(nil) // The phase says which are not met.
+		if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
+			return nil
+		}
+		written, err = c.writeCSVStatus(ctx, updated)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,6 +135,10 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 		c.log.WithFields(k.fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}
 	return nil
+}
+
+func (c *Controller) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
+	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).UpdateStatus(ctx, csv, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 }
 
 func severity(warning bool) string {
