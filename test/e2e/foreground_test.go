@@ -40,6 +40,7 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(e.inUse(csv), "storage migrate "+crd+" --to v2"), c.Status.Message
 	})
 	load.goesOn(converted)
+	e.rolledOut(converter) // the pods of the version before have ended
 	e.kubectl("delete", "pod", "-n", e.namespace, e.podsOf(converter)[0].Name)
 	e.rolledOut(converter) // its account is there
 	e.manager("storage", "migrate", crd, "--to", "v2")
