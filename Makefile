@@ -7,7 +7,7 @@ LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
 
 # What is outside test/ needs no API server, and what is generated has no tests.
 # The longest tests come first: the others run beside them.
-UNIT := ./pkg/certs ./pkg/bundle/lint $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
+UNIT := ./pkg/certs ./pkg/cli/bundle/lint $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
 
 FUZZTIME ?= 30s
 

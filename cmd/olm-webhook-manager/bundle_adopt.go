@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 // adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes is no answer

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 )
 
 // command runs a bundle command as a person would.

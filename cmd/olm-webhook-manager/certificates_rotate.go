@@ -17,11 +17,11 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 func rotateCommand(flags clusterFlags) *cobra.Command {

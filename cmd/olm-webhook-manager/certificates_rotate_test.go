@@ -15,9 +15,9 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // shopAPI is an API server that knows one ClusterServiceVersion with a webhook, and keeps

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // confirm asks a person. Whoever cannot be asked has to say yes beforehand.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
 // The exit code is that of the worst finding, and what is not known is no all-clear.

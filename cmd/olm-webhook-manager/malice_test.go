@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // Whatever a command says of the fixture that tries everything, no character of it reaches the
 // terminal raw, and no document for programs has a null list.
 func TestMaliceIsEncoded(t *testing.T) {
-	const malice = "../../pkg/bundle/testdata/malice"
+	const malice = "../../pkg/cli/bundle/testdata/malice"
 	for _, args := range [][]string{
 		{"validate", malice}, {"validate", "-o", "json", malice}, {"validate", "-o", "yaml", malice}, {"validate", "-o", "sarif", malice},
 		{"validate", "-o", "json", "./no\nwhere\x1b"},

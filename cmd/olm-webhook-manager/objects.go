@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // objectsFlag is -o of the commands that print, bring or take objects: as kubectl apply has it.

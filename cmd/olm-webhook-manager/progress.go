@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
 // progressLine is the last line of a terminal, which changes until it is final. What is no

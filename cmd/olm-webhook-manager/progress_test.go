@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
 // In a terminal a line gives way to the next, whole, and what follows stands on a line of its own,

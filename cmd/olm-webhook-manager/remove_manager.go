@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
 )
 
 // removeOptions are the flags of remove-manager.

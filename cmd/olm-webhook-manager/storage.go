@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
 func storageCommand() *cobra.Command {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
 // apiServers reads from each API server of a cluster how it stores objects.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
 // discoveryServer is an API server that answers discovery of v2. It records the connections.

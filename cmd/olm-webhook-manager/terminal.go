@@ -4,7 +4,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // stdout is where a command writes its result. No command writes in another way: the linter refuses it.

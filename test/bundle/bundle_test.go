@@ -1,4 +1,4 @@
-// Package bundle holds what pkg/bundle claims about a cluster against a real API server:
+// Package bundle holds what pkg/cli/bundle claims about a cluster against a real API server:
 // each finding that foretells a refusal is refused, and rendered manifests are accepted.
 //
 // BUNDLES names a folder with a registry+v1 bundle in NAME/VERSION for each operator, as

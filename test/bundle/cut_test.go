@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 // An upgrade that is killed after each of its writes goes on with the same command, and is removed as a whole with

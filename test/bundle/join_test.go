@@ -22,9 +22,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
 // A bundle that tries everything is shown and refused, and nothing of it is written before.
 func TestMaliceIsRefused(t *testing.T) {
-	const malice = "../../pkg/bundle/testdata/malice"
+	const malice = "../../pkg/cli/bundle/testdata/malice"
 	e := newEnv(t)
 	before := e.existing(t, malice)
 	for _, flags := range [][]string{

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 )
 
 // Whoever may read a namespace alone is shown its status, and told what is left out.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 )
 
 // proof is a bundle with one mistake, which is found, and what the cluster makes of it.
@@ -170,7 +170,7 @@ var provedElsewhere = map[string]evidence{
 	"refused-object": {loader, "TestRefusedObjects", "an OperatorGroup"},
 }
 
-const loader = "../../pkg/bundle/lint"
+const loader = "../../pkg/cli/bundle/lint"
 
 func TestEveryClaimIsProved(t *testing.T) {
 	for _, c := range lint.Checks() {

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 // A removal that is interrupted after each object goes on wherever the bundle was installed, and

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 )
 
 // What groupkind says of a kind's scope is what a real API server says of each of its kinds.

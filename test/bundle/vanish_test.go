@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 )
 
 var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")

@@ -12,9 +12,9 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 const twoVersions = `apiVersion: apiextensions.k8s.io/v1

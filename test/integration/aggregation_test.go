@@ -12,7 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cluster"
+	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 )
 
 // standingAlone makes an API server one without aggregation, which the cluster's own refuses to be:

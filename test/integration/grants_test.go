@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/bundle"
+	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
 // What an installation grants in the namespaces that an operator watches goes with its version,

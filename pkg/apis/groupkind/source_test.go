@@ -12,14 +12,14 @@ import (
 
 // byNameAlone are the places that may compare a kind without its group, each with its reason.
 var byNameAlone = map[string]string{
-	"pkg/bundle/read.go": "finds a ClusterServiceVersion whose group is misspelt, and reports it",
+	"pkg/cli/bundle/read.go": "finds a ClusterServiceVersion whose group is misspelt, and reports it",
 }
 
 // TestNoKindIsComparedWithoutItsGroup fails where what works with objects of a bundle compares the
 // result of GetKind.
 func TestNoKindIsComparedWithoutItsGroup(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	for _, dir := range []string{"pkg/bundle", "pkg/cluster", "pkg/deploy", "cmd"} {
+	for _, dir := range []string{"pkg/cli/bundle", "pkg/cli/cluster", "pkg/cli/deploy", "cmd"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

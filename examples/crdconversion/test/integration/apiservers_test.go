@@ -27,7 +27,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 

@@ -1,0 +1,237 @@
+package bundle
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"math"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// imageOf is an image with one layer for each list of files.
+func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
+	t.Helper()
+	image := empty.Image
+	for _, files := range layers {
+		text := archive(t, files)
+		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if image, err = mutate.AppendLayers(image, layer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return image
+}
+
+func archive(t testing.TB, files []tar.Header) []byte {
+	t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, header := range files {
+		text := header.PAXRecords["text"]
+		header.PAXRecords, header.Size, header.Mode = nil, int64(len(text)), 0o644
+		if err := w.WriteHeader(&header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+func file(name, text string) tar.Header {
+	return tar.Header{Typeflag: tar.TypeReg, Name: name, PAXRecords: map[string]string{"text": text}}
+}
+
+func link(name, to string) tar.Header {
+	return tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}
+}
+
+var bundleFiles = []tar.Header{
+	{Typeflag: tar.TypeDir, Name: "manifests/"}, file("manifests/csv.yaml", csvText), file("metadata/annotations.yaml", annotationsText),
+}
+
+func TestImages(t *testing.T) {
+	for name, c := range map[string]struct {
+		image v1.Image
+		want  string // the error; empty for none
+	}{
+		"a bundle":                          {imageOf(t, bundleFiles), ""},
+		"names that begin with a dot":       {imageOf(t, []tar.Header{file("./manifests/csv.yaml", csvText)}), ""},
+		"a file removed by a layer":         {imageOf(t, []tar.Header{file("manifests/x.yaml", "{")}, bundleFiles, []tar.Header{file("manifests/.wh.x.yaml", "")}), ""},
+		"a file replaced by a layer":        {imageOf(t, []tar.Header{file("manifests/csv.yaml", "{")}, bundleFiles), ""},
+		"no bundle":                         {imageOf(t, []tar.Header{file("bin/sh", "#!")}), "is no bundle"},
+		"a path that leads out":             {imageOf(t, bundleFiles, []tar.Header{file("manifests/../../etc/passwd", "x")}), `cannot be unpacked: unsafe tar path "../etc/passwd"`},
+		"a path that leads to the root":     {imageOf(t, bundleFiles, []tar.Header{file("../x", "x")}), "cannot be unpacked: unsafe tar path"},
+		"a link":                            {imageOf(t, bundleFiles, []tar.Header{link("manifests/b.yaml", "/etc/passwd")}), "manifests/b.yaml: is a link"},
+		"a file that is huge unpacked":      {imageOf(t, bundleFiles, []tar.Header{file("manifests/b.yaml", strings.Repeat("#", maxFile+1))}), "has more than 8 MiB"},
+		"a manifest that admits to be huge": {sized{imageOf(t, bundleFiles), maxImage + 1}, "its layers have more than 64 MiB"},
+		"a manifest with a negative size":   {sized{imageOf(t, bundleFiles), -1}, "its manifest has a layer of -1 bytes"},
+		"a manifest whose sizes overflow":   {sized{imageOf(t, bundleFiles, bundleFiles), math.MaxInt64}, "its layers have more than 64 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := InspectImage(c.image, "test")
+			if err == nil {
+				err = b.Err()
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// sized is an image whose manifest says something else about a layer's size.
+type sized struct {
+	v1.Image
+	size int64
+}
+
+func (s sized) Manifest() (*v1.Manifest, error) {
+	manifest, err := s.Image.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	manifest = manifest.DeepCopy()
+	for i := range manifest.Layers {
+		manifest.Layers[i].Size = s.size
+	}
+	return manifest, nil
+}
+
+func TestOpen(t *testing.T) {
+	image := imageOf(t, bundleFiles)
+	digest, err := image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := serve(t, image, "shop-bundle", "v1")
+	one, two, empties := layoutOf(t, image), layoutOf(t, image, image), layoutOf(t)
+	plainFile := empties + "/file"
+	if err := os.WriteFile(plainFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for reference, want := range map[string]string{
+		repository + ":v1":                       repository + "@" + digest.String(),
+		repository + "@" + digest.String():       repository + "@" + digest.String(),
+		one:                                      one + "@sha256:",
+		"../../../examples/projectpolicy/bundle": "../../../examples/projectpolicy/bundle",
+	} {
+		b, err := Open(t.Context(), reference, Registry{PlainHTTP: true})
+		if err != nil {
+			t.Errorf("%s: %v", reference, err)
+			continue
+		}
+		if err := b.Err(); err != nil || !strings.HasPrefix(b.Source, want) {
+			t.Errorf("%s: source %q, want %q; %v", reference, b.Source, want, err)
+		}
+	}
+	for reference, want := range map[string]string{
+		repository + ":v2": "there is no such folder here, and as the image " + repository + ":v2 it cannot be pulled",
+		two:                "holds 2 images",
+		empties:            "holds 0 images",
+		plainFile:          "is a file",
+		"./nowhere":        "no such file or directory",
+		"Not A Reference":  "neither a folder nor the name of an image",
+	} {
+		if b, err := Open(t.Context(), reference, Registry{PlainHTTP: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v and %v, want %q", reference, b, err, want)
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(cancelled, repository+":v1", Registry{PlainHTTP: true}); err == nil {
+		t.Error("pulled after the context ended")
+	}
+}
+
+// What is not what its digest says is not installed.
+func TestChangedLayouts(t *testing.T) {
+	image := imageOf(t, bundleFiles)
+	for _, what := range []string{"manifest", "layer"} {
+		t.Run(what, func(t *testing.T) {
+			dir := layoutOf(t, image)
+			index, err := layout.ImageIndexFromPath(dir)
+			must(t, err)
+			manifests, err := index.IndexManifest()
+			must(t, err)
+			digest := manifests.Manifests[0].Digest
+			if what == "layer" {
+				stored, err := index.Image(digest)
+				must(t, err)
+				manifest, err := stored.Manifest()
+				must(t, err)
+				digest = manifest.Layers[0].Digest
+			}
+			blob, err := os.OpenFile(filepath.Join(dir, "blobs", digest.Algorithm, digest.Hex), os.O_APPEND|os.O_WRONLY, 0)
+			must(t, err)
+			_, err = blob.WriteString("\n")
+			must(t, errors.Join(err, blob.Close()))
+			if b, err := Open(t.Context(), dir, Registry{}); err == nil || !strings.Contains(err.Error(), "its "+what+" has the digest") {
+				t.Errorf("got %v and %v", b, err)
+			}
+		})
+	}
+}
+
+// serve is the repository of an image in a registry.
+func serve(t *testing.T, image v1.Image, repository, tag string) string {
+	t.Helper()
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	return push(t, server, image, repository, tag)
+}
+
+// push is the repository of an image in the registry that a server is.
+func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag string) string {
+	t.Helper()
+	repository = server.Listener.Addr().String() + "/" + repository
+	reference, err := name.ParseReference(repository+":"+tag, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(reference, image, remote.WithTransport(server.Client().Transport)); err != nil {
+		t.Fatal(err)
+	}
+	return repository
+}
+
+// layoutOf is a folder with an OCI layout of some images.
+func layoutOf(t *testing.T, images ...v1.Image) string {
+	t.Helper()
+	dir := t.TempDir()
+	path, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, image := range images {
+		if err := path.AppendImage(mutate.Annotations(image, map[string]string{"n": strconv.Itoa(i)}).(v1.Image)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

@@ -1,0 +1,135 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// availabilityChecks are about webhooks that fail closed: while they do not answer, somebody's
+// requests fail. Deployments whose webhooks all fail open are left alone.
+var availabilityChecks = []Check{
+	{
+		Code: "one-replica", Level: Warning, Basis: Policy,
+		Explain: `With one replica the webhook is away whenever its pod is: when its node is drained, when it is evicted, while it restarts. With failurePolicy Fail the requests that
+it intercepts fail meanwhile; with a conversion webhook, whatever its failurePolicy, so does every read and write of an object in another version than the stored one. Write
+replicas: 2, or more, and spread them over nodes.`,
+		find: behindFail(func(s *subject, d deployment) (string, string, string) {
+			if d.Spec.Replicas != nil && *d.Spec.Replicas != 1 {
+				return "", "", ""
+			}
+			return "spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks %s fails", d.Name, s.work(d)), "write replicas: 2"
+		}),
+	},
+	{
+		Code: "no-disruption-budget", Level: Warning, Basis: Policy,
+		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at once, and with failurePolicy Fail the requests that the webhook intercepts fail until one is back,
+as do those that a conversion webhook converts for. Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
+		find: behindFail(func(s *subject, d deployment) (string, string, string) {
+			if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 || budgeted(s, d) {
+				return "", "", ""
+			}
+			return "spec.replicas", fmt.Sprintf("draining nodes may take all pods of %s away at once: no PodDisruptionBudget of the bundle selects them", d.Name), "add one to the bundle, with maxUnavailable: 1"
+		}),
+	},
+	{
+		Code: "no-readiness-probe", Level: Warning, Basis: Policy,
+		Explain: `Without a readiness probe a pod gets requests as soon as its process has started, and until it has ended: before the server listens, and when it has stopped. With
+failurePolicy Fail those requests fail, in each rolling update, and so do those of a conversion webhook. Let the server that answers webhooks say when it is ready; a probe of another container of the pod says
+nothing about it. Where no container declares the webhook's port, the probe of any is taken for it.`,
+		find: unprobed,
+	},
+}
+
+// behindFail is a check of the Deployments that a webhook calls which fails closed.
+func behindFail(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
+	return eachDeployment(func(s *subject, d deployment) (string, string, string) {
+		if s.work(d) == "" {
+			return "", "", ""
+		}
+		return look(s, d)
+	})
+}
+
+// work is what the webhooks of a Deployment do that fails when they do not answer.
+func (s *subject) work(d deployment) string {
+	var work []string
+	for _, w := range s.webhooks() {
+		what := "intercept"
+		if w.Type == operatorsv1alpha1.ConversionWebhook {
+			what = "convert"
+		}
+		if w.DeploymentName == d.Name && s.failsClosed(w) && !slices.Contains(work, what) {
+			work = append(work, what)
+		}
+	}
+	slices.Sort(work)
+	return strings.Join(work, " and ")
+}
+
+// failsClosed tells whether requests fail while a webhook does not answer. For a conversion
+// there is no other policy; but where there is one version alone, nobody asks for one.
+func (s *subject) failsClosed(w webhook) bool {
+	if w.Type != operatorsv1alpha1.ConversionWebhook {
+		return !failsOpen(w)
+	}
+	definitions := definitionsOf(s.Bundle)
+	return slices.ContainsFunc(w.ConversionCRDs, func(name string) bool {
+		crd := definitions[name]
+		return crd == nil || len(crd.Spec.Versions) > 1
+	})
+}
+
+func budgeted(s *subject, d deployment) bool {
+	return slices.ContainsFunc(bundle.OfType[*policyv1.PodDisruptionBudget](s.Bundle), func(budget *policyv1.PodDisruptionBudget) bool {
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		return err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && keepsOne(budget.Spec, int(*d.Spec.Replicas))
+	})
+}
+
+// keepsOne tells whether a budget keeps one pod of some.
+func keepsOne(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
+	if budget.MaxUnavailable != nil {
+		away, err := intstr.GetScaledValueFromIntOrPercent(budget.MaxUnavailable, replicas, true)
+		return err == nil && away < replicas
+	}
+	if budget.MinAvailable == nil {
+		return false
+	}
+	kept, err := intstr.GetScaledValueFromIntOrPercent(budget.MinAvailable, replicas, true)
+	return err == nil && kept > 0
+}
+
+// unprobed finds the containers that answer a webhook which fails closed, and do not say when
+// they are ready.
+func unprobed(s *subject) []mistake {
+	var all []mistake
+	for _, w := range s.webhooks() {
+		d, ok := s.backend(w)
+		if !ok || !s.failsClosed(w) {
+			continue
+		}
+		containers := running(d.Spec.Template.Spec)
+		i := slices.IndexFunc(containers, func(c container) bool { return declares(c, install.TargetPort(w.WebhookDescription)) })
+		const wayOut = "let it have a readinessProbe that asks the server of the webhooks"
+		switch {
+		case i >= 0 && containers[i].ReadinessProbe == nil:
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+containers[i].field,
+				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), wayOut))
+		case i < 0 && !slices.ContainsFunc(containers, func(c container) bool { return c.ReadinessProbe != nil }):
+			all = append(all, s.inCSV(d.path+".spec.template.spec.containers",
+				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), wayOut))
+		}
+	}
+	return all
+}

@@ -1,0 +1,274 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// backendChecks are about the Deployments: whether their pods can run, and whether they
+// serve what the webhooks name.
+var backendChecks = []Check{
+	{
+		Code: "unknown-deployment", Level: Error, Basis: Refused,
+		Explain: `A webhook is served by one of the Deployments in spec.install.spec.deployments, which deploymentName names. With another name OLM v0 registers the webhook with an
+empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.
+So it does when two Deployments have one name: OLM v0 makes each in turn into the other, for ever.`,
+		find: func(s *subject) []mistake {
+			return unmet(s, "Deployment", func(name string) (path, wayOut string) {
+				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
+					return "spec.install.spec.deployments", "give each Deployment a name of its own"
+				}
+				for _, w := range s.webhooks() {
+					if w.DeploymentName == name {
+						return w.path + ".deploymentName", "name one of spec.install.spec.deployments"
+					}
+				}
+				return "", ""
+			})
+		},
+	},
+	{
+		Code: "selector-mismatch", Level: Error, Basis: Rejected,
+		Explain: `The selector of a Deployment has to match the labels of its own pods. The API server refuses it otherwise, and the ClusterServiceVersion fails with
+InstallComponentFailed.`,
+		find: eachDeployment(func(_ *subject, d deployment) (string, string, string) {
+			selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+			if err == nil && !selector.Empty() && selector.Matches(labels.Set(d.Spec.Template.Labels)) {
+				return "", "", ""
+			}
+			return "spec.selector", fmt.Sprintf("the API server refuses the Deployment %s: its selector does not match the labels of its pods", d.Name), "give selector.matchLabels and template.metadata.labels the same labels"
+		}),
+	},
+	{
+		Code: "pod-invalid", Level: Error, Basis: Rejected,
+		Explain: `The API server refuses a Deployment whose pods have two volumes or two containers of one name, init containers included, or with a container that mounts a volume that
+the pod does not have, or two in one place: the ClusterServiceVersion fails with InstallComponentFailed. Certificates that are mounted where the libraries look for them are replaced
+by the manager's, as under OLM v0, and not meant here.`,
+		find: invalidPods,
+	},
+	{
+		Code: "no-replicas", Level: Error, Basis: Broken,
+		Explain: `A Deployment with replicas: 0 runs nothing, so its webhooks and APIs are never reachable: the manager never registers them, and the ClusterServiceVersion stays Installing until
+somebody scales the Deployment. OLM v0 registers them, and every call fails.`,
+		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
+			if !s.serves(d) || d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
+				return "", "", ""
+			}
+			return "spec.replicas", fmt.Sprintf("what %s serves is never reachable: it has no replicas", d.Name), "write replicas: 2"
+		}),
+	},
+	{
+		Code: "missing-service-account", Level: Error, Basis: Broken,
+		Explain: `The pods run as a ServiceAccount that neither permissions nor clusterPermissions name, and that the bundle does not bring: nobody creates it, and the API server
+refuses every pod with "service account not found".`,
+		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
+			pod := d.Spec.Template.Spec
+			name := pod.ServiceAccountName
+			if name == "" || name == "default" || accountsOf(s.Bundle)[name] != nil {
+				return "", "", ""
+			}
+			return "spec.template.spec.serviceAccountName", fmt.Sprintf("no pod of the Deployment %s is ever created: nobody creates the ServiceAccount %s", d.Name, name), "name it in permissions or clusterPermissions"
+		}),
+	},
+	{
+		Code: "unnamed-port", Level: Error, Basis: Broken,
+		Explain: `targetPort names a port, and no container of the Deployment has one of that name: the Service never gets an endpoint with a port, so the webhook is never
+reachable, and the manager never registers it. OLM v0 registers it, and every call fails.`,
+		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
+			if w.TargetPort == nil || w.TargetPort.Type != intstr.String || w.TargetPort.StrVal == "" || opens(pod, *w.TargetPort) {
+				return "", "", ""
+			}
+			return "targetPort", fmt.Sprintf("the webhook is never reachable: no container of %s has a port named %q", w.DeploymentName, w.TargetPort.StrVal), "name the port of the container so, or write its number"
+		}),
+	},
+	{
+		Code: "undeclared-port", Level: Warning, Basis: Policy,
+		Explain: `The webhook is called at a port that no container declares. Kubernetes does not hold a server to what it declares, so it may listen there all the same; but where the
+number is merely wrong, the webhook is never reachable, and nothing else tells. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
+		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
+			port := install.TargetPort(w.WebhookDescription)
+			if port.Type == intstr.String || opens(pod, port) {
+				return "", "", ""
+			}
+			return "targetPort", fmt.Sprintf("the webhook may never be reachable: no container of %s declares the port %d", w.DeploymentName, port.IntVal), "declare it in the container's ports, or correct targetPort"
+		}),
+	},
+	{
+		Code: "ports-in-conflict", Level: Warning, Basis: UnderOLM,
+		Explain: `Two webhooks of one Deployment have the same containerPort, which is the port of the Service, and different targetPorts. OLM v0 makes a Service with the same port twice,
+which the API server refuses, and the installation fails. This manager gives the second another port. Give each its own containerPort, and both do the same.`,
+		find: portsInConflict,
+	},
+	{
+		Code: "missing-secret", Level: Warning, Basis: Broken,
+		Explain: `A pod mounts a Secret or a ConfigMap, or takes its environment from one, that the bundle does not bring and that is not optional: until somebody creates it, the pod does
+not start. Most often it is the Secret of another certificate tool, left over from an installation with cert-manager. Certificates that are mounted where the libraries look for
+them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and not meant here. Remove the volume, set optional: true, or tell the administrator to create it.`,
+		find: missingSources,
+	},
+}
+
+// deployment is one of the ClusterServiceVersion's and where it stands.
+type deployment struct {
+	operatorsv1alpha1.StrategyDeploymentSpec
+	path string
+}
+
+func (s *subject) deployments() []deployment { return s.deployed }
+
+// backend is the Deployment behind a webhook; none where the name leads nowhere.
+func (s *subject) backend(w webhook) (deployment, bool) {
+	all := s.deployments()
+	i := slices.IndexFunc(all, func(d deployment) bool { return d.Name == w.DeploymentName })
+	if i < 0 {
+		return deployment{}, false
+	}
+	return all[i], true
+}
+
+func eachDeployment(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, d := range s.deployments() {
+			if field, what, wayOut := look(s, d); what != "" {
+				all = append(all, s.inCSV(d.path+"."+field, what, wayOut))
+			}
+		}
+		return all
+	}
+}
+
+// eachBackend is a check that looks at a webhook and the pods behind it.
+func eachBackend(look func(webhook, corev1.PodSpec) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, w := range s.webhooks() {
+			d, ok := s.backend(w)
+			if !ok {
+				continue
+			}
+			if field, what, wayOut := look(w, d.Spec.Template.Spec); what != "" {
+				all = append(all, s.inCSV(w.path+"."+field, what, wayOut))
+			}
+		}
+		return all
+	}
+}
+
+// opens tells whether a container that runs as long as the pod declares the port.
+func opens(pod corev1.PodSpec, port intstr.IntOrString) bool {
+	return slices.ContainsFunc(running(pod), func(c container) bool { return declares(c, port) })
+}
+
+func declares(c container, port intstr.IntOrString) bool {
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
+		return p.Name == port.StrVal && port.StrVal != "" || p.ContainerPort == port.IntVal && port.Type == intstr.Int
+	})
+}
+
+func portsInConflict(s *subject) []mistake {
+	type servicePort struct {
+		deployment string
+		port       int32
+	}
+	targets := map[servicePort]intstr.IntOrString{}
+	var all []mistake
+	for _, w := range s.webhooks() {
+		key := servicePort{w.DeploymentName, w.ContainerPort}
+		if key.port == 0 {
+			key.port = 443
+		}
+		target, known := targets[key]
+		if !known {
+			targets[key] = install.TargetPort(w.WebhookDescription)
+			continue
+		}
+		if target != install.TargetPort(w.WebhookDescription) {
+			all = append(all, s.inCSV(w.path+".containerPort", "under OLM v0 the API server refuses the Service: port "+strconv.Itoa(int(key.port))+" stands for two targetPorts", "give each targetPort a containerPort of its own"))
+		}
+	}
+	return all
+}
+
+// missingSources looks at the pods as the manager starts them: with its certificate in the
+// place of the author's. A kubelet waits for no volume that is not mounted.
+func missingSources(s *subject) []mistake {
+	var all []mistake
+	for _, d := range s.deployments() {
+		for _, source := range sources(d.Spec.Template.Spec, s.displaced(d)) {
+			if source.optional || source.name == "" || everywhere(source) || s.Find(schema.GroupKind{Kind: source.kind}, source.name) != nil || s.issued(d, source) {
+				continue
+			}
+			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, source.kind, source.name)
+			if s.serviceCA(source.name) {
+				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", source.name, d.Name)
+			}
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+source.field, what, "remove the reference, set optional: true, or add the object to the bundle"))
+		}
+	}
+	return all
+}
+
+// everywhere tells the ConfigMap that a cluster itself puts into every namespace.
+func everywhere(source source) bool {
+	return source.kind == "ConfigMap" && source.name == "kube-root-ca.crt"
+}
+
+// displaced are the volumes that make way for the manager's certificate.
+func (s *subject) displaced(d deployment) []string {
+	if !s.serves(d) {
+		return nil
+	}
+	return install.DisplacedVolumes(d.Spec.Template.Spec)
+}
+
+// issued tells the Secret that the manager itself makes for the Deployment.
+func (s *subject) issued(d deployment, source source) bool {
+	return s.serves(d) && source.kind == "Secret" && source.name == names.Secret(names.Service(d.Name))
+}
+
+// serves reports whether a Deployment serves webhooks or APIServices: its pods then have the manager's
+// certificate.
+func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
+
+// serviceCA tells whether a Service of the bundle asks OpenShift's service-ca for a Secret.
+func (s *subject) serviceCA(secret string) bool {
+	return slices.ContainsFunc(s.Objects, func(o *bundle.Object) bool {
+		return groupkind.Is(o, groupkind.Service) && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret
+	})
+}
+
+// accountsOf are the ServiceAccounts that there are once the bundle is installed.
+func accountsOf(b *bundle.Bundle) map[string]*corev1.ServiceAccount {
+	accounts := map[string]*corev1.ServiceAccount{}
+	for _, a := range bundle.Accounts(b.CSV) {
+		accounts[a.Name] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: a.Name}}
+	}
+	for _, a := range bundle.OfType[*corev1.ServiceAccount](b) {
+		accounts[a.Name] = a
+	}
+	return accounts
+}
+
+func definitionsOf(b *bundle.Bundle) map[string]*apiextensionsv1.CustomResourceDefinition {
+	definitions := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, crd := range b.CRDs() {
+		definitions[crd.Name] = crd
+	}
+	return definitions
+}

@@ -1,0 +1,173 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/validation"
+	"github.com/operator-framework/api/pkg/validation/errors"
+	validator "github.com/operator-framework/api/pkg/validation/interfaces"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+// libraryChecks are the validators of operator-framework/api, which operator-sdk bundle
+// validate runs. Four are left out: the one for CRDs, of which crd-invalid is the whole; the
+// deprecated one for community operators; the one for architectures, which pulls images; and the
+// one for package manifests, which bundles have annotations in the place of.
+var libraryChecks = []Check{
+	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, whole, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
+the APIs, minKubeVersion. What the validator itself calls a warning is one here.`),
+	library("olm-bundle", Library, Error, validation.BundleValidator, whole, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
+round; ServiceAccounts defined twice; images that are no names of images; a name that does not fit spec.release; a size that OLM cannot store. An owned definition that is not there keeps
+the ClusterServiceVersion Pending. The cluster takes the rest, where no other finding says otherwise: they are errors because pipelines that run OLM's validators refuse the bundle,
+and it gets into no catalog that demands them. Waive them for a bundle that only these commands install. What the validator itself calls a warning is one here.`),
+	library("olm-object", Library, Error, objects, eachObject, `OLM's validators for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
+the default of the cluster, permissions to change the default SecurityContextConstraints, an OperatorGroup with an annotation of OLM's in the wrong case. What the validators themselves call a warning is one here.`),
+	library("olm-removed-apis", Library, Error, removedAPIs, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that were removed from Kubernetes 1.22, 1.25 or 1.26. No cluster
+that this manager works in serves them: it needs Kubernetes 1.28. Such an object is refused in the midst of the installation: an error, whatever spec.minKubeVersion says. A permission for what is gone is for nothing,
+and the cluster takes it: a warning. So is a resource that is listed in spec.customresourcedefinitions, which is shown to people only, unless spec.minKubeVersion has it gone: then OLM's validator calls it an error, and
+pipelines that run it refuse the bundle.`),
+	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, whole, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
+channels and versions, no permission to create CustomResourceDefinitions.`),
+	library("olm-operatorhub", Policy, Warning, operatorHub, whole, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
+cluster: waive it for a bundle that is not published there.`),
+	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
+}
+
+// objects asks the validator for OperatorGroups, too, which wants them in their own type.
+var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
+	results := validation.ObjectValidator.Validate(values...)
+	for _, value := range values {
+		object, ok := value.(*unstructured.Unstructured)
+		if !ok || object.GroupVersionKind().GroupKind() != operatorsv1.GroupVersion.WithKind(operatorsv1.OperatorGroupKind).GroupKind() {
+			continue
+		}
+		group := &operatorsv1.OperatorGroup{}
+		group.SetAnnotations(object.GetAnnotations()) // all that it looks at
+		results = append(results, validation.OperatorGroupValidator.Validate(group)...)
+	}
+	return results
+})
+
+// removedAPIs calls an object of an API that is gone an error: the library, which goes by
+// spec.minKubeVersion, has older clusters in mind than this manager. It leaves out what olm-csv says.
+var removedAPIs validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
+	results := validation.AlphaDeprecatedAPIsValidator.Validate(values...)
+	for i := range results {
+		r := &results[i]
+		r.Errors = slices.DeleteFunc(r.Errors, func(e errors.Error) bool { return strings.Contains(e.Detail, "inKubeVersion") })
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(e errors.Error) bool {
+			refused := !inGoWords.MatchString(e.Detail) // else it is about a field
+			if refused {
+				r.Errors = append(r.Errors, e)
+			}
+			return refused
+		})
+	}
+	return results
+})
+
+// operatorHub leaves out what olm-removed-apis and olm-csv say, in the same words.
+var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
+	results := validation.OperatorHubV2Validator.Validate(values...)
+	said := func(e errors.Error) bool {
+		return e.Type == errors.ErrorFailedValidation || strings.Contains(e.Detail, "inKubeVersion")
+	}
+	for i := range results {
+		results[i].Errors = slices.DeleteFunc(results[i].Errors, said)
+		results[i].Warnings = slices.DeleteFunc(results[i].Warnings, said)
+	}
+	return results
+})
+
+// library is a check that reports what a validator says. With the level Warning, all of it
+// is: those validators are not about whether a bundle works.
+func library(code string, basis Basis, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
+	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) []mistake {
+		var all []mistake
+		for _, p := range parts(s) {
+			for _, result := range v.Validate(p.values...) {
+				all = append(all, s.allTranslated(p.object, result.Errors, level)...)
+				all = append(all, s.allTranslated(p.object, result.Warnings, Warning)...)
+			}
+		}
+		return all
+	}}
+}
+
+// maxTranslated is how many errors of one validator are reported, and how many fields for each.
+const maxTranslated = 100
+
+func (s *subject) allTranslated(o *bundle.Object, found []errors.Error, level Level) []mistake {
+	var all []mistake
+	for _, e := range found[:min(len(found), maxTranslated)] {
+		all = append(all, s.translated(o, e, level)...)
+	}
+	if n := len(found); n > maxTranslated {
+		all = append(all, mistake{object: o, what: fmt.Sprintf("the validator has %d more findings like these", n-maxTranslated), wayOut: "correct those that are listed, and validate the bundle again", level: level})
+	}
+	return all
+}
+
+// part is what a validator looks at, and the object that it then speaks of: it does not say.
+type part struct {
+	values []any
+	object *bundle.Object
+}
+
+func whole(s *subject) []part {
+	return []part{{s.library.ObjectsToValidate(), s.CSVObject}}
+}
+
+func eachObject(s *subject) []part {
+	var all []part
+	for _, o := range s.Objects {
+		all = append(all, part{[]any{o.Unstructured}, o})
+	}
+	return all
+}
+
+func eachObjectAsBundle(s *subject) []part {
+	var all []part
+	for _, o := range s.Objects {
+		alone := &manifests.Bundle{Name: s.library.Name, CSV: s.CSV, Objects: []*unstructured.Unstructured{o.Unstructured}}
+		if crd, ok := o.Typed.(*apiextensionsv1beta1.CustomResourceDefinition); ok {
+			alone.V1beta1CRDs = append(alone.V1beta1CRDs, crd)
+		}
+		all = append(all, part{[]any{alone}, o})
+	}
+	return all
+}
+
+// inLibrarysTypes is the bundle as the library has it, its pods completed as by an API server:
+// what has a limit requests as much.
+func inLibrarysTypes(b *bundle.Bundle) *manifests.Bundle {
+	csv := b.CSV.DeepCopy()
+	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for i := range d.Spec.Template.Spec.Containers {
+			if r := &d.Spec.Template.Spec.Containers[i].Resources; r.Requests == nil {
+				r.Requests = r.Limits
+			}
+		}
+	}
+	result := &manifests.Bundle{
+		Name: b.CSV.Name, Package: b.Package(), Channels: b.Channels(), DefaultChannel: b.DefaultChannel(),
+		CSV: csv, V1CRDs: b.CRDs(), V1beta1CRDs: bundle.OfType[*apiextensionsv1beta1.CustomResourceDefinition](b),
+		Size: b.Size,
+	}
+	if size, err := b.CompressedSize(); err == nil {
+		result.CompressedSize = size
+	}
+	for _, o := range b.Objects {
+		result.Objects = append(result.Objects, o.Unstructured)
+	}
+	return result
+}

@@ -1,0 +1,247 @@
+// Package lint says what is wrong with a bundle: what keeps it from being read, what an
+// API server or the manager would refuse, what would be accepted and not work, and what
+// an administrator would rather not have.
+//
+// The checks are lists, one per file; a check has a stable code, by which it is
+// explained and waived.
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// The levels. A bundle with errors does not work; warnings are for its author to judge.
+const (
+	Error   Level = "error"
+	Warning Level = "warning"
+)
+
+// Basis is what a check rests on.
+type Basis string
+
+const (
+	// Unreadable is what programs cannot read, or read otherwise than people.
+	Unreadable Basis = "unreadable"
+	// Rejected is what the API server does not accept.
+	Rejected Basis = "rejected by the API server"
+	// Refused is what the manager does not install, and OLM v0 does not either.
+	Refused Basis = "refused by the manager"
+	// Broken is what is accepted, and does not do what it says.
+	Broken Basis = "does not work"
+	// UnderOLM is what OLM v0 does not get to work, and this manager does.
+	UnderOLM Basis = "does not work under OLM v0"
+	// Library is what the validators of operator-framework/api say of more than policy. A cluster bears out some of it.
+	Library Basis = "operator-framework/api"
+	// Policy is what works, and is better done otherwise.
+	Policy Basis = "policy"
+)
+
+// Check looks for one sort of mistake.
+type Check struct {
+	// Code never changes: waivers and programs name it.
+	Code  string
+	Level Level
+	Basis Basis
+	// Explain says what happens and why, and what to do, for people who have the time.
+	Explain string
+
+	find func(*subject) []mistake
+}
+
+// mistake is what a check finds.
+type mistake struct {
+	object *bundle.Object // nil for the bundle as a whole
+	file   string         // where object is nil
+	line   int            // likewise
+	path   string
+	what   string // what will happen
+	wayOut string
+	level  Level // where it is not the check's
+}
+
+// subject is what checks look at. What several checks need is computed once: a bundle may have
+// thousands of webhooks. Checks do not change it.
+type subject struct {
+	*bundle.Bundle
+	facts     install.Facts
+	verdict   install.Verdict
+	library   *manifests.Bundle
+	described []webhook // in the order of the ClusterServiceVersion
+	admitting []webhook
+	deployed  []deployment
+	serving   map[string]bool // the Deployments that serve webhooks or APIServices
+	deadlocks func(operatorsv1alpha1.WebhookDescription) []install.Lifeline
+}
+
+// Finding is a mistake in a bundle.
+type Finding struct {
+	Level  Level  `json:"level"`
+	Code   string `json:"code"`
+	Basis  Basis  `json:"basis"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Path   string `json:"path,omitempty"`
+	What   string `json:"what"`
+	WayOut string `json:"wayOut,omitempty"`
+	// Waived is the reason for which the finding does not count.
+	Waived string `json:"waived,omitempty"`
+}
+
+// Report is all that there is to say about a bundle.
+type Report struct {
+	Bundle   string    `json:"bundle"`
+	Findings []Finding `json:"findings"`
+}
+
+// groups are the checks that need a ClusterServiceVersion, in the order in which people
+// read them.
+var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, publishingChecks, objectChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
+
+// Checks are all checks.
+func Checks() []Check {
+	return slices.Concat(append([][]Check{readingChecks, waiverChecks}, groups...)...)
+}
+
+// Find is the check of a code.
+func Find(code string) (Check, bool) {
+	all := Checks()
+	i := slices.IndexFunc(all, func(c Check) bool { return c.Code == code })
+	if i < 0 {
+		return Check{}, false
+	}
+	return all[i], true
+}
+
+// Run applies every check to a bundle.
+func Run(b *bundle.Bundle, waivers ...Waiver) Report {
+	s := &subject{Bundle: b}
+	found := collect(s, readingChecks)
+	if b.CSV != nil {
+		s.list()
+		s.facts, s.library = facts(b), inLibrarysTypes(b)
+		s.verdict = install.Check(s.facts)
+		for _, group := range groups {
+			found = append(found, collect(s, group)...)
+		}
+	}
+	return Report{Bundle: b.Source, Findings: waive(sorted(found), waivers)}
+}
+
+// facts are what the manager sees once all is there that an installer brings.
+func facts(b *bundle.Bundle) install.Facts {
+	facts := install.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+	for name, crd := range definitionsOf(b) {
+		crd = crd.DeepCopy()
+		for _, condition := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {
+			crd.Status.Conditions = append(crd.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: condition, Status: apiextensionsv1.ConditionTrue})
+		}
+		facts.CRDs[name] = crd
+	}
+	return facts
+}
+
+// maxFindings is how many findings of one check are reported. A bundle of 1 MiB may have 100,000 of them.
+const maxFindings = 2000
+
+func collect(s *subject, checks []Check) []Finding {
+	var all []Finding
+	for _, c := range checks {
+		found := c.find(s)
+		if n := len(found); n > maxFindings {
+			last := found[maxFindings-1]
+			found = append(found[:maxFindings], mistake{
+				object: last.object, file: last.file, line: last.line, what: fmt.Sprintf("%d more findings like the previous one are not listed", n-maxFindings),
+				wayOut: "correct those that are listed, and validate the bundle again",
+			})
+		}
+		for _, m := range found {
+			f := Finding{Level: cmp.Or(m.level, c.Level), Code: c.Code, Basis: c.Basis, File: m.file, Line: m.line, Path: m.path, What: m.what, WayOut: m.wayOut}
+			if m.object != nil {
+				f.File, f.Line = m.object.File, m.object.Line(m.path)
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// sorted puts errors first, and keeps together what is in one file.
+func sorted(all []Finding) []Finding {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Code, b.Code), cmp.Compare(a.What, b.What))
+	})
+	return slices.Compact(all)
+}
+
+// Count is how many findings of a level are not waived.
+func (r Report) Count(level Level) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Level == level && f.Waived == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// inCSV is a mistake in the ClusterServiceVersion.
+func (s *subject) inCSV(path, what, wayOut string) mistake {
+	return mistake{object: s.CSVObject, path: path, what: what, wayOut: wayOut}
+}
+
+// webhook is a description and where it stands.
+type webhook struct {
+	operatorsv1alpha1.WebhookDescription
+	path string
+}
+
+func (s *subject) webhooks() []webhook { return s.described }
+
+// admission are the webhooks that are called for requests.
+func (s *subject) admission() []webhook { return s.admitting }
+
+// list takes the parts of the ClusterServiceVersion that checks go through.
+func (s *subject) list() {
+	s.serving = map[string]bool{}
+	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
+		s.serving[d.DeploymentName] = true
+	}
+	for i, d := range s.CSV.Spec.WebhookDefinitions {
+		w := webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)}
+		s.described = append(s.described, w)
+		s.serving[d.DeploymentName] = true
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			s.admitting = append(s.admitting, w)
+		}
+	}
+	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		s.deployed = append(s.deployed, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
+	}
+}
+
+// eachWebhook is a check that looks at one description at a time.
+func eachWebhook(which func(*subject) []webhook, look func(webhook) (field, what, wayOut string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		var all []mistake
+		for _, w := range which(s) {
+			if field, what, wayOut := look(w); what != "" {
+				all = append(all, s.inCSV(strings.TrimSuffix(w.path+"."+field, "."), what, wayOut))
+			}
+		}
+		return all
+	}
+}

@@ -1,0 +1,127 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+// objectChecks are about the objects beside the ClusterServiceVersion and its definitions.
+var objectChecks = []Check{
+	{
+		Code: "refused-object", Level: Error, Basis: Refused,
+		Explain: `bundle install and bundle render refuse the object. A bundle brings objects of the kinds that OLM supports in bundles; with --allow-kind=Kind.group an administrator
+allows another. No flag allows the kinds by which OLM and the manager decide about operators (OperatorGroup, Subscription), a Namespace, and a webhook configuration with a
+forbidden rule (see forbidden-rule): the first are created by the installation itself, and the last would lock the cluster.`,
+		find: func(s *subject) []mistake {
+			var all []mistake
+			for _, r := range s.Refusals(nil) {
+				all = append(all, mistake{object: r.Object, path: r.Path, what: "bundle install refuses the object: " + r.What, wayOut: r.WayOut})
+			}
+			return all
+		},
+	},
+	{
+		Code: "grants-to-others", Level: Warning, Basis: Policy,
+		Explain: `The bundle binds a role to users or groups, or to a ServiceAccount that is not the operator's. With the group system:authenticated every account of the cluster has
+the permissions of the role, with system:unauthenticated everybody who reaches the API server. Bind roles to the operator's ServiceAccount, and let administrators bind the others.`,
+		find: grantsToOthers,
+	},
+	{
+		Code: "grants-everything", Level: Warning, Basis: Policy,
+		Explain: `The permissions make the account an administrator of the cluster: the role is cluster-admin, or a rule allows every verb on every resource, or to escalate, bind or
+impersonate. Who controls the operator's pods, or reads its token, controls the cluster. Name the groups, resources and verbs that the operator uses.`,
+		find: grantsEverything,
+	},
+}
+
+// eachBinding passes every binding of the bundle, with the object that it is.
+func (s *subject) eachBinding(look func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject)) {
+	for _, o := range s.Objects {
+		switch b := o.Typed.(type) {
+		case *rbacv1.ClusterRoleBinding:
+			look(o, b.RoleRef, b.Subjects)
+		case *rbacv1.RoleBinding:
+			look(o, b.RoleRef, b.Subjects)
+		}
+	}
+}
+
+func grantsToOthers(s *subject) []mistake {
+	accounts := accountsOf(s.Bundle)
+	for _, d := range s.deployments() {
+		accounts[d.Spec.Template.Spec.ServiceAccountName] = &corev1.ServiceAccount{}
+	}
+	var all []mistake
+	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+		for i, subject := range subjects {
+			if subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil {
+				continue
+			}
+			all = append(all, mistake{
+				object: o, path: fmt.Sprintf("subjects[%d]", i),
+				what:   fmt.Sprintf("%s %s gets the permissions of %s %s, and is no account of the operator", subject.Kind, subject.Name, ref.Kind, ref.Name),
+				wayOut: "remove the subject, or let an administrator bind the role",
+			})
+		}
+	})
+	return all
+}
+
+func grantsEverything(s *subject) []mistake {
+	var all []mistake
+	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, _ []rbacv1.Subject) {
+		if ref.Kind == "ClusterRole" && ref.Name == "cluster-admin" {
+			all = append(all, mistake{object: o, path: "roleRef", what: "the subjects become administrators: the role is cluster-admin", wayOut: "bind a role with the permissions that are used"})
+		}
+	})
+	for _, o := range s.Objects {
+		for i, rule := range rulesOf(o.Typed) {
+			if why := isEverything(rule); why != "" {
+				all = append(all, mistake{object: o, path: fmt.Sprintf("rules[%d]", i), what: why, wayOut: "name the groups, resources and verbs that are used"})
+			}
+		}
+	}
+	strategy := s.CSV.Spec.InstallStrategy.StrategySpec
+	for i, p := range strategy.ClusterPermissions {
+		for j, rule := range p.Rules {
+			if why := isEverything(rule); why != "" {
+				all = append(all, s.inCSV(fmt.Sprintf("spec.install.spec.clusterPermissions[%d].rules[%d]", i, j), why, "name the groups, resources and verbs that are used"))
+			}
+		}
+	}
+	return all
+}
+
+func rulesOf(typed any) []rbacv1.PolicyRule {
+	switch r := typed.(type) {
+	case *rbacv1.ClusterRole:
+		return r.Rules
+	case *rbacv1.Role:
+		return r.Rules
+	default:
+		return nil
+	}
+}
+
+func isEverything(rule rbacv1.PolicyRule) string {
+	star := func(list []string) bool { return slices.Contains(list, "*") }
+	if star(rule.APIGroups) && star(rule.Resources) && star(rule.Verbs) {
+		return "the rule allows everything on everything"
+	}
+	var strong []string
+	for _, verb := range rule.Verbs {
+		if slices.Contains([]string{"escalate", "impersonate"}, verb) {
+			strong = append(strong, verb)
+		}
+	}
+	if len(strong) > 0 {
+		return fmt.Sprintf("the rule allows to %s, by which an account gets the permissions of others", strings.Join(strong, " and "))
+	}
+	return ""
+}

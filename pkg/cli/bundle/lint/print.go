@@ -1,0 +1,114 @@
+package lint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// Print writes a report for people: what will happen, and the way out below it.
+func (r Report) Print(out output.Writer) {
+	for _, f := range r.Findings {
+		level := string(f.Level)
+		if f.Waived != "" {
+			level = "waived"
+		}
+		out.Printf("%-8s%s", level, f.name())
+		if place := f.place(); place != "" {
+			out.Printf("  %s", place)
+		}
+		out.Printf("\n        %s\n", f.What)
+		if f.Waived != "" {
+			out.Printf("        waived: %s\n", strings.TrimSpace(f.Waived))
+		} else if f.WayOut != "" {
+			out.Printf("        %s\n", f.WayOut)
+		}
+	}
+	out.Printf("%s: %s\n", r.Bundle, r.summary())
+}
+
+// name is the code, and says which findings a cluster need not bear out.
+func (f Finding) name() string {
+	if f.Basis == Policy || f.Basis == Library {
+		return f.Code + " (" + string(f.Basis) + ")"
+	}
+	return f.Code
+}
+
+func (f Finding) place() string {
+	place := f.File
+	if f.Line > 0 {
+		place += fmt.Sprintf(":%d", f.Line)
+	}
+	return strings.TrimSpace(place + " " + f.Path)
+}
+
+// artifact is the file that the finding is in. Waivers stand beside the bundle, all else in it.
+func (f Finding) artifact(bundle string) string {
+	if f.Code == unusedWaiver {
+		return f.File
+	}
+	return strings.TrimSuffix(bundle+"/"+f.File, "/")
+}
+
+func (r Report) summary() string {
+	waived := 0
+	for _, f := range r.Findings {
+		if f.Waived != "" {
+			waived++
+		}
+	}
+	return fmt.Sprintf("%s, %s, %d waived", counted(r.Count(Error), "error"), counted(r.Count(Warning), "warning"), waived)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// SARIF writes reports in the format that code-scanning services read.
+func SARIF(out output.Writer, version string, reports ...Report) error {
+	run := sarif.NewRunWithInformationURI("olm-webhook-manager", "https://github.com/olm-webhook-manager/olm-webhook-manager")
+	run.Tool.Driver.WithVersion(version)
+	for _, c := range Checks() {
+		run.AddRule(c.Code).WithDescription(strings.ReplaceAll(c.Explain, "\n", " ")).
+			WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(string(c.Level)))
+	}
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			addResult(run, r, f)
+		}
+	}
+	log := report.NewV210Report()
+	log.AddRun(run)
+	var document bytes.Buffer
+	if err := log.PrettyWrite(&document); err != nil {
+		return err
+	}
+	return out.JSON(json.RawMessage(document.Bytes()))
+}
+
+func addResult(run *sarif.Run, r Report, f Finding) {
+	text := f.What
+	if f.WayOut != "" {
+		text += "; " + f.WayOut
+	}
+	place := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(f.artifact(r.Bundle)))
+	if f.Line > 0 {
+		place.WithRegion(sarif.NewSimpleRegion(f.Line, f.Line))
+	}
+	result := run.CreateResultForRule(f.Code).WithLevel(string(f.Level)).WithMessage(sarif.NewTextMessage(text)).
+		WithProperties(sarif.NewPropertyBag().Add("basis", f.Basis))
+	result.AddLocation(sarif.NewLocationWithPhysicalLocation(place))
+	if f.Waived != "" {
+		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithJustification(f.Waived))
+	}
+}

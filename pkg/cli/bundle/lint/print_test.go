@@ -1,0 +1,69 @@
+package lint
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+var printed = Report{Bundle: "shop", Findings: []Finding{
+	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", WayOut: "name another"},
+	{Level: Error, Code: "not-a-bundle", What: "is no bundle"},
+	{Level: Error, Code: "olm-csv", Basis: Library, File: "manifests/csv.yaml", Line: 4, Path: "metadata.name", What: "is no name", WayOut: "write one"},
+	{Level: Warning, Code: "one-replica", Basis: Policy, File: "manifests/csv.yaml", Line: 3, What: "it may be away", WayOut: "write two", Waived: "it is a small cluster"},
+}}
+
+func TestPrint(t *testing.T) {
+	var got bytes.Buffer
+	printed.Print(output.New(&got))
+	const want = `error   unknown-deployment  manifests/csv.yaml:12 spec.webhookdefinitions[0].deploymentName
+        nobody serves it
+        name another
+error   not-a-bundle
+        is no bundle
+error   olm-csv (operator-framework/api)  manifests/csv.yaml:4 metadata.name
+        is no name
+        write one
+waived  one-replica (policy)  manifests/csv.yaml:3
+        it may be away
+        waived: it is a small cluster
+shop: 3 errors, 0 warnings, 1 waived
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestSARIFIsValid(t *testing.T) {
+	var text bytes.Buffer
+	if err := SARIF(output.New(&text), "v1.0.0", printed); err != nil {
+		t.Fatal(err)
+	}
+	log, err := sarif.FromBytes(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Validate(); err != nil {
+		t.Error(err)
+	}
+	run := log.Runs[0]
+	if len(run.Tool.Driver.Rules) != len(Checks()) {
+		t.Errorf("%d rules for %d checks", len(run.Tool.Driver.Rules), len(Checks()))
+	}
+	first, last := run.Results[0], run.Results[3]
+	place := first.Locations[0].PhysicalLocation
+	if *first.RuleID != "unknown-deployment" || *place.ArtifactLocation.URI != "shop/manifests/csv.yaml" || *place.Region.StartLine != 12 {
+		t.Errorf("the first result is %s at %s:%d", *first.RuleID, *place.ArtifactLocation.URI, *place.Region.StartLine)
+	}
+	if last.Properties.Properties["basis"] != string(Policy) {
+		t.Errorf("the last result rests on %v", last.Properties.Properties["basis"])
+	}
+	if len(last.Suppressions) != 1 || !strings.Contains(*last.Suppressions[0].Justification, "small cluster") {
+		t.Errorf("the waived result is suppressed by %v", last.Suppressions)
+	}
+}

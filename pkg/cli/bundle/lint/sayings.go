@@ -1,0 +1,134 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/validation/errors"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+// saying is a sentence of OLM's library, which mostly says neither where nor what to do.
+type saying struct {
+	says   string // some words of it
+	at     locate
+	wayOut string
+}
+
+// sayings are all that its validators say. The first that fits counts.
+var sayings = []saying{
+	// olm-csv
+	{"metadata.name ", at("metadata.name"), "write a name in lower case of at most 63 characters, such as shop.v1.0.0"},
+	{"spec.replaces ", at("spec.replaces"), "write the metadata.name of the version that this one replaces"},
+	{"both `alm-examples` and", at(annotation("olm.examples")), "remove olm.examples"},
+	{"annotations not found", at("metadata.annotations"), "add the annotation alm-examples: a JSON list with an example of each API that is owned"},
+	{"invalid example", at(almExamples), "write alm-examples as a JSON list of objects"},
+	{"error decoding example", at(almExamples), "write alm-examples as a JSON list of objects"},
+	{"example must have a provided API", at(almExamples), "own its API in spec.customresourcedefinitions, or remove the example"},
+	{"should have an example annotation", ownedAPI, "add an example to the annotation alm-examples"},
+	{"couldn't parse plural.group", ownedByName, "write the name of the definition: plural.group"},
+	{"install modes not found", at("spec.installModes"), "list all four modes, each with supported: true or false"},
+	{"only AllNamespaces InstallModeType", at("spec.installModes"), "support AllNamespaces only: a conversion webhook converts the objects of all namespaces"},
+	{"none of InstallModeTypes", at("spec.installModes"), "set supported: true for at least one mode"},
+	{"inKubeVersion", at("spec.minKubeVersion"), "write the oldest version of Kubernetes that it works with, such as 1.29.0"},
+	{"required field missing", missingField, "write it"},
+	{"uses wrong case", wrongCase, "rename the annotation"},
+	{"found olm.properties annotation", at(annotation("olm.properties")), "move them to metadata/properties.yaml"},
+
+	// olm-bundle
+	{"duplicate CRD", definitionOf, "keep one definition of the kind"},
+	{"not found in bundle", ownedAPI, "add the definition to the bundle, or remove the entry"},
+	{"but not defined in CSV", definitionOf, "name it in spec.customresourcedefinitions.owned, or remove it from the bundle"},
+	{"invalid service account", serviceAccount, "remove the object: the account is made from the permissions of the ClusterServiceVersion"},
+	{"maximum bundle compressed size", largest, "shorten the largest definitions: descriptions of fields take most"},
+	{"bundle name with release", at("metadata.name"), "name it so, or leave spec.release out"},
+	{"relatedImages[", givenPath, "write the name of an image, with its tag or digest"},
+
+	// olm-object
+	{"maxUnavailable field", at("spec.maxUnavailable"), "let one pod be away, or nodes cannot be drained"},
+	{"minAvailable field", at("spec.minAvailable"), "let one pod be away, or nodes cannot be drained"},
+	{"globalDefault field", at("globalDefault"), "leave it out: pods name the class that they want"},
+	{"RBAC includes permission", ruleOf, "leave the permission out, or limit it by resourceNames to objects of the operator"},
+	{"error unmarshaling", at(""), "correct the field that has another type"},
+
+	// olm-removed-apis
+	{"this bundle is using APIs", removedAPI, "take the version that has replaced it"},
+
+	// olm-good-practices
+	{"unable to find a deployment", at("spec.install.spec.deployments"), "add the operator's Deployment"},
+	{"unable to find the resource requests", withoutRequests, "write requests for cpu and memory"},
+	{"csv.metadata.Name", at("metadata.name"), "end it in .v and a semantic version, such as shop.v1.0.0"},
+	{"channel(s)", channels, "begin the names of channels with candidate, fast or stable"},
+	{"permissions to create CRD", createsDefinitions, "let the bundle bring the definitions"},
+	{"has an empty description", describedAPI, "say in a sentence what the API is for"},
+
+	// olm-operatorhub, olm-categories, olm-capabilities
+	{"csv.Spec.Provider.Name", at("spec.provider.name"), "name who makes the operator"},
+	{"csv.Spec.Maintainers", at("spec.maintainers"), "write the name and the e-mail address of each"},
+	{"csv.Spec.Links", at("spec.links"), "write the name and the whole URL of each"},
+	{"csv.Spec.Version", at("spec.version"), "write the version, such as 1.0.0"},
+	{"csv.Spec.Icon", at("spec.icon"), "add one icon, with base64data and mediatype: a PNG, JPEG, GIF or SVG"},
+	{`Annotations["categories"]`, at(annotation("categories")), "take categories that OperatorHub.io has, separated by commas"},
+	{"capabilities level", at(annotation("capabilities")), "write Basic Install, Seamless Upgrades, Full Lifecycle, Deep Insights or Auto Pilot"},
+}
+
+var almExamples = annotation("alm-examples")
+
+func annotation(key string) string { return "metadata.annotations[" + key + "]" }
+
+// translated is what the library says of an object, where it stands, and the way out.
+func (s *subject) translated(o *bundle.Object, e errors.Error, level Level) []mistake {
+	e.Detail = shortened(e.Detail)
+	i := slices.IndexFunc(sayings, func(known saying) bool { return strings.Contains(e.Detail, known.says) })
+	known := saying{at: at(""), wayOut: "correct it as it says"} // by a validator newer than this list
+	if i >= 0 {
+		known = sayings[i]
+	}
+	places := known.at(s, o, e)
+	if len(places) == 0 {
+		places = []place{{o, ""}}
+	}
+	var all []mistake
+	what := s.inFull(e)
+	for _, p := range places[:min(len(places), maxTranslated)] {
+		all = append(all, mistake{object: p.object, path: p.path, what: what, wayOut: known.wayOut, level: level})
+	}
+	return all
+}
+
+// maxSentence is how many bytes of what the library says are reported: it may list all objects in each error.
+const maxSentence = 4 << 10
+
+func shortened(text string) string {
+	if len(text) <= maxSentence {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSentence], "") + " ..."
+}
+
+// inFull is a sentence with what it is about, where the library keeps that apart, and always
+// the same: it lists in no order.
+func (s *subject) inFull(e errors.Error) string {
+	what := strings.TrimPrefix(e.Detail, "("+s.CSV.Name+") ")
+	what = quoted.ReplaceAllStringFunc(what, func(list string) string {
+		items := strings.Fields(strings.Trim(list, "[]"))
+		slices.Sort(items)
+		return "[" + strings.Join(items, " ") + "]"
+	})
+	about := e.Field
+	switch value := e.BadValue.(type) {
+	case error:
+		about = value.Error()
+	case fmt.Stringer:
+		about = value.String()
+	}
+	if strings.Contains(what, about) {
+		return what
+	}
+	return what + ": " + about
+}
+
+var quoted = regexp.MustCompile(`\["[^\]]*"\]`)

@@ -1,0 +1,258 @@
+package bundle
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// withPermissions is a bundle for some install modes, with permissions of both sorts.
+func withPermissions(t *testing.T, modes string) *Bundle {
+	t.Helper()
+	csv := strings.NewReplacer(
+		"- {type: AllNamespaces, supported: true}", modes,
+		"      deployments: []\n", `      deployments: []
+      permissions:
+      - serviceAccountName: shop
+        rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]
+      clusterPermissions:
+      - serviceAccountName: shop
+        rules: [{apiGroups: [""], resources: [nodes], verbs: [list]}]
+`).Replace(csvText)
+	b := InspectFS(files(map[string]string{
+		"manifests/csv.yaml":   csv + "  support: ours\n  keywords:\n",
+		"manifests/role.yaml":  "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: more, creationTimestamp: null}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\nsubjects: [{kind: ServiceAccount, name: shop}, {kind: Group, name: all}]\n",
+		"manifests/a-crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com}\nstatus: {storedVersions: [v1]}\n",
+	}), "test")
+	if err := b.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+const (
+	all = "- {type: AllNamespaces, supported: true}"
+	own = "- {type: OwnNamespace, supported: true}"
+	few = "- {type: OwnNamespace, supported: true}\n  - {type: SingleNamespace, supported: true}\n  - {type: MultiNamespace, supported: true}"
+)
+
+func TestManifestsAreInAnOrderThatApplies(t *testing.T) {
+	for name, c := range map[string]struct {
+		modes   string
+		options Options
+		want    []string
+	}{
+		"all namespaces": {all, Options{}, []string{
+			"Namespace /shop", "CustomResourceDefinition /goods.shop.example.com", "ServiceAccount shop/shop",
+			"ClusterRole /shop.v1.0.0-", "ClusterRoleBinding /shop.v1.0.0-", "RoleBinding shop/more",
+			"OperatorGroup shop/shop", "Subscription shop/shop", "ClusterServiceVersion shop/shop.v1.0.0",
+		}},
+		"its own namespace": {own, Options{Namespace: "mine"}, []string{
+			"Namespace /mine", "CustomResourceDefinition /goods.shop.example.com", "ServiceAccount mine/shop",
+			"ClusterRole /shop.v1.0.0-", "ClusterRoleBinding /shop.v1.0.0-", "Role mine/shop.v1.0.0-", "RoleBinding mine/shop.v1.0.0-", "RoleBinding mine/more",
+			"OperatorGroup mine/shop", "Subscription mine/shop", "ClusterServiceVersion mine/shop.v1.0.0",
+		}},
+		"two namespaces": {few, Options{Watch: []string{"b", "a", "b"}}, []string{
+			"Namespace /shop", "CustomResourceDefinition /goods.shop.example.com", "ServiceAccount shop/shop",
+			"ClusterRole /shop.v1.0.0-", "ClusterRoleBinding /shop.v1.0.0-",
+			"Role a/shop.v1.0.0-", "RoleBinding a/shop.v1.0.0-", "Role b/shop.v1.0.0-", "RoleBinding b/shop.v1.0.0-", "Role shop/shop.v1.0.0-", "RoleBinding shop/shop.v1.0.0-",
+			"RoleBinding shop/more", "OperatorGroup shop/shop", "Subscription shop/shop", "ClusterServiceVersion shop/shop.v1.0.0",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifests, err := Manifests(withPermissions(t, c.modes), c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range manifests {
+				identity := m.GetKind() + " " + m.GetNamespace() + "/" + m.GetName()
+				if before, _, hashed := strings.Cut(identity, "/shop.v1.0.0-"); hashed {
+					identity = before + "/shop.v1.0.0-"
+				}
+				got = append(got, identity)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestManifestsSayWhatTheBundleSays(t *testing.T) {
+	b := withPermissions(t, all)
+	manifests, err := Manifests(b, Options{
+		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "1"}}},
+		Labels: map[string]string{"team": "shop"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(kind string) map[string]any {
+		i := slices.IndexFunc(manifests, func(m *unstructured.Unstructured) bool { return m.GetKind() == kind })
+		return manifests[i].Object
+	}
+	for _, m := range manifests {
+		if m.GetLabels()["team"] != "shop" || m.Object["status"] != nil {
+			t.Errorf("%s has labels %v, status %v", m.GetKind(), m.GetLabels(), m.Object["status"])
+		}
+	}
+	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
+		metadata := find(kind)["metadata"].(map[string]any)
+		want := map[string]any{"olm.owner": "shop.v1.0.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": "shop", "team": "shop"}
+		if diff := cmp.Diff(want, metadata["labels"]); diff != "" {
+			t.Errorf("labels of %s (-want +got)\n%s", kind, diff)
+		}
+	}
+	for kind, want := range map[string]string{
+		"ClusterRole":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, rules: [{apiGroups: [''], resources: [nodes], verbs: [list]}, {apiGroups: [''], resources: [secrets], verbs: [get]}, {apiGroups: [''], resources: [namespaces], verbs: [get, list, watch]}]}",
+		"RoleBinding":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}, {kind: Group, name: all}]}",
+		"OperatorGroup": "{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, spec: {}}",
+		"Subscription":  "{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, spec: {name: shop, channel: stable, startingCSV: shop.v1.0.0, source: bundle, sourceNamespace: shop, config: {env: [{name: A, value: '1'}]}}}",
+	} {
+		var expected map[string]any
+		if err := yaml.Unmarshal([]byte(want), &expected); err != nil {
+			t.Fatal(err)
+		}
+		got := find(kind)
+		delete(got, "metadata")
+		if diff := cmp.Diff(expected, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", kind, diff)
+		}
+	}
+	spec := find("ClusterServiceVersion")["spec"].(map[string]any)
+	for _, field := range []string{"support", "keywords"} {
+		if _, kept := spec[field]; kept || spec["displayName"] != "Shop" {
+			t.Errorf("an unknown or an empty field is kept, or a known one is not: %v", spec)
+		}
+	}
+	if b.CSVObject.GetNamespace() != "" {
+		t.Error("the bundle itself was changed")
+	}
+}
+
+func TestTheAuthorsNamespace(t *testing.T) {
+	for name, c := range map[string]struct{ annotation, want string }{
+		"a name":                             {`operatorframework.io/suggested-namespace: there`, "{name: there}"},
+		"a template":                         {`operatorframework.io/suggested-namespace-template: '{"metadata":{"name":"there","labels":{"a":"b"}}}'`, "{name: there, labels: {a: b}}"},
+		"both, of which the template counts": {"operatorframework.io/suggested-namespace: here\n    " + `operatorframework.io/suggested-namespace-template: '{"metadata":{"name":"there"}}'`, "{name: there}"},
+		"a name, and a template without one": {"operatorframework.io/suggested-namespace: here\n    " + `operatorframework.io/suggested-namespace-template: '{"metadata":{"labels":{"a":"b"}}}'`, "{name: here, labels: {a: b}}"},
+		"a template of something else":       {`operatorframework.io/suggested-namespace-template: '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"there"}}'`, "{name: shop}"},
+		"a template nobody can read":         {`operatorframework.io/suggested-namespace-template: '{'`, "{name: shop}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := InspectFS(files(map[string]string{
+				"manifests/csv.yaml": strings.Replace(csvText, "  name: shop.v1.0.0\n", "  name: shop.v1.0.0\n  annotations:\n    "+c.annotation+"\n", 1),
+			}), "test")
+			manifests, err := Manifests(b, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want map[string]any
+			if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, manifests[0].Object["metadata"]); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestManifestsAreRefused(t *testing.T) {
+	twice := files(map[string]string{
+		"manifests/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n",
+		"manifests/b.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n",
+	})
+	for name, c := range map[string]struct {
+		bundle  *Bundle
+		options Options
+		want    string
+	}{
+		"a mode that is not supported": {withPermissions(t, own), Options{Watch: []string{"a", "b"}}, "MultiNamespace InstallModeType not supported"},
+		"all, which is not supported":  {withPermissions(t, own), Options{Watch: []string{""}}, "AllNamespaces InstallModeType not supported"},
+		"an object twice":              {InspectFS(twice, "test"), Options{}, `two objects Secret "a": keep one`},
+		"a bundle without CSV":         {InspectFS(files(map[string]string{"manifests/csv.yaml": ""}), "test"), Options{}, "test: manifests: has no ClusterServiceVersion"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifests, err := Manifests(c.bundle, c.options)
+			if err == nil || !strings.Contains(err.Error(), c.want) || manifests != nil {
+				t.Errorf("got %d manifests and %v, want %q", len(manifests), err, c.want)
+			}
+		})
+	}
+}
+
+func TestExamplesRenderTheSameTwice(t *testing.T) {
+	bundles, err := filepath.Glob("../../../examples/*/bundle*/metadata")
+	if err != nil || len(bundles) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, metadata := range bundles {
+		dir := filepath.Dir(metadata)
+		var texts []string
+		for range 2 {
+			b, err := Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifests, err := Manifests(b, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := yaml.Marshal(manifests)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, string(text))
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("%s: %s", dir, cmp.Diff(texts[0], texts[1]))
+		}
+	}
+}
+
+// A kind is known by its group: those of other groups are what Kubernetes and OLM do not know, and
+// the API server or the bundle itself states whether they have a namespace.
+func TestKindsOfOtherGroups(t *testing.T) {
+	b := InspectFS(files(map[string]string{
+		"manifests/csv.yaml": strings.Replace(csvText, "      deployments: []\n", `      deployments: []
+      permissions:
+      - serviceAccountName: shop
+        rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]
+`, 1),
+		"manifests/account.yaml": "apiVersion: other.example.com/v1\nkind: ServiceAccount\nmetadata: {name: shop}\n",
+		"manifests/role.yaml":    "apiVersion: other.example.com/v1\nkind: ClusterRole\nmetadata: {name: a}\n",
+		"manifests/thing.yaml":   "apiVersion: other.example.com/v1\nkind: Thing\nmetadata: {name: b}\n",
+		"manifests/policy.yaml":  "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: c, namespace: d}\n",
+		"manifests/crd.yaml":     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com, scope: Cluster, names: {kind: Good}}\n",
+		"manifests/good.yaml":    "apiVersion: shop.example.com/v1\nkind: Good\nmetadata: {name: e}\n",
+	}), "test")
+	all, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespaced: map[schema.GroupKind]bool{{Group: "other.example.com", Kind: "Thing"}: false}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range all {
+		if o.GroupVersionKind().Group != "operators.coreos.com" && !strings.HasPrefix(o.GetName(), "shop.v1") {
+			got = append(got, o.GroupVersionKind().GroupKind().String()+" "+o.GetNamespace()+"/"+o.GetName())
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"ClusterRole.other.example.com shop/a", "CustomResourceDefinition.apiextensions.k8s.io /goods.shop.example.com", "Good.shop.example.com /e",
+		"MutatingAdmissionPolicy.admissionregistration.k8s.io /c", "Namespace /shop", "ServiceAccount shop/shop", "ServiceAccount.other.example.com shop/shop", "Thing.other.example.com /b",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

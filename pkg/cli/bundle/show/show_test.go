@@ -1,0 +1,182 @@
+package show
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+func read(t *testing.T, example string) *bundle.Bundle {
+	t.Helper()
+	b, err := bundle.Read("../../../../examples/" + example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// summary is that of an example, installed for some namespaces.
+func summary(t *testing.T, example string, watch []string) Summary {
+	t.Helper()
+	b := read(t, example)
+	manifests, err := bundle.Manifests(b, bundle.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range manifests {
+		// Also namespaces that the example does not support: what is shown is the OperatorGroup's.
+		if m.GetKind() == "OperatorGroup" && watch != nil {
+			if err := unstructured.SetNestedStringSlice(m.Object, watch, "spec", "targetNamespaces"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return Of(b, manifests)
+}
+
+func TestText(t *testing.T) {
+	var got bytes.Buffer
+	summary(t, "crdconversion/bundle-v2", nil).Print(output.New(&got))
+	const want = `crdconversion.v2.0.0, Caches 2.0.0 (../../../examples/crdconversion/bundle-v2)
+can watch: AllNamespaces
+replaces: crdconversion.v1.0.0
+
+Webhooks
+  TYPE         INTERCEPTS                                WHERE               ON FAILURE   TIMEOUT   NAME
+  Conversion   converts caches.crdconversion.example.com   wherever they are   Fail                   caches.crdconversion.example.com
+
+Permissions
+`
+	// Only the beginning: what follows is of the same making, and the example's own affair.
+	if diff := cmp.Diff(fields(want), fields(got.String())[:len(fields(want))]); diff != "" {
+		t.Errorf("(-want +got)\n%s\n%s", diff, got.String())
+	}
+	for _, part := range []string{"1. crdconversion-webhook, ", "└─ serves, then goes live: caches.crdconversion.example.com", "  ↓\n", "v2 (stored)"} {
+		if !strings.Contains(got.String(), part) {
+			t.Errorf("%q is not in\n%s", part, got.String())
+		}
+	}
+}
+
+// fields leaves out how wide the columns are.
+func fields(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return lines
+}
+
+func TestWhatIsInterceptedWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		example string
+		watch   []string
+		want    Webhook
+	}{
+		"Namespaces themselves": {"projectpolicy/bundle", nil, Webhook{
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces", "UPDATE namespaces/status, namespaces/finalize"},
+			Where: "every Namespace, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"one Namespace itself": {"projectpolicy/bundle", []string{"shop"}, Webhook{
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces", "UPDATE namespaces/status, namespaces/finalize"},
+			Where: "the Namespace shop once it is labelled, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"two Namespaces themselves": {"projectpolicy/bundle", []string{"a", "b"}, Webhook{
+			Type: "Validating", Name: "namespaces.projectpolicy.example.com", Deployment: "projectpolicy-webhook", Intercepts: []string{"CREATE,UPDATE namespaces", "UPDATE namespaces/status, namespaces/finalize"},
+			Where: "the Namespaces a, b once they are labelled, if kubernetes.io/metadata.name notin (default,kube-node-lease,kube-public,kube-system)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"cluster-scoped objects": {"volumelabels/bundle-one-process", nil, Webhook{
+			Type: "Mutating", Name: "persistentvolumes.volumelabels.example.com", Deployment: "volumelabels", Intercepts: []string{"CREATE persistentvolumes"},
+			Where: "in the whole cluster", OnFailure: "Ignore", TimeoutSeconds: 5,
+		}},
+		"pods of its own namespace": {"poddefaults/bundle", nil, Webhook{
+			Type: "Mutating", Name: "pods.poddefault.admission.kubeflow.org", Deployment: "poddefaults-webhook", Intercepts: []string{"CREATE pods"},
+			Where: "in poddefaults, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+		"pods of two namespaces": {"poddefaults/bundle", []string{"a", "b"}, Webhook{
+			Type: "Mutating", Name: "pods.poddefault.admission.kubeflow.org", Deployment: "poddefaults-webhook", Intercepts: []string{"CREATE pods"},
+			Where: "in a, b, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]Webhook{c.want}, summary(t, c.example, c.watch).Webhooks); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	s := Summary{Name: "shop", Rollout: []Step{
+		{Deployment: "first", Webhooks: []string{"a.example.com", "b.example.com"}}, {Deployment: "second"}, {Deployment: "third"},
+	}}
+	for name, c := range map[string]struct {
+		write func(output.Writer)
+		want  string
+	}{
+		"mermaid": {s.Mermaid, `flowchart TD
+  d0["first"]
+  w0_0(["a.example.com"])
+  d0 --> w0_0
+  w0_1(["b.example.com"])
+  d0 --> w0_1
+  d1["second"]
+  w0_0 --> d1
+  w0_1 --> d1
+  d2["third"]
+  d1 --> d2
+`},
+		"dot": {s.Dot, `digraph "shop" {
+  d0 [label="first", shape=box];
+  w0_0 [label="a.example.com", shape=ellipse];
+  d0 -> w0_0;
+  w0_1 [label="b.example.com", shape=ellipse];
+  d0 -> w0_1;
+  d1 [label="second", shape=box];
+  w0_0 -> d1;
+  w0_1 -> d1;
+  d2 [label="third", shape=box];
+  d1 -> d2;
+}
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			c.write(output.New(&got))
+			if diff := cmp.Diff(c.want, got.String()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	for name, c := range map[string]struct {
+		example string
+		watch   []string
+		want    [][]string
+	}{
+		// What OLM v0 grants by a ClusterRole is granted in the cluster.
+		"all namespaces": {"volumelabels/bundle-one-process", nil, [][]string{
+			{"volumelabels-controller", "cluster", "get,list,watch,patch", "persistentvolumes"},
+			{"volumelabels-controller", "cluster", "create,get,update", "leases.coordination.k8s.io"},
+			{"volumelabels-controller", "cluster", "get,list,watch", "namespaces"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got [][]string
+			for _, p := range summary(t, c.example, c.watch).Permissions {
+				got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+// Package show says what an installation of a bundle brings, for people who are about to agree to
+// it. Everything shown is read from the final objects, which are also what is applied.
+package show
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Summary is what an installation brings.
+type Summary struct {
+	Source       string   `json:"source"`
+	Name         string   `json:"name"`
+	DisplayName  string   `json:"displayName,omitempty"`
+	Version      string   `json:"version"`
+	Package      string   `json:"package,omitempty"`
+	Channels     []string `json:"channels,omitempty"`
+	Replaces     string   `json:"replaces,omitempty"`
+	InstallModes []string `json:"installModes"`
+	// Namespace is the operator's own, and the labels and annotations that it gets.
+	Namespace Namespace `json:"namespace"`
+	// Webhooks are all that is called for requests: the webhooks of the ClusterServiceVersion and
+	// of plain configurations, APIServices, admission policies and conversions.
+	Webhooks []Webhook `json:"webhooks"`
+	// Rollout are the Deployments in the order in which they start; the webhooks of each
+	// go live before the next one starts.
+	Rollout     []Step       `json:"rollout"`
+	Definitions []Definition `json:"definitions"`
+	Permissions []Permission `json:"permissions"`
+	Deployments []Deployment `json:"deployments"`
+	// Objects are all other objects.
+	Objects []Object `json:"objects"`
+	// Refused are the objects that are not applied, and why.
+	Refused []string `json:"refused"`
+}
+
+// Namespace is what is written into the operator's namespace.
+type Namespace struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// Step is a Deployment and the webhooks that it serves.
+type Step struct {
+	Deployment string   `json:"deployment"`
+	Replicas   int32    `json:"replicas"`
+	Webhooks   []string `json:"webhooks,omitempty"`
+}
+
+// Definition is a CustomResourceDefinition.
+type Definition struct {
+	Name     string   `json:"name"`
+	Kind     string   `json:"kind"`
+	Scope    string   `json:"scope"`
+	Versions []string `json:"versions"` // "v1 (stored)", "v1beta1 (not served)"
+}
+
+// Object is an object that none of the other lists of a Summary has.
+type Object struct {
+	Kind      string `json:"kind"` // "Deployment.apps"
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Details are those that decide how dangerous a Secret or a PriorityClass is.
+	Details string `json:"details,omitempty"`
+}
+
+// contents are the final objects in their types.
+type contents struct {
+	csv         *operatorsv1alpha1.ClusterServiceVersion
+	group       *operatorsv1.OperatorGroup
+	definitions []*apiextensionsv1.CustomResourceDefinition
+	roles       []role
+	bindings    []binding
+	intercepts  []any // webhook configurations, admission policies and APIServices
+	others      []Object
+	accounts    []string // the ServiceAccounts of the operator's namespace
+	namespace   Namespace
+}
+
+// Of is the summary of the final objects of a bundle, as bundle.Manifests returns them.
+func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) Summary {
+	c := contentsOf(manifests)
+	csv := c.csv
+	s := Summary{
+		Source: b.Source, Name: csv.Name, DisplayName: csv.Spec.DisplayName, Version: csv.Spec.Version.String(),
+		Package: b.Package(), Channels: b.Channels(), Replaces: csv.Spec.Replaces,
+		Namespace: c.namespace, Webhooks: c.webhooks(), Permissions: c.permissions(), Deployments: c.deployments(), Objects: c.others,
+	}
+	for _, mode := range csv.Spec.InstallModes {
+		if mode.Supported {
+			s.InstallModes = append(s.InstallModes, string(mode.Type))
+		}
+	}
+	s.Rollout = rollout(csv)
+	for _, crd := range c.definitions {
+		s.Definitions = append(s.Definitions, definitionOf(crd))
+	}
+	for _, r := range refusals {
+		s.Refused = append(s.Refused, r.String())
+	}
+	return s
+}
+
+// contentsOf sorts the objects. The first is the operator's namespace, the last the
+// ClusterServiceVersion. An object of a type that is not listed here is among the others: none is
+// left out.
+func contentsOf(manifests []*unstructured.Unstructured) *contents {
+	c := &contents{csv: &operatorsv1alpha1.ClusterServiceVersion{}, group: &operatorsv1.OperatorGroup{}}
+	for i, m := range manifests {
+		typed := bundle.Typed(m)
+		csv, isCSV := typed.(*operatorsv1alpha1.ClusterServiceVersion)
+		switch {
+		case i == 0:
+			c.namespace = Namespace{m.GetName(), m.GetLabels(), m.GetAnnotations()}
+		case isCSV && i == len(manifests)-1:
+			c.csv = csv
+		case c.define(typed), c.keep(typed):
+		default:
+			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), detailsOf(m)})
+		}
+		if m.GroupVersionKind().GroupKind() == groupkind.ServiceAccount && m.GetNamespace() == c.namespace.Name {
+			c.accounts = append(c.accounts, m.GetName())
+		}
+		if group, ok := typed.(*operatorsv1.OperatorGroup); ok {
+			c.group = group
+		}
+	}
+	c.others = byDanger(append(c.ungranted(), c.others...), func(o Object) int { return len(o.Details) })
+	return c
+}
+
+// define keeps a definition or what is called for requests, and reports false for any other object.
+func (c *contents) define(typed any) bool {
+	if crd, ok := typed.(*apiextensionsv1.CustomResourceDefinition); ok {
+		c.definitions = append(c.definitions, crd)
+		return true
+	}
+	if isInterception(typed) {
+		c.intercepts = append(c.intercepts, typed)
+		return true
+	}
+	return false
+}
+
+// rollout returns the Deployments in the order in which they start. One that is listed twice starts once.
+func rollout(csv *operatorsv1alpha1.ClusterServiceVersion) []Step {
+	webhooks := map[string][]string{}
+	for _, w := range csv.Spec.WebhookDefinitions {
+		webhooks[w.DeploymentName] = append(webhooks[w.DeploymentName], w.GenerateName)
+	}
+	var steps []Step
+	for _, d := range install.Deployments(csv) {
+		steps = append(steps, Step{Deployment: d.Name, Replicas: replicasOf(d.Spec), Webhooks: webhooks[d.Name]})
+	}
+	return steps
+}
+
+func replicasOf(spec appsv1.DeploymentSpec) int32 {
+	if spec.Replicas == nil {
+		return 1
+	}
+	return *spec.Replicas
+}
+
+func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
+	d := Definition{Name: crd.Name, Kind: crd.Spec.Names.Kind, Scope: string(crd.Spec.Scope)}
+	for _, v := range crd.Spec.Versions {
+		text := v.Name
+		switch {
+		case v.Storage:
+			text += " (stored)"
+		case !v.Served:
+			text += " (not served)"
+		}
+		d.Versions = append(d.Versions, text)
+	}
+	return d
+}
+
+// byDanger puts what is most dangerous first, and keeps the order of the rest.
+func byDanger[T any](all []T, danger func(T) int) []T {
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(danger(b), danger(a)) })
+	return all
+}

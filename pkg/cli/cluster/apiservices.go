@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+)
+
+// apiServices are those that are served by somebody else than the API server: called as
+// webhooks are, and broken as they are.
+func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
+	list, err := c.aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) { // the API server stands alone
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []doctor.Webhook
+	for _, a := range list.Items {
+		if a.Spec.Service == nil {
+			continue
+		}
+		w := doctor.Webhook{
+			Kind: doctor.APIService, Object: a.Name, Owner: doctor.OwnerOf(a.ObjectMeta), Fails: true,
+			Service: types.NamespacedName{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name}, Port: 443,
+			CABundle: a.Spec.CABundle, Unverified: a.Spec.InsecureSkipTLSVerify,
+		}
+		if a.Spec.Service.Port != nil {
+			w.Port = *a.Spec.Service.Port
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}

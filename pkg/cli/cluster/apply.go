@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// fieldManager owns what the commands apply.
+const fieldManager = deploy.FieldManager
+
+// applier writes objects of any kind.
+type applier struct {
+	dynamic dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func (c *Cluster) applier() (applier, error) {
+	client, err := dynamic.NewForConfig(c.config)
+	if err != nil {
+		return applier{}, err
+	}
+	return applier{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.kube.Discovery()))}, nil
+}
+
+// absent is a resourceVersion that no object has: etcd gives the first write the revision 2. An object that is
+// applied with it is created, or refused as a conflict where it exists.
+const absent = "1"
+
+// apply writes the object of a step by server-side apply, and returns it as it is then. A field
+// that another client set to another value is a conflict, and the error names both; only an
+// object that was adopted is written all the same. Another object than the one that was decided about is
+// a conflict: one that was created or replaced since, or is to be overwritten and was changed since.
+func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+	o := s.Object.DeepCopy()
+	if s.Live == nil {
+		o.SetResourceVersion(absent)
+	} else {
+		o.SetUID(s.Live.GetUID())
+		if s.Action == deploy.Overwrite && len(dryRun) == 0 {
+			o.SetResourceVersion(s.Live.GetResourceVersion())
+		}
+	}
+	client, err := a.clientFor(ctx, o)
+	if err == nil {
+		var applied *unstructured.Unstructured
+		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
+			if s.Live == nil && len(dryRun) > 0 {
+				applied.SetResourceVersion("") // It is the one that was sent.
+			}
+			return applied, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", NameOf(o), err)
+}
+
+// knows tells whether the cluster has the kind of an object now.
+func (a applier) knows(o *unstructured.Unstructured) bool {
+	kind := o.GroupVersionKind()
+	_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	return !meta.IsNoMatchError(err)
+}
+
+// clientFor waits for a kind that a definition has just brought.
+func (a applier) clientFor(ctx context.Context, o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := o.GroupVersionKind()
+	var mapping *meta.RESTMapping
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		var err error
+		if mapping, err = a.mapper.RESTMapping(kind.GroupKind(), kind.Version); meta.IsNoMatchError(err) {
+			a.mapper.Reset()
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the cluster does not know the kind %s: %w", kind.GroupKind(), err)
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return a.dynamic.Resource(mapping.Resource), nil
+	}
+	return a.dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
+}
+
+// NameOf is what messages call an object.
+func NameOf(o *unstructured.Unstructured) string {
+	if o.GetNamespace() == "" {
+		return fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
+	}
+	return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
+}

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
+)
+
+// bounds keep a look at a cluster short where nobody answers.
+var bounds = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
+
+// ask dials the ready endpoints behind the port of a webhook, by their addresses or through the
+// API server. It returns one answer for each of them.
+func (c *Cluster) ask(ctx context.Context, w doctor.Webhook, b backend, direct bool) []doctor.Answer {
+	endpoints := route.Behind(b.service, w.Port, b.slices).Ready
+	targets, pods := make([]probe.Target, len(endpoints)), map[string]string{}
+	for i, e := range endpoints {
+		targets[i] = probe.Target{Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", w.Service.Name, w.Service.Namespace), What: e.String()}
+		if e.IsPod() {
+			pods[e.Address()] = e.Ref.Name
+		}
+	}
+	options, undialled := bounds, sync.Map{} // of causes, by address
+	options.AnyCertificate = w.Unverified
+	if !direct {
+		options.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			connection, err := c.forward(ctx, w.Service.Namespace, pods[address], address)
+			if err != nil {
+				undialled.Store(address, err.Error())
+			}
+			return connection, err
+		}
+	}
+	answers := make([]doctor.Answer, len(endpoints))
+	for i, r := range probe.All(ctx, targets, w.CABundle, options) {
+		answers[i] = answerOf(r)
+		if cause, unasked := undialled.Load(r.Address); unasked {
+			answers[i] = doctor.Answer{Endpoint: r.What, Message: cause.(string)}
+		}
+	}
+	return answers
+}
+
+// forward connects to an endpoint through the API server. That is possible for pods only.
+func (c *Cluster) forward(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
+	if pod == "" {
+		return nil, errors.New("no pod is behind it, and the API server forwards to pods only")
+	}
+	return forwarder{c.config, c.kube}.dialAt(ctx, namespace, pod, address)
+}
+
+// answerOf is what a probe shows. A probe that was interrupted shows nothing.
+func answerOf(r probe.Result) doctor.Answer {
+	switch {
+	case r.Err == nil:
+		return doctor.Answer{Endpoint: r.What, Asked: true, NotAfter: r.NotAfter}
+	case r.Reason == probe.Interrupted:
+		return doctor.Answer{Endpoint: r.What, Message: r.Err.Error()}
+	default:
+		return doctor.Answer{Endpoint: r.What, Asked: true, Reason: string(r.Reason), Message: r.Err.Error()}
+	}
+}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// CheckDefinitions says which definitions of a bundle the cluster's cannot become without
+// a loss, before anything is written.
+func (c *Cluster) CheckDefinitions(ctx context.Context, b *bundle.Bundle) error {
+	objects, err := dynamic.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	var refusals []error
+	for _, next := range b.CRDs() {
+		live, err := c.definition(ctx, next.Name)
+		if err != nil {
+			return err
+		}
+		for _, refusal := range deploy.Refusals(live, next) {
+			refusals = append(refusals, errors.New(refusal))
+		}
+		if live == nil {
+			continue
+		}
+		for _, r := range deploy.Readings(live, next, b.CSV) {
+			refusals = append(refusals, invalidated(ctx, objects, live, next, r))
+		}
+	}
+	return errors.Join(refusals...)
+}
+
+const (
+	page = 500 // objects that are read at a time: of a million, no more are held
+	told = 10  // refused objects that are told of one by one
+)
+
+// invalidated looks at every object, in one version.
+func invalidated(ctx context.Context, objects dynamic.Interface, live, next *apiextensionsv1.CustomResourceDefinition, r deploy.Reading) error {
+	fitting, err := deploy.NewFitting(next, r)
+	if err != nil {
+		return err
+	}
+	resource := objects.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: r.Version, Resource: live.Spec.Names.Plural})
+	var all []error
+	more := 0
+	for options := (metav1.ListOptions{Limit: page}); ; {
+		list, err := resource.List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("the objects of %s could not be read, so whether the next schema refuses them is not known: %w", live.Name, err)
+		}
+		for _, refusal := range fitting.Refuse(ctx, list.Items) {
+			if len(all) < told {
+				all = append(all, errors.New(refusal))
+			} else {
+				more++
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			break
+		}
+	}
+	if more > 0 {
+		all = append(all, fmt.Errorf("%d more objects of %s like these", more, live.Name))
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/client-go/util/retry"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// definition is the one of that name, or nil.
+func (c *Cluster) definition(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	live, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// open writes a definition as it has to be before the operator is installed.
+func (c *Cluster) open(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
+	if s.Live == nil {
+		next = next.DeepCopy()
+		next.Annotations = s.Object.GetAnnotations() // They name the installation.
+	}
+	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+		return deploy.Opening(live, next, csv)
+	}, dryRun...)
+	if err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
+	}
+	return definitionObject(written)
+}
+
+// definitionObject is a definition in the form of any object.
+func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	return object, err
+}
+
+// settleDefinition writes a definition as the bundle has it, once the operator is installed.
+func (c *Cluster) settleDefinition(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	_, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+		return deploy.Settled(live, next, csv)
+	})
+	return err
+}
+
+// define writes a definition as it was read: server-side apply would take fields away
+// that the manager has set since. Another definition than the one that was decided about is not written.
+func (c *Cluster) define(ctx context.Context, s deploy.Step, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
+	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+	err = retry.OnError(retry.DefaultBackoff, stale, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		live, err := c.definition(ctx, s.Object.GetName())
+		if err != nil {
+			return err
+		}
+		if err := outdated(s, live); err != nil {
+			return err
+		}
+		if live == nil {
+			written, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+		} else {
+			written, err = c.change(ctx, live, next(live), dryRun...)
+		}
+		return err
+	})
+	return written, err
+}
+
+// outdated returns why a step is not carried out on a definition that exists now, nil if there is none.
+func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) error {
+	if live == nil {
+		return s.Outdated(nil)
+	}
+	now, err := definitionObject(live)
+	if err != nil {
+		return err
+	}
+	return s.Outdated(now)
+}
+
+// change writes the difference between two states of a definition, if it is still the one that was
+// read. Fields that this program does not know stay as they are.
+func (c *Cluster) change(ctx context.Context, live, next *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	from, err := json.Marshal(live)
+	if err != nil {
+		return nil, err
+	}
+	to, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(from, to, from)
+	if err != nil || string(patch) == "{}" {
+		return live, err
+	}
+	difference := &unstructured.Unstructured{}
+	if err := json.Unmarshal(patch, &difference.Object); err != nil {
+		return nil, err
+	}
+	difference.SetUID(live.UID)
+	difference.SetResourceVersion(live.ResourceVersion)
+	if patch, err = json.Marshal(difference.Object); err != nil {
+		return nil, err
+	}
+	return c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+}

@@ -1,0 +1,200 @@
+// Package cluster is what the commands see of a cluster, and do to it. What it means is
+// judged elsewhere, by packages that hold no client.
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
+)
+
+// Cluster is one, as somebody may see it.
+type Cluster struct {
+	config     *rest.Config
+	kube       kubernetes.Interface
+	olm        clientset.Interface
+	extensions apiextensions.Interface
+	aggregator aggregator.Interface
+}
+
+// New is the cluster of a configuration.
+func New(config *rest.Config) (*Cluster, error) {
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	olm, err := olmclient.New(config)
+	if err != nil {
+		return nil, err
+	}
+	extensions, err := apiextensions.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	apis, err := aggregator.NewForConfig(config)
+	return &Cluster{config: config, kube: kube, olm: olm, extensions: extensions, aggregator: apis}, err
+}
+
+// Examine are all facts: it also asks every pod behind a webhook for its certificate, by
+// its address or else through the API server.
+func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error) {
+	facts, backends, err := c.webhooks(ctx)
+	if err != nil {
+		return facts, err
+	}
+	if err := c.workloads(ctx, facts.Services); err != nil {
+		return facts, err
+	}
+	facts.Answers = map[string][]doctor.Answer{}
+	for _, w := range facts.Webhooks {
+		if b, ok := backends[w.Service]; ok && w.URL == "" {
+			facts.Answers[w.String()] = c.ask(ctx, w, b, direct)
+		}
+	}
+	return facts, nil
+}
+
+func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.NamespacedName]backend, error) {
+	facts := doctor.Facts{Services: map[types.NamespacedName]doctor.Service{}, Namespaces: map[string]map[string]string{}}
+	validating, err := c.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	mutating, err := c.kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	crds, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	namespaces, err := c.kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, nil, err
+	}
+	for _, n := range namespaces.Items {
+		facts.Namespaces[n.Name] = n.Labels
+	}
+	apis, err := c.apiServices(ctx)
+	if err != nil {
+		return facts, nil, err
+	}
+	facts.Webhooks = append(doctor.Webhooks(validating.Items, mutating.Items, crds.Items), apis...)
+	if facts.Owners, facts.NoCSVs, err = c.owners(ctx); err != nil {
+		return facts, nil, err
+	}
+	if facts.ControlPlane, err = c.controlPlane(ctx); err != nil {
+		return facts, nil, err
+	}
+	backends, err := c.backends(ctx, facts)
+	return facts, backends, err
+}
+
+// owners are the ClusterServiceVersions that there are; none where the cluster does not know them.
+func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]bool, unknown bool, err error) {
+	csvs, unknown, err := c.csvs(ctx, metav1.NamespaceAll)
+	owners = map[types.NamespacedName]bool{}
+	for _, csv := range csvs {
+		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
+	}
+	return owners, unknown, err
+}
+
+// csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
+func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	if c.undefined(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return list.Items, false, nil
+}
+
+// backend is a Service that webhooks call, with what stands behind it.
+type backend struct {
+	service *corev1.Service
+	slices  []*discoveryv1.EndpointSlice
+}
+
+// backends fills the facts with the Services that webhooks name.
+func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.NamespacedName]backend, error) {
+	backends := map[types.NamespacedName]backend{}
+	for _, w := range facts.Webhooks {
+		if _, known := backends[w.Service]; known || w.URL != "" {
+			continue
+		}
+		service, err := c.kube.CoreV1().Services(w.Service.Namespace).Get(ctx, w.Service.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		endpoints, err := c.kube.DiscoveryV1().EndpointSlices(w.Service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + w.Service.Name})
+		if err != nil {
+			return nil, err
+		}
+		b := backend{service: service}
+		for i := range endpoints.Items {
+			b.slices = append(b.slices, &endpoints.Items[i])
+		}
+		backends[w.Service] = b
+		if facts.Services[w.Service], err = c.service(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return backends, nil
+}
+
+func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error) {
+	spec := b.service.Spec
+	s := doctor.Service{
+		By: route.Of(b.service), ExternalName: spec.ExternalName, NodeLocal: route.NodeLocal(b.service), Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
+		Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(spec.Selector) == 0,
+	}
+	var pods corev1.PodList
+	if !s.Foreign {
+		list, err := c.kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
+		if err != nil {
+			return s, err
+		}
+		pods = *list
+	}
+	s.Pods = doctor.Staying(pods.Items)
+	leftOver := func(ref *corev1.ObjectReference) bool { return !s.Foreign && doctor.LeftOver(ref, pods.Items) }
+	for _, port := range spec.Ports {
+		s.Ports[port.Port] = len(slices.DeleteFunc(route.Behind(b.service, port.Port, b.slices).Ready, func(e route.Endpoint) bool { return leftOver(e.Ref) }))
+	}
+	for _, slice := range b.slices {
+		s.Slices = append(s.Slices, slice.Labels)
+		for _, e := range slice.Endpoints {
+			switch {
+			case !route.Ready(e):
+			case leftOver(e.TargetRef):
+				s.LeftOver += len(e.Addresses)
+			default:
+				s.Ready += len(e.Addresses)
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
+)
+
+// gone waits until an object that is being deleted is not there any more, or nothing has
+// become less of it for too long.
+func (c *Cluster) gone(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
+	var last deploy.Hold
+	since := time.Now()
+	return wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if live.GetUID() != o.GetUID() {
+			return true, nil
+		}
+		hold := c.holdOf(ctx, live)
+		if hold.Left() != last.Left() {
+			since = time.Now()
+		}
+		if hold.Said != "" && hold.Said != last.Said {
+			i.Say("waiting for %s: %s", NameOf(o), hold.Said)
+		}
+		last = hold
+		if time.Since(since) < i.Patience {
+			return false, nil
+		}
+		return false, fmt.Errorf("it does not go on: %s is deleted and still there: %s; then run the same command again", NameOf(o), hold.Why())
+	})
+}
+
+// holdOf is one look at what keeps an object. What cannot be read is not said.
+func (c *Cluster) holdOf(ctx context.Context, o *unstructured.Unstructured) deploy.Hold {
+	hold := deploy.Hold{Namespace: o.GetNamespace(), Finalizers: o.GetFinalizers()}
+	switch groupkind.Of(o) {
+	case groupkind.ClusterServiceVersion:
+		hold.Said = c.heldBy(ctx, o)
+		if leases, err := c.leases(ctx); err == nil {
+			for _, away := range leader.AwayOf(leases, time.Now()) {
+				hold.Lease = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.Lease, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
+			}
+		}
+	case groupkind.CustomResourceDefinition:
+		hold.Objects = deploy.Uncounted
+		if crd, err := c.definition(ctx, o.GetName()); err == nil && crd != nil {
+			hold.Terminating = terminating(crd)
+			hold.Objects, hold.Held = c.left(ctx, crd)
+		}
+	}
+	return hold
+}
+
+// heldBy is why a manager does not let a ClusterServiceVersion go yet.
+func (c *Cluster) heldBy(ctx context.Context, o *unstructured.Unstructured) string {
+	rollout, err := c.olm.ManagerV1alpha1().WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return ""
+	}
+	for _, condition := range rollout.Status.Conditions {
+		if condition.Type == managerv1alpha1.ConditionConversionInUse && condition.Status == metav1.ConditionTrue {
+			return condition.Message
+		}
+	}
+	return ""
+}
+
+func terminating(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Terminating {
+			return fmt.Sprintf("%s: %s", condition.Reason, condition.Message)
+		}
+	}
+	return ""
+}
+
+// What of the objects that are left is read, and named.
+const (
+	leftRead  = 100
+	leftNamed = 3
+)
+
+// left counts the objects of a definition that are left, and names some that have finalizers.
+func (c *Cluster) left(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
+	served := deploy.VersionsServed(crd)
+	client, err := metadata.NewForConfig(c.config)
+	if err != nil || len(served) == 0 {
+		return deploy.Uncounted, nil
+	}
+	list, err := client.Resource(resourceOf(crd, served[0])).List(ctx, metav1.ListOptions{Limit: leftRead})
+	if err != nil {
+		return deploy.Uncounted, nil
+	}
+	for _, object := range list.Items {
+		if len(object.Finalizers) == 0 || len(held) == leftNamed {
+			continue
+		}
+		name := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/")
+		held = append(held, fmt.Sprintf("%s %s (%s)", crd.Spec.Names.Kind, name, strings.Join(object.Finalizers, ", ")))
+	}
+	n = len(list.Items)
+	if list.RemainingItemCount != nil {
+		n += int(*list.RemainingItemCount)
+	}
+	return n, held
+}

@@ -1,0 +1,251 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+)
+
+// Inherit completes the options for an upgrade by what the version that is replaced was
+// installed with. Kept is what Join says.
+func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	before := lineage.Replaced(b.CSV)
+	// The bundle's own is what there is where an upgrade was interrupted after that one went.
+	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case len(found) == 0 && len(before) == 0:
+		return "", fmt.Errorf("%s replaces no other version: use bundle install", b.CSV.Name)
+	case len(found) == 0:
+		return "", fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
+			b.CSV.Name, strings.Join(before, ", "))
+	}
+	chosen := o.Watch
+	replaced, err := c.installed(ctx, found)
+	if err != nil {
+		return "", err
+	}
+	if err := deploy.RefuseUpgrade(b.CSV, b.Package(), replaced); err != nil {
+		return "", err
+	}
+	if err := c.installedWith(ctx, found, b, o); err != nil {
+		return "", err
+	}
+	o.Watch = chosen
+	return c.Join(ctx, b, o)
+}
+
+// Join completes the options for an installation by the group that is in their namespace
+// already. Kept says so, where that group is to stay as it is. It refuses those by which other
+// operators there would change.
+func (c *Cluster) Join(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
+	groups, err := c.olm.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	all, err := c.Others(ctx, namespace, b.CSV.Name)
+	if err != nil {
+		return "", err
+	}
+	var others []string
+	for _, other := range all {
+		if !related(b.CSV, &other) {
+			others = append(others, other.Name)
+		}
+	}
+	o.Watch, kept, err = deploy.Watched(groups.Items, o.Watch, others)
+	return kept, err
+}
+
+// related tells whether one of two versions replaces the other.
+func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.Contains(lineage.Replaced(a), b.Name) || slices.Contains(lineage.Replaced(b), a.Name)
+}
+
+// Find completes the options for a removal by what the bundle was installed with. Where
+// only the rest of it is left, its Subscription says where that is: it goes last.
+func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 0 {
+		return "", c.installedWith(ctx, found, b, o)
+	}
+	if o.Namespace == "" {
+		if o.Namespace, err = c.subscribed(ctx, b); err != nil {
+			return "", err
+		}
+	}
+	others, err := c.Others(ctx, o.Namespace, b.CSV.Name)
+	if err != nil {
+		return "", err
+	}
+	for _, other := range others {
+		if !related(b.CSV, &other) {
+			continue
+		}
+		record, err := c.recordOf(ctx, packageOf(b), other.Namespace)
+		if err != nil {
+			return "", err
+		}
+		if !record.Has(b.CSV.Name) { // else the upgrade to it was interrupted
+			return "", fmt.Errorf("%s is not installed in namespace %s, but %s is: remove that with its own bundle", b.CSV.Name, other.Namespace, other.Name)
+		}
+		o.Namespace = other.Namespace
+	}
+	if o.Namespace == "" {
+		return "", fmt.Errorf("%s is not installed; name the namespace of what may be left of it with -n", b.CSV.Name)
+	}
+	return "", c.inherit(ctx, b, o)
+}
+
+// subscribed is the namespace of the Subscription for a bundle's version; empty where there is none.
+func (c *Cluster) subscribed(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
+	list, err := c.olm.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, s := range list.Items {
+		switch {
+		case s.Spec == nil || s.Spec.Package != packageOf(b) || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
+		case namespace == "":
+			namespace = s.Namespace
+		case namespace != s.Namespace:
+			return "", fmt.Errorf("%s is not installed, and Subscriptions for it are left in the namespaces %s and %s: say which with -n", b.CSV.Name, namespace, s.Namespace)
+		}
+	}
+	return namespace, nil
+}
+
+// versions are the installed ClusterServiceVersions of these names, copies left out.
+func (c *Cluster) versions(ctx context.Context, namespace string, names []string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csv.IsCopied() || !slices.Contains(names, csv.Name)
+	}), nil
+}
+
+// installedWith completes the options by the one namespace that versions are installed in.
+func (c *Cluster) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
+	for _, other := range found[1:] {
+		if other.Namespace != found[0].Namespace {
+			return fmt.Errorf("%s is installed in the namespaces %s and %s: say which with -n", found[0].Name, found[0].Namespace, other.Namespace)
+		}
+	}
+	o.Namespace = found[0].Namespace
+	return c.inherit(ctx, b, o)
+}
+
+// inherit takes what the options leave open from the group and the Subscription in their
+// namespace.
+func (c *Cluster) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+	if o.Watch == nil {
+		groups, err := c.olm.OperatorsV1().OperatorGroups(o.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, group := range groups.Items {
+			o.Watch = deploy.Targets(group)
+		}
+	}
+	if o.Config != nil {
+		return nil
+	}
+	subscriptions, err := c.olm.OperatorsV1alpha1().Subscriptions(o.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, s := range subscriptions.Items {
+		if s.Spec != nil && s.Spec.Package == b.Package() {
+			o.Config = s.Spec.Config
+		}
+	}
+	return nil
+}
+
+// Adopt gives the group and the Subscription of an installation the names of those that
+// are in its namespace already: a second group would fail every operator there, and a
+// second Subscription would not be the one that counts.
+func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
+	groups, err := c.olm.OperatorsV1().OperatorGroups(i.Namespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	subscriptions, err := c.olm.OperatorsV1alpha1().Subscriptions(i.Namespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, o := range i.Manifests {
+		switch groupkind.Of(o) {
+		case groupkind.OperatorGroup:
+			deploy.AdoptGroup(o, groups.Items)
+		case groupkind.Subscription:
+			deploy.AdoptSubscription(o, subscriptions.Items, i.Bundle.Package())
+		}
+	}
+	return nil
+}
+
+// JoinNew completes the options for an installation as Join does, and refuses one next to another version
+// of the same operator.
+func (c *Cluster) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
+	if err != nil {
+		return "", err
+	}
+	there, err := c.installed(ctx, others)
+	if err != nil {
+		return "", err
+	}
+	if err := deploy.RefuseInstall(b.CSV, b.Package(), there); err != nil {
+		return "", err
+	}
+	return c.Join(ctx, b, o)
+}
+
+// installed are ClusterServiceVersions with their packages, as Subscriptions or the records of installations state them.
+func (c *Cluster) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
+	var all []deploy.Installed
+	for n := range csvs {
+		csv := &csvs[n]
+		list, err := c.olm.OperatorsV1alpha1().Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		records, err := c.recordsIn(ctx, csv.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		installed := deploy.Installed{CSV: csv}
+		for packageName, record := range records {
+			if record.Has(csv.Name) {
+				installed.Package = packageName
+			}
+		}
+		for _, s := range list.Items {
+			if s.Spec != nil && (s.Spec.StartingCSV == csv.Name || s.Status.InstalledCSV == csv.Name) {
+				installed.Package = s.Spec.Package
+			}
+		}
+		all = append(all, installed)
+	}
+	return all, nil
+}

@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// Installation is a bundle on its way into a cluster.
+type Installation struct {
+	Bundle    *bundle.Bundle
+	Manifests []*unstructured.Unstructured
+	// Kept says that the group was there already, and stays as it is; else empty.
+	Kept string
+	// Patience is how long it may be in trouble before that is the diagnosis.
+	Patience time.Duration
+	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
+	Adopted []string
+	// Say tells a person what happens.
+	Say func(format string, args ...any)
+}
+
+// Namespace is the operator's own.
+func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
+
+// Applied are the manifests that are written: all, but for a group that stays as it is.
+func (i Installation) Applied() []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
+		return i.Kept != "" && groupkind.Is(o, groupkind.OperatorGroup)
+	})
+}
+
+// CSV is the ClusterServiceVersion as it is installed.
+func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
+	csv := i.Bundle.CSV.DeepCopy()
+	csv.Namespace = i.Namespace()
+	return csv
+}
+
+// Install carries a plan out, and follows what comes of it to the end. What the installation has
+// created before is applied again: an installation that was interrupted goes on. It returns
+// the objects that it has applied, as they were then.
+func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
+	if len(p.steps) == 0 {
+		return nil, errors.New("this is no plan of Cluster.Plan: nothing is installed that was not checked")
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	if foreign := deploy.Unadopted(p.steps, p.Adopted); len(foreign) > 0 {
+		return nil, errors.New(foreign[0].Describe())
+	}
+	a, err := c.applier()
+	if err != nil {
+		return nil, err
+	}
+	applied, err := c.bringAll(ctx, a, &p)
+	if err != nil {
+		return applied, err
+	}
+	v := &vigil{Cluster: c, Installation: p.Installation, applied: applied, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
+	if err := v.await(ctx); err != nil {
+		return applied, err
+	}
+	return applied, c.settle(ctx, a, p, applied)
+}
+
+// bringAll writes the objects in their order. The record is written as soon as its namespace exists, before
+// the first object in it, and completed at the end, also of an interrupted command.
+func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
+	p.record.Begin(p.Bundle.CSV.Name)
+	recorded, checked := false, false
+	for n, s := range p.steps {
+		if !recorded && !groupkind.Is(s.Object, groupkind.Namespace) {
+			if err := c.beginRecord(ctx, p, applied); err != nil {
+				return applied, err
+			}
+			recorded = true
+			defer func() { err = errors.Join(err, c.save(ctx, &p.record)) }()
+		}
+		if s.Unasked != "" && !checked {
+			if err := c.checkRest(ctx, a, *p, p.steps[n:]); err != nil {
+				return applied, err
+			}
+			checked = true
+		}
+		written, err := c.carryOut(ctx, a, p, s)
+		if written != nil {
+			applied = append(applied, written)
+		}
+		switch interrupted := ctx.Err() != nil && n < len(p.steps)-1; {
+		case interrupted && !recorded && len(applied) > 0:
+			return applied, errors.Join(ErrInterrupted, c.beginRecord(ctx, p, applied))
+		case interrupted:
+			return applied, ErrInterrupted
+		case err != nil:
+			return applied, err
+		}
+	}
+	p.record.End()
+	return applied, nil
+}
+
+// carryOut writes the object of a step and records it; an object that is kept is not written, and nil.
+func (c *Cluster) carryOut(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+	if s.Action == deploy.Keep {
+		p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
+		return nil, nil
+	}
+	written, err := c.write(ctx, a, *p, s)
+	if err != nil {
+		return nil, err
+	}
+	p.record.Written(written)
+	p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
+	return written, nil
+}
+
+// beginRecord records what is to be written, and what has been.
+func (c *Cluster) beginRecord(ctx context.Context, p *Plan, applied []*unstructured.Unstructured) error {
+	for _, s := range p.steps {
+		p.record.Intend(s)
+	}
+	for _, o := range applied {
+		p.record.Written(o)
+	}
+	return c.save(ctx, &p.record)
+}
+
+// attempts is how often a step is carried out on an object whose status others write meanwhile.
+const attempts = 5
+
+// write carries out a step, also when the command is interrupted meanwhile, if the object is still the one that
+// the step was decided about.
+func (c *Cluster) write(ctx context.Context, a applier, p Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		written, err := c.bring(ctx, a, p, s)
+		if !apierrors.IsConflict(err) {
+			return written, err
+		}
+		now, failed := c.live(ctx, a, s.Object)
+		if failed != nil {
+			return nil, failed
+		}
+		if outdated := s.Outdated(now); outdated != nil {
+			return nil, outdated
+		}
+		if s.Action != deploy.Overwrite || attempt == attempts {
+			return nil, err
+		}
+		s.Live = now
+	}
+}
+
+// checkRest asks the API server about the objects that it could not be asked about before their
+// namespace and their definitions existed.
+func (c *Cluster) checkRest(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
+	var refused []error
+	for _, s := range steps {
+		if s.Unasked == "" {
+			continue
+		}
+		if _, err := c.bring(ctx, a, p, s, metav1.DryRunAll); err != nil && !p.bringsRoleOf(s.Object, err) {
+			refused = append(refused, err)
+		}
+	}
+	if err := errors.Join(refused...); err != nil {
+		return fmt.Errorf("the API server refuses, and only what these objects need was written (namespace and definitions):\n%w", err)
+	}
+	return nil
+}
+
+// bring writes one object of an installation: a definition as it may be before its
+// operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
+// as it is.
+func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+	if crd := p.bundled(s.Object); crd != nil {
+		return c.open(ctx, s, crd, p.CSV(), dryRun...)
+	}
+	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
+		s.Object = awaiting(s.Object, p.awaited)
+	}
+	return a.apply(ctx, s, dryRun...)
+}
+
+// settle writes definitions as the bundle has them, once the operator is installed, and
+// removes the list of versions to wait for.
+func (c *Cluster) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
+	for _, o := range applied {
+		if crd := p.bundled(o); crd != nil {
+			if err := c.settleDefinition(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
+				return err
+			}
+		}
+	}
+	csv := slices.IndexFunc(applied, func(o *unstructured.Unstructured) bool { return groupkind.Is(o, groupkind.ClusterServiceVersion) })
+	if len(p.awaited) == 0 || csv < 0 {
+		return nil
+	}
+	_, err := a.apply(ctx, deploy.Step{Object: p.steps[len(p.steps)-1].Object, Live: applied[csv], Action: deploy.Update})
+	return err
+}
+
+// Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
+func (c *Cluster) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name || csv.IsCopied() }), nil
+}

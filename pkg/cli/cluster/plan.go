@@ -1,0 +1,239 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// Plan is what an installation does to each object, once everything that can be checked is checked.
+// Only Cluster.Plan fills one, and Install takes nothing else: no object is written before the check.
+type Plan struct {
+	Installation
+	steps []deploy.Step
+	// answers are the objects as the API server would store them; nil where it could not be asked.
+	answers []*unstructured.Unstructured
+	refused []error
+	awaited map[string][]string
+	record  deploy.Record
+}
+
+// Steps are what is done to each object, in this order.
+func (p Plan) Steps() []deploy.Step { return slices.Clone(p.steps) }
+
+// Err is what the API server, or the check of what it cannot be asked about, refuses.
+func (p Plan) Err() error {
+	if err := errors.Join(p.refused...); err != nil {
+		return fmt.Errorf("the API server refuses:\n%w", err)
+	}
+	return nil
+}
+
+// Plan decides about each object of an installation, by its record and by a dry run.
+func (c *Cluster) Plan(ctx context.Context, i Installation) (Plan, error) {
+	p := Plan{Installation: i}
+	a, err := c.applier()
+	if err != nil {
+		return p, err
+	}
+	if p.awaited, err = c.awaited(ctx, i); err != nil {
+		return p, err
+	}
+	if p.record, err = c.record(ctx, i); err != nil {
+		return p, err
+	}
+	for _, o := range i.Applied() {
+		if deploy.IsRecord(o, i.Namespace(), i.packageName()) {
+			return p, fmt.Errorf("%s of the bundle has the name of the installation's own record: the bundle cannot be installed", NameOf(o))
+		}
+		step, answer, refused, err := c.step(ctx, a, p, o)
+		if err != nil {
+			return p, err
+		}
+		p.steps, p.answers = append(p.steps, step), append(p.answers, answer)
+		if refused != nil {
+			p.refused = append(p.refused, refused)
+		}
+	}
+	refused, err := c.tryRecord(ctx, a, p)
+	if refused != nil {
+		p.refused = append(p.refused, refused)
+	}
+	return p, err
+}
+
+// step decides about one object. An answer is what the API server would store; refused is why it
+// would not.
+func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.Unstructured) (s deploy.Step, answer *unstructured.Unstructured, refused, err error) {
+	missing, err := c.missing(ctx, a, o)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	if missing != "" {
+		definition, err := c.definitionOf(ctx, a, p.Bundle.CRDs(), o)
+		if err != nil {
+			return s, nil, nil, err
+		}
+		s = deploy.StepOf(p.record.Marked(o, nil), nil, nil, p.record)
+		s.Unasked = missing
+		refused = deploy.RefuseUnasked(ctx, o, definition, p.brings(missing))
+		if refused == nil && definition == nil {
+			refused, err = c.tryElsewhere(ctx, a, o)
+		}
+		return s, nil, refused, err
+	}
+	live, err := c.live(ctx, a, o)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	o = p.record.Marked(o, live)
+	s = deploy.StepOf(o, live, nil, p.record)
+	answer, refused = c.bring(ctx, a, p, s, metav1.DryRunAll)
+	if apierrors.HasStatusCause(refused, metav1.CauseTypeFieldManagerConflict) {
+		answer, refused = c.bring(ctx, a, p, s.Contest(), metav1.DryRunAll)
+		return deploy.StepOf(o, live, answer, p.record).Contest(), answer, refused, nil
+	}
+	if refused != nil && p.bringsRoleOf(o, refused) {
+		s.Unasked = "the role that it refers to"
+		return s, nil, nil, nil
+	}
+	if answer == nil || live == nil || !groupkind.Is(o, groupkind.CustomResourceDefinition) {
+		return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
+	}
+	settled, err := c.settled(ctx, p, s, answer)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	s, err = p.converted(deploy.StepOf(o, live, settled, p.record))
+	return s, answer, nil, err
+}
+
+// converted returns the step of a definition that exists, with what becomes of its conversion.
+func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
+	next := p.bundled(s.Object)
+	if next == nil {
+		return s, nil
+	}
+	live := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Live.Object, live); err != nil {
+		return s, fmt.Errorf("%s: %w", NameOf(s.Object), err)
+	}
+	s.Keeps = deploy.KeepsConversion(live, next, p.CSV())
+	if s.Action != deploy.Overwrite && deploy.TakesConversion(live, next, p.CSV()) {
+		s = s.Contest()
+	}
+	return s, nil
+}
+
+// settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
+// it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
+func (c *Cluster) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	next := p.bundled(s.Object)
+	if next == nil {
+		return answer, nil
+	}
+	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+		return deploy.Settled(live, next, p.CSV())
+	}, metav1.DryRunAll)
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
+		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
+			return nil, nil
+		}
+		return answer, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", NameOf(s.Object), err)
+	}
+	return definitionObject(written)
+}
+
+// bringsRoleOf reports whether a dry run of a binding failed because the installation creates the role itself.
+func (p Plan) bringsRoleOf(o *unstructured.Unstructured, err error) bool {
+	if groupkind.Of(o).Group != rbacv1.GroupName || !apierrors.IsNotFound(err) {
+		return false
+	}
+	kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
+	name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
+	return slices.ContainsFunc(p.Applied(), func(role *unstructured.Unstructured) bool {
+		return groupkind.Of(role) == schema.GroupKind{Group: rbacv1.GroupName, Kind: kind} && role.GetName() == name &&
+			(role.GetNamespace() == "" || role.GetNamespace() == o.GetNamespace())
+	})
+}
+
+// brings reports whether what is missing comes with the installation itself.
+func (p Plan) brings(missing string) bool {
+	if missing == "namespace "+p.Namespace() {
+		return true
+	}
+	for _, crd := range p.Bundle.CRDs() {
+		if missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// bundled is the bundle's definition behind a manifest, or nil.
+func (i Installation) bundled(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
+	for _, crd := range i.Bundle.CRDs() {
+		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {
+			return crd
+		}
+	}
+	return nil
+}
+
+// live is the object that exists, or nil.
+func (c *Cluster) live(ctx context.Context, a applier, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
+		crd, err := c.definition(ctx, o.GetName())
+		if err != nil || crd == nil {
+			return nil, err
+		}
+		return definitionObject(crd) // in the form in which it is compared
+	}
+	client, err := a.clientFor(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", NameOf(o), err)
+	}
+	return live, nil
+}
+
+// definitionOf is the definition of an object's kind: the bundle's, else the cluster's; nil for a
+// kind of Kubernetes itself.
+func (c *Cluster) definitionOf(ctx context.Context, a applier, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+	kind := o.GroupVersionKind()
+	for _, crd := range crds {
+		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
+			return crd, nil
+		}
+	}
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.definition(ctx, mapping.Resource.GroupResource().String())
+}

@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// packageName is the package that an installation belongs to.
+func (i Installation) packageName() string { return packageOf(i.Bundle) }
+
+func packageOf(b *bundle.Bundle) string { return cmp.Or(b.Package(), b.CSV.Name) }
+
+// record reads what an installation has created and changed; empty where there is none yet.
+func (c *Cluster) record(ctx context.Context, i Installation) (deploy.Record, error) {
+	return c.recordOf(ctx, i.packageName(), i.Namespace())
+}
+
+// recordOf reads the record of a package's installation.
+func (c *Cluster) recordOf(ctx context.Context, packageName, namespace string) (deploy.Record, error) {
+	empty, name := deploy.Record{Namespace: namespace, Package: packageName}, deploy.RecordName(packageName)
+	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
+		return empty, fmt.Errorf("the package name %q makes no valid name of a ConfigMap: %s", packageName, wrong[0])
+	}
+	live, err := found(c.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{}))
+	if err != nil || live == nil {
+		return empty, err
+	}
+	r, err := deploy.ReadRecord(live.Data)
+	r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
+	if err != nil {
+		return r, fmt.Errorf("ConfigMap %s/%s, which records what the installation created, cannot be read: %w: restore it, or delete it and adopt each object", namespace, name, err)
+	}
+	return r, nil
+}
+
+// otherRecords are those of other packages in the namespace, by package.
+func (c *Cluster) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
+	records, err := c.recordsIn(ctx, i.Namespace())
+	delete(records, i.packageName())
+	return records, err
+}
+
+// recordsIn are the records in a namespace, by package. What cannot be read records nothing.
+func (c *Cluster) recordsIn(ctx context.Context, namespace string) (map[string]deploy.Record, error) {
+	list, err := c.kube.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	records := map[string]deploy.Record{}
+	for _, live := range list.Items {
+		packageName, is := deploy.IsRecordName(live.Name)
+		if !is {
+			continue
+		}
+		if r, err := deploy.ReadRecord(live.Data); err == nil {
+			r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
+			records[packageName] = r
+		}
+	}
+	return records, nil
+}
+
+// endWithin limits how long an interrupted command takes to end a write, and to record it.
+const endWithin = 10 * time.Second
+
+// afterInterrupt returns a context that outlives the command's interruption, by endWithin. A write that is under
+// way when the command is interrupted is waited for, since the record has to say whether it was done.
+func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
+	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(endWithin, cancel) })
+	return after, func() { stop(); cancel() }
+}
+
+// tryRecord returns why the API server would not store a record of these steps; nil if it would, or if it cannot be asked.
+func (c *Cluster) tryRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
+	record := p.record
+	record.Objects = slices.Clone(record.Objects)
+	for _, s := range p.steps {
+		record.Intend(s)
+	}
+	data, err := record.Data()
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(groupkind.ConfigMap.Kind))
+	o.SetNamespace(record.Namespace)
+	o.SetName(deploy.RecordName(record.Package))
+	if err := unstructured.SetNestedStringMap(o.Object, data, "data"); err != nil {
+		return nil, err
+	}
+	if missing, err := c.missing(ctx, a, o); err != nil {
+		return nil, err
+	} else if missing != "" {
+		return c.tryElsewhere(ctx, a, o)
+	}
+	return c.save(ctx, &record, metav1.DryRunAll), nil
+}
+
+// save writes the record, also when the command is being interrupted, if it is still the one that was read.
+func (c *Cluster) save(ctx context.Context, r *deploy.Record, dryRun ...string) error {
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
+	data, err := r.Data()
+	if err != nil {
+		return err
+	}
+	written, err := c.store(ctx, *r, data, dryRun...)
+	if err != nil {
+		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", r.Namespace, deploy.RecordName(r.Package), err)
+	}
+	if len(dryRun) == 0 {
+		r.Version = written.ResourceVersion
+	}
+	return nil
+}
+
+// errOtherCommand says that two commands are at work at once.
+var errOtherCommand = errors.New("it was written or deleted by another command since it was read: wait until that one has ended, then run the same command again")
+
+func (c *Cluster) store(ctx context.Context, r deploy.Record, data map[string]string, dryRun ...string) (*corev1.ConfigMap, error) {
+	client, name := c.kube.CoreV1().ConfigMaps(r.Namespace), deploy.RecordName(r.Package)
+	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
+	switch {
+	case err != nil:
+		return nil, err
+	case live == nil && r.Version == "":
+		live, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+	case live == nil || live.ResourceVersion != r.Version:
+		return nil, errOtherCommand
+	case !equality.Semantic.DeepEqual(live.Data, data):
+		live.Data = data
+		live, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return nil, errOtherCommand
+	}
+	return live, err
+}
+
+// forget ends a record: it is deleted, unless something stays that it is about.
+func (c *Cluster) forget(ctx context.Context, rest deploy.Record) error {
+	if len(rest.Objects) > 0 {
+		return c.save(ctx, &rest)
+	}
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
+	err := c.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

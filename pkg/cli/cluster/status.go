@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
+)
+
+// Status are the facts about all webhooks of the cluster but what their pods answer, and
+// about those who declare them in a namespace, or in all, and look after them. Somebody who
+// asks for one namespace may not see what is in none.
+func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, error) {
+	var facts status.Facts
+	var err error
+	if facts.Rollouts, facts.NoRollouts, err = c.Rollouts(ctx, namespace); err != nil {
+		return facts, err
+	}
+	facts.Facts, _, err = c.webhooks(ctx)
+	if namespace != metav1.NamespaceAll && apierrors.IsForbidden(err) {
+		facts.Facts, facts.Unseen, err = doctor.Facts{}, err.Error(), nil
+	}
+	if err != nil {
+		return facts, err
+	}
+	if facts.CSVs, facts.NoCSVs, err = c.csvs(ctx, namespace); err != nil {
+		return facts, err
+	}
+	if facts.Leases, err = c.leases(ctx); apierrors.IsForbidden(err) {
+		facts.LeasesUnread, err = err.Error(), nil
+	}
+	return facts, err
+}
+
+// leases are those that managers hold while they work.
+func (c *Cluster) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
+	list, err := c.kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + vocabulary.FieldManager})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Rollouts are the WebhookRollouts of a namespace, or of all. A cluster need not know the kind.
+func (c *Cluster) Rollouts(ctx context.Context, namespace string) (all []managerv1alpha1.WebhookRollout, unknown bool, err error) {
+	list, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
+	if c.undefined(err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return list.Items, false, nil
+}

@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// TryInstall says what the API server answers to each object of a plan, and returns those that it
+// would take as it would store them.
+func (c *Cluster) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
+	var taken []*unstructured.Unstructured
+	for n, s := range p.steps {
+		switch {
+		case s.Unasked != "":
+			p.Say("would apply %s; the API server cannot be asked before %s is there", NameOf(s.Object), s.Unasked)
+		case p.answers[n] == nil:
+			p.Say("would fail to apply %s", NameOf(s.Object))
+		case s.Action == deploy.Keep:
+			p.Say("would keep %s: it is as the bundle has it", NameOf(s.Object))
+		default:
+			p.Say("would apply %s%s: the API server takes it", NameOf(s.Object), waiting(s.Object, p.awaited))
+			taken = append(taken, p.answers[n])
+		}
+	}
+	return taken, p.Err()
+}
+
+// missing is what has to be there before the API server can judge an object: a dry run
+// leaves nothing for the next one to stand on.
+func (c *Cluster) missing(ctx context.Context, a applier, o *unstructured.Unstructured) (string, error) {
+	if !a.knows(o) {
+		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
+	}
+	if o.GetNamespace() == "" {
+		return "", nil
+	}
+	_, err := c.kube.CoreV1().Namespaces().Get(ctx, o.GetNamespace(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "namespace " + o.GetNamespace(), nil
+	}
+	return "", err
+}
+
+// tryElsewhere asks the API server about an object of one of its own kinds whose namespace does not exist yet, by a
+// dry run in a namespace that exists. It returns why its own namespace would refuse it as well.
+func (c *Cluster) tryElsewhere(ctx context.Context, a applier, o *unstructured.Unstructured) (refused, err error) {
+	if !a.knows(o) {
+		return nil, nil
+	}
+	elsewhere := deploy.Elsewhere(o)
+	client, err := a.clientFor(ctx, elsewhere)
+	if err != nil {
+		return nil, err
+	}
+	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	return deploy.RefusedElsewhere(o, answer), nil
+}
+
+func missingDefinition(group, kind string) string {
+	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
+}
+
+// TryUninstall asks the API server for its answer to each deletion, without effect, and
+// returns the objects that are there to be removed.
+func (c *Cluster) TryUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+	a, err := c.applier()
+	if err != nil {
+		return nil, err
+	}
+	var there []*unstructured.Unstructured
+	var refused []error
+	for _, o := range removal.Goes {
+		err := c.tryDelete(ctx, a, o)
+		switch {
+		case apierrors.IsNotFound(err):
+			i.Say("%s is not there", NameOf(o))
+		case err != nil:
+			i.Say("would fail to remove %s", NameOf(o))
+			refused = append(refused, fmt.Errorf("%s: %w", NameOf(o), err))
+		default:
+			i.Say("would remove %s: the API server lets it go", NameOf(o))
+			there = append(there, o)
+		}
+	}
+	if err := errors.Join(refused...); err != nil {
+		return there, fmt.Errorf("the API server refuses:\n%w", err)
+	}
+	return there, nil
+}
+
+func (c *Cluster) tryDelete(ctx context.Context, a applier, o *unstructured.Unstructured) error {
+	served, err := c.reachable(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	if served == nil {
+		return apierrors.NewNotFound(o.GroupVersionKind().GroupVersion().WithResource(o.GetKind()).GroupResource(), o.GetName())
+	}
+	client, err := a.clientFor(ctx, served)
+	if err != nil {
+		return err
+	}
+	return client.Delete(ctx, o.GetName(), deletion(o, metav1.DryRunAll))
+}

@@ -1,0 +1,241 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/pager"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// Removal is what goes with an operator that is installed, and what stays.
+func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
+	objects, err := c.objects(ctx, i)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	record, err := c.record(ctx, i)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	others, err := c.staying(ctx, i, record)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	if err := deploy.RefuseRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
+		return deploy.Removal{}, err
+	}
+	a, err := c.applier()
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		served, err := c.reachable(ctx, a, o)
+		if err != nil || served == nil {
+			return nil, err
+		}
+		return c.live(ctx, a, served)
+	}
+	var kept []string
+	for _, o := range i.Manifests {
+		if !definitions || i.bundled(o) == nil {
+			continue
+		}
+		crd, err := live(o)
+		if err != nil {
+			return deploy.Removal{}, err
+		}
+		if crd != nil && !record.Removes(crd, i.Adopted) {
+			delete(objects, o.GetName()) // It does not go, and neither do they.
+			kept = append(kept, deploy.NotOurs(crd))
+		}
+	}
+	removal := deploy.RemovalOf(i.Manifests, objects, others, definitions)
+	removal.Told = append(removal.Told, kept...)
+	earlier, err := c.otherRecords(ctx, i)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
+	return removal, removal.Own(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
+}
+
+// staying are the names of the other ClusterServiceVersions in the namespace. A version that an upgrade has left is
+// none of them: it goes as well.
+func (c *Cluster) staying(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
+	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
+	for _, other := range others {
+		if !record.Created(csvObject(&other)) {
+			names = append(names, other.Name)
+		}
+	}
+	return names, err
+}
+
+// csvObject is a ClusterServiceVersion in the form of any object, as far as a record compares it.
+func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(groupkind.ClusterServiceVersion.Kind))
+	o.SetNamespace(csv.Namespace)
+	o.SetName(csv.Name)
+	o.SetUID(csv.UID)
+	o.SetAnnotations(csv.Annotations)
+	return o
+}
+
+// objects counts those of each definition of a bundle that there is.
+func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]deploy.Population, error) {
+	client, err := metadata.NewForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]deploy.Population{}
+	for _, crd := range i.Bundle.CRDs() {
+		live, err := c.definition(ctx, crd.Name)
+		if err != nil {
+			return nil, err
+		}
+		if live == nil {
+			continue
+		}
+		if !apihelpers.IsCRDConditionTrue(live, apiextensionsv1.Established) {
+			counts[crd.Name] = deploy.Population{} // Nobody has ever served them, and with it none goes.
+			continue
+		}
+		counts[crd.Name] = nil
+		served := deploy.VersionsServed(live)
+		if len(served) == 0 {
+			continue
+		}
+		population, err := count(ctx, client.Resource(resourceOf(live, served[0])))
+		switch {
+		case err == nil:
+			counts[crd.Name] = population
+		case apierrors.IsInternalError(err): // A conversion that fails does not keep its operator from going.
+		case apierrors.IsNotFound(err): // Nor does a version that is served in a moment.
+		default:
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// resourceOf is where the objects of a definition are in a version.
+func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural}
+}
+
+// countPage is how many objects are read at once.
+const countPage = 500
+
+// count reads the metadata of all objects.
+func count(ctx context.Context, resource metadata.Getter) (deploy.Population, error) {
+	population := deploy.Population{}
+	page := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return resource.List(ctx, options)
+	})
+	page.PageSize = countPage
+	err := page.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+		population[o.(*metav1.PartialObjectMetadata).Namespace]++
+		return nil
+	})
+	return population, err
+}
+
+// Left refuses a removal where nothing that goes exists: then it was never installed by these
+// commands, or is gone already.
+func Left(i Installation, removal deploy.Removal) error {
+	if len(removal.Goes) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
+}
+
+// Uninstall removes what goes, each when the one before is gone. It returns what was
+// there to be removed.
+func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+	a, err := c.applier()
+	if err != nil {
+		return nil, err
+	}
+	var removed []*unstructured.Unstructured
+	for _, o := range removal.Goes {
+		there, err := c.remove(ctx, a, i, o)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = ErrInterrupted
+			}
+			return removed, err
+		}
+		if there {
+			removed = append(removed, o)
+		}
+	}
+	return removed, c.forgetRemoved(ctx, i, removal, removed)
+}
+
+// forgetRemoved ends the record of an installation, except for what stays, and removes from the other
+// records of the namespace what was deleted.
+func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
+	others, err := c.otherRecords(ctx, i)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if rest, changed := other.Without(removed); changed {
+			if err := c.forget(ctx, rest); err != nil {
+				return err
+			}
+		}
+	}
+	record, err := c.record(ctx, i)
+	if err != nil || len(record.Objects) == 0 {
+		return err
+	}
+	return c.forget(ctx, removal.Rest(record, removed))
+}
+
+// remove deletes one object, if it is there, and waits until it is gone.
+func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
+	served, err := c.reachable(ctx, a, o)
+	if err != nil || served == nil {
+		return false, err
+	}
+	client, err := a.clientFor(ctx, served)
+	if err != nil {
+		return false, err
+	}
+	err = client.Delete(ctx, o.GetName(), deletion(o))
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", NameOf(o), err)
+	}
+	if err := c.gone(ctx, client, i, o); err != nil {
+		return true, err
+	}
+	i.Say("removed %s", NameOf(o))
+	return true, nil
+}
+
+// deletion deletes the object that was decided about, and none that has its name since.
+func deletion(o *unstructured.Unstructured, dryRun ...string) metav1.DeleteOptions {
+	uid := o.GetUID()
+	return metav1.DeleteOptions{DryRun: dryRun, Preconditions: &metav1.Preconditions{UID: &uid}}
+}

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// awaited are the versions that are served only once the operator's webhook converts to
+// them, by definition.
+func (c *Cluster) awaited(ctx context.Context, i Installation) (map[string][]string, error) {
+	awaited := map[string][]string{}
+	for _, next := range i.Bundle.CRDs() {
+		live, err := c.definition(ctx, next.Name)
+		if err != nil {
+			return nil, err
+		}
+		if versions := deploy.Awaited(live, next, i.CSV()); len(versions) > 0 {
+			awaited[next.Name] = versions
+		}
+	}
+	return awaited, nil
+}
+
+// waiting says which versions a definition does not serve yet.
+func waiting(o *unstructured.Unstructured, awaited map[string][]string) string {
+	versions := awaited[o.GetName()]
+	if !groupkind.Is(o, groupkind.CustomResourceDefinition) || len(versions) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", in which %s is not served before its webhook converts to it", strings.Join(versions, ", "))
+}
+
+// awaiting is a ClusterServiceVersion that knows which versions it has to wait for.
+func awaiting(csv *unstructured.Unstructured, awaited map[string][]string) *unstructured.Unstructured {
+	versions := deploy.AwaitedBy(awaited)
+	if len(versions) == 0 {
+		return csv
+	}
+	csv = csv.DeepCopy()
+	annotations := csv.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[vocabulary.AnnotationAwaitedVersions] = strings.Join(versions, ",")
+	csv.SetAnnotations(annotations)
+	return csv
+}
+
+// serveConverted serves awaited versions of definitions whose conversion is in place now.
+func (v *vigil) serveConverted(ctx context.Context, l deploy.Look) error {
+	return v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
+		if !l.Converts(live) {
+			return ""
+		}
+		return fmt.Sprintf("CustomResourceDefinition %s serves %s, which its webhook converts to", live.Name, versions)
+	})
+}
+
+// serveUnconverted serves versions that nobody converts to yet where the webhook's own pods
+// may be what waits for them, and gives those the same time once more.
+func (v *vigil) serveUnconverted(ctx context.Context, l deploy.Look) (served bool, err error) {
+	before := len(v.awaited)
+	err = v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
+		deployment := l.Awaits(live.Name)
+		if deployment == "" {
+			return ""
+		}
+		return fmt.Sprintf("CustomResourceDefinition %s serves %s, for which Deployment %s may be waiting: requests in it fail until its webhook serves", live.Name, versions, deployment)
+	})
+	if served = len(v.awaited) < before; served {
+		v.troubled = time.Time{}
+	}
+	return served, err
+}
+
+// replaced reports whether a definition is another one than the one that was written under its name.
+func (v *vigil) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(v.applied, func(o *unstructured.Unstructured) bool {
+		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == live.Name && o.GetUID() != live.UID
+	})
+}
+
+// serve adds awaited versions where may gives a reason: each in one write with the
+// conversion that was seen, or none if anybody has written the definition since.
+func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
+	for _, next := range v.Bundle.CRDs() {
+		versions, awaited := v.awaited[next.Name]
+		if !awaited {
+			continue
+		}
+		live, err := v.definition(ctx, next.Name)
+		if err != nil {
+			return err
+		}
+		if live == nil || v.replaced(live) {
+			continue
+		}
+		why := may(live, strings.Join(versions, ", "))
+		if why == "" {
+			continue
+		}
+		_, err = v.change(ctx, live, deploy.Serving(live, next, v.CSV()))
+		if apierrors.IsConflict(err) {
+			continue // the next look sees what it is now
+		}
+		if err != nil {
+			return fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
+		}
+		delete(v.awaited, next.Name)
+		v.Say("%s", why)
+	}
+	return nil
+}

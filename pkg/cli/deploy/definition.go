@@ -1,0 +1,194 @@
+// Package deploy decides how a bundle gets into a cluster, from one version to the next,
+// and out again. It is pure: pkg/cli/cluster does what it decides.
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// Opening is a definition as it is written before its operator is installed: as the bundle
+// has it, but that versions which wait for a webhook of the operator are not served, and
+// stored in the version that it is stored in now, so that nobody who works in it is held up.
+func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
+	awaited := Awaited(live, next, csv)
+	if len(awaited) == 0 {
+		return Serving(live, next, csv)
+	}
+	opening := Settled(live, next, csv)
+	opening.Spec.Conversion = openingConversion(live, next, csv)
+	keepStorage(opening, live)
+	for i := range opening.Spec.Versions {
+		v := &opening.Spec.Versions[i]
+		v.Served = v.Served && !slices.Contains(awaited, v.Name)
+	}
+	return opening
+}
+
+// Serving is a definition as it is written with all its versions, once its webhook converts
+// to them: with the conversion that is in place, in one write. Where none is, because there
+// is nothing yet that could be read, or the operator waits for the version itself, requests
+// in other versions than the stored one fail until the webhook serves. Without a conversion
+// objects would be relabelled, and lose fields.
+func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
+	serving := Settled(live, next, csv)
+	if live != nil {
+		serving.Spec.Conversion = openingConversion(live, next, csv)
+		keepStorage(serving, live)
+	}
+	if webhookConverts(serving) || len(serving.Spec.Versions) < 2 {
+		return serving
+	}
+	if i := install.Converts(csv, next.Name); i >= 0 {
+		serving.Spec.Conversion = placeholder(csv, csv.Spec.WebhookDefinitions[i])
+	}
+	return serving
+}
+
+// Awaited are the versions of a definition that are served only once a webhook of the
+// operator converts to them: those that the cluster does not serve yet, where it has others.
+func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	if live == nil || install.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(stored(live))) {
+		return nil
+	}
+	var awaited []string
+	for _, v := range next.Spec.Versions {
+		if v.Served && v.Name != stored(live) && !serves(live, v.Name) {
+			awaited = append(awaited, v.Name)
+		}
+	}
+	return awaited
+}
+
+// Settled is a definition as the bundle has it, with the labels and annotations that it has besides, and the
+// conversion of settledConversion.
+func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
+	settled := next.DeepCopy()
+	if live == nil {
+		return settled
+	}
+	settled.ObjectMeta = *live.ObjectMeta.DeepCopy()
+	settled.Labels, settled.Annotations = merged(live.Labels, next.Labels), merged(live.Annotations, next.Annotations)
+	settled.Status = *live.Status.DeepCopy()
+	settled.Spec.Conversion = settledConversion(live, next, csv)
+	return settled
+}
+
+func keepStorage(opening, live *apiextensionsv1.CustomResourceDefinition) {
+	kept := stored(live)
+	if !slices.ContainsFunc(opening.Spec.Versions, named(kept)) {
+		return
+	}
+	for i := range opening.Spec.Versions {
+		v := &opening.Spec.Versions[i]
+		v.Storage = v.Name == kept
+	}
+}
+
+// stored is the version that objects are written in.
+func stored(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for _, v := range crd.Spec.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version && v.Served })
+}
+
+func named(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name }
+}
+
+func webhookConverts(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
+}
+
+// placeholder names the Service that the webhook will have. Nobody trusts it yet.
+func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *apiextensionsv1.CustomResourceConversion {
+	return &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
+				Namespace: csv.Namespace, Name: install.ServiceName(csv, d.DeploymentName, false, false), Path: d.WebhookPath,
+			}},
+			ConversionReviewVersions: d.AdmissionReviewVersions,
+		},
+	}
+}
+
+func merged(under, over map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, under)
+	maps.Copy(all, over)
+	return all
+}
+
+// Refusals say why a definition cannot become the next: what of the objects that are
+// stored would be lost. Each names the way out.
+func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
+	if live == nil {
+		return nil
+	}
+	var refusals []string
+	if live.Spec.Scope != next.Spec.Scope {
+		refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: spec.scope cannot change from %s to %s: give the new version another kind", live.Name, live.Spec.Scope, next.Spec.Scope))
+	}
+	for _, stored := range storedversions.Possible(live) {
+		if !slices.ContainsFunc(next.Spec.Versions, named(stored)) {
+			refusals = append(refusals, fmt.Sprintf("CustomResourceDefinition %s: version %s vanishes, and %s: %s, then upgrade to this bundle",
+				live.Name, stored, mayBeStored(live, stored), wayOut(live, next, stored)))
+		}
+	}
+	return refusals
+}
+
+// mayBeStored says why objects may be stored in a version.
+func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string) string {
+	if storedversions.Claimed(live, version) {
+		return "status.storedVersions says that objects may be stored in it"
+	}
+	return "objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration"
+}
+
+// wayOut is how a version that vanishes becomes one that nothing is stored in: its objects are
+// stored in one that stays. That one has to be served beside it for a while.
+func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing string) string {
+	to := staying(live, next)
+	if to == "" {
+		to = stored(next)
+		return fmt.Sprintf("upgrade first to a bundle that serves both %s and %s and converts between them, then %s", vanishing, to, vocabulary.StorageMigration(live.Name, to))
+	}
+	if err := storage.Check(live, to); err != nil {
+		return fmt.Sprintf("%v; then %s", err, vocabulary.StorageMigration(live.Name, to))
+	}
+	return vocabulary.StorageMigration(live.Name, to)
+}
+
+// staying is a version that is served now and that the next definition has, too, best the one
+// that objects are written in now, else the one that they will be; empty where there is none.
+func staying(live, next *apiextensionsv1.CustomResourceDefinition) string {
+	candidates := []string{stored(live), stored(next)}
+	for _, v := range next.Spec.Versions {
+		candidates = append(candidates, v.Name)
+	}
+	for _, v := range candidates {
+		if serves(live, v) && slices.ContainsFunc(next.Spec.Versions, named(v)) {
+			return v
+		}
+	}
+	return ""
+}

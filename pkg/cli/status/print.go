@@ -1,0 +1,79 @@
+package status
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// Print writes tables: one line for each webhook; with wide, what else there is to know.
+func (s Status) Print(to output.Writer, wide bool, now time.Time) {
+	for _, away := range s.Away {
+		to.Printf("No manager holds Lease %s, which was renewed %s ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, delete the Lease.\n\n",
+			away.Lease, duration.HumanDuration(now.Sub(away.Since.Time)))
+	}
+	if s.ManagerUnknown != "" {
+		to.Printf("Whether a manager runs is not known: %s\n\n", s.ManagerUnknown)
+	}
+	if s.NotInstalled != "" {
+		to.Printf("%s\n\n", s.NotInstalled)
+	}
+	header := []string{"NAMESPACE", "CSV", "WEBHOOK", "TYPE", "STATE", "SINCE", "CERTIFICATE"}
+	if wide {
+		header = append(header, "PROVIDER", "PHASE", "REGISTRATION", "REASON")
+	}
+	var rows [][]string
+	for _, w := range s.Webhooks {
+		rows = append(rows, w.line(wide, now))
+	}
+	to.Table("", append(header, "PROBLEM"), rows)
+	if s.Unseen != "" {
+		to.Printf("\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.Unseen)
+	}
+	if len(s.Others) == 0 {
+		return
+	}
+	rows = nil
+	for _, o := range s.Others {
+		rows = append(rows, []string{o.Kind, o.Object, orNone(o.Webhook), o.Calls, o.Policy, orNone(o.Problem)})
+	}
+	to.Printf("\nRegistrations that no ClusterServiceVersion stands behind:\n")
+	to.Table("", []string{"KIND", "NAME", "WEBHOOK", "CALLS", "POLICY", "PROBLEM"}, rows)
+}
+
+func (w Webhook) line(wide bool, now time.Time) []string {
+	cells := []string{w.Namespace, w.CSV, w.Name, w.Type, w.State, age(w.Since, now), left(w.Certificate, now)}
+	if wide {
+		cells = append(cells, orNone(w.Provider), orNone(w.CertificatePhase), orNone(w.Registration), orNone(w.Reason))
+	}
+	return append(cells, orNone(w.Problem))
+}
+
+func age(since *metav1.Time, now time.Time) string {
+	if since == nil {
+		return "<none>"
+	}
+	return duration.HumanDuration(now.Sub(since.Time))
+}
+
+// left is how long a certificate is valid yet.
+func left(until *metav1.Time, now time.Time) string {
+	switch {
+	case until == nil:
+		return "<none>"
+	case until.Time.Before(now):
+		return "ended " + duration.HumanDuration(now.Sub(until.Time)) + " ago"
+	default:
+		return duration.HumanDuration(until.Sub(now))
+	}
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "<none>"
+	}
+	return text
+}

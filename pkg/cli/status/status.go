@@ -1,0 +1,213 @@
+// Package status says what the webhooks of a cluster are like, for a person or a program
+// to read: those of ClusterServiceVersions, and those that nobody manages. It is pure.
+package status
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
+)
+
+// Facts are what a cluster shows of its webhooks, of those who declare them, and of who
+// looks after them.
+type Facts struct {
+	doctor.Facts
+	CSVs     []operatorsv1alpha1.ClusterServiceVersion
+	Rollouts []managerv1alpha1.WebhookRollout
+	// NoRollouts tells that the cluster does not know the kind.
+	NoRollouts bool
+	// Leases are those of managers; none where a manager needs none.
+	Leases []coordinationv1.Lease
+	// LeasesUnread is why Leases may not be listed; else empty.
+	LeasesUnread string
+	// Unseen is why whoever asks may not see the webhooks of the cluster; else empty.
+	Unseen string
+}
+
+// Status is the answer to "which webhooks are live, and if not, why".
+type Status struct {
+	// Away are the Leases that no manager holds: what that manager reported last may be out of date.
+	Away []leader.Away `json:"managersAway,omitempty"`
+	// ManagerUnknown is why it is not known whether a manager runs; else empty.
+	ManagerUnknown string `json:"managerUnknown,omitempty"`
+	// NotInstalled says which kinds the cluster does not know, and what follows from that.
+	NotInstalled string    `json:"notInstalled,omitempty"`
+	Webhooks     []Webhook `json:"webhooks"`
+	// Unseen is why nobody looked whether API servers call them, and reach them; else empty.
+	Unseen string `json:"unseen,omitempty"`
+	// Others are registrations that no ClusterServiceVersion stands behind.
+	Others []Other `json:"others,omitempty"`
+}
+
+// Webhook is one that a ClusterServiceVersion declares.
+type Webhook struct {
+	Namespace  string `json:"namespace"`
+	CSV        string `json:"csv"`
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	State      string `json:"state"`
+	Deployment string `json:"deployment"`
+	// Registration is the configuration, or the definitions, by which API servers know it.
+	Registration string       `json:"registration,omitempty"`
+	Since        *metav1.Time `json:"since,omitempty"`
+	// Certificate is when the one that it serves ends, and CertificatePhase where it stands.
+	Certificate      *metav1.Time `json:"certificateNotAfter,omitempty"`
+	CertificatePhase string       `json:"certificatePhase,omitempty"`
+	Provider         string       `json:"provider,omitempty"`
+	// Problem is the last one that there is: of the webhook, of its certificate, or what
+	// else the WebhookRollout warns of.
+	Reason  string `json:"reason,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// Other is a registration that nobody manages.
+type Other struct {
+	Kind    string `json:"kind"`
+	Object  string `json:"object"`
+	Webhook string `json:"webhook,omitempty"`
+	Calls   string `json:"calls"`
+	// Owner is a ClusterServiceVersion that is gone.
+	Owner  string `json:"owner,omitempty"`
+	Policy string `json:"policy"`
+	// Problem is why it cannot be called; empty when it points to something that is ready.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Of puts the status of a cluster together. An empty namespace is all of them; only then
+// are others told of, which are in none.
+func Of(f Facts, namespace string, now time.Time) Status {
+	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), Unseen: f.Unseen, Webhooks: []Webhook{}}
+	for _, r := range f.Rollouts {
+		if namespace == "" || r.Namespace == namespace {
+			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
+		}
+	}
+	for _, csv := range f.CSVs {
+		if namespace == "" || csv.Namespace == namespace {
+			s.Webhooks = append(s.Webhooks, unreported(csv, s.Webhooks, f, now)...)
+		}
+	}
+	slices.SortStableFunc(s.Webhooks, func(a, b Webhook) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.CSV, b.CSV))
+	})
+	if namespace == "" {
+		s.Others = others(f.Facts, now)
+	}
+	return s
+}
+
+// notInstalled is empty where there is all that the manager goes by.
+func notInstalled(f Facts) string {
+	switch {
+	case f.NoCSVs:
+		return "This cluster does not know the kind ClusterServiceVersion: no operator in it declares webhooks to this manager, or to an OLM."
+	case f.NoRollouts:
+		return "This cluster does not know the kind WebhookRollout: the manager is not installed, and what is said of webhooks is what their registrations show."
+	default:
+		return ""
+	}
+}
+
+// webhooks are those that a WebhookRollout speaks of. What API servers call, and whether
+// anybody is there to answer, is as it is now, whenever that was written.
+func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhook {
+	var all []Webhook
+	for _, d := range r.Status.Deployments {
+		for _, w := range d.Registrations() {
+			one := Webhook{
+				Namespace: r.Namespace, CSV: r.Name, Deployment: d.Name,
+				Name: w.GenerateName, Type: typeOf(w.Type), State: string(w.State), Since: w.Since,
+				Registration: cmp.Or(w.Configuration, strings.Join(w.CRDs, ",")),
+			}
+			switch {
+			case w.State != managerv1alpha1.WebhookRegistered:
+				one.Reason, one.Problem = w.Reason, w.Message
+			case f.Unseen == "":
+				one.check(registrations(w, f.Facts), f.Facts, now)
+			}
+			if c := d.Certificate; c != nil {
+				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
+				one.tell("Certificate"+string(c.Phase), c.Message)
+			}
+			for _, kind := range []string{managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionOrderRelaxed} {
+				if c := meta.FindStatusCondition(r.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
+					one.tell(c.Reason, c.Message)
+				}
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// tell says something that is not as it should be, if nothing worse is said already.
+func (w *Webhook) tell(reason, message string) {
+	if w.Problem == "" && message != "" {
+		w.Reason, w.Problem = reason, message
+	}
+}
+
+func typeOf(t operatorsv1alpha1.WebhookAdmissionType) string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(t), "AdmissionWebhook"), "Webhook")
+}
+
+func others(f doctor.Facts, now time.Time) []Other {
+	var all []Other
+	for _, w := range f.Webhooks {
+		if w.Owner.Name != "" && f.Owners[w.Owner] {
+			continue
+		}
+		problem := cmp.Or(doctor.ReachOf(w, f, now).Message, doctor.Doubt(w, f))
+		if w.Kind == doctor.APIService && problem == "" {
+			continue // aggregated by somebody, and works
+		}
+		// A definition bears no owner of its own: whose Service converts it, tells.
+		if w.Kind == doctor.Conversion && managed(f, w) {
+			continue
+		}
+		one := Other{Kind: w.Kind, Object: w.Object, Webhook: w.Name, Calls: cmp.Or(w.URL, w.Service.String()), Policy: "Ignore"}
+		if w.Fails {
+			one.Policy = "Fail"
+		}
+		if w.Owner.Name != "" {
+			one.Owner = w.Owner.String()
+		}
+		one.Problem = problem
+		if one.Owner != "" && one.Problem == "" {
+			one.Problem = "left behind by ClusterServiceVersion " + one.Owner + ", which is gone"
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// managed tells whether the Service that a webhook calls belongs to a ClusterServiceVersion.
+func managed(f doctor.Facts, w doctor.Webhook) bool {
+	return f.Owners[f.Services[w.Service].Owner]
+}
+
+// Names are those of the WebhookRollouts, as kubectl -o name has them.
+func (s Status) Names() []string {
+	var names []string
+	for _, w := range s.Webhooks {
+		if name := "webhookrollout.olm-webhook-manager.io/" + w.CSV; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Same tells whether nothing has changed.
+func (s Status) Same(as Status) bool { return equality.Semantic.DeepEqual(s, as) }

@@ -1,0 +1,137 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
+)
+
+var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// rollouts are two: one with a webhook of each sort of state, and one that is contested.
+func rollouts() []managerv1alpha1.WebhookRollout {
+	ago := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-d)} }
+	return []managerv1alpha1.WebhookRollout{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
+		Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{
+			Name:        "manager",
+			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Stable", NotAfter: ago(-60 * 24 * time.Hour)},
+			Webhooks: []managerv1alpha1.WebhookStatus{
+				{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, Message: "serves", Since: ago(time.Hour)},
+				{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.shop.io", CRDs: []string{"a.shop.io", "b.shop.io"}, State: managerv1alpha1.WebhookUnreachable, Reason: "NoReadyEndpoints", Message: "no pod is ready", Since: ago(time.Minute)},
+			},
+			APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Reason: "FailedDiscoveryCheck", Message: "it does not answer", Since: ago(time.Minute)}},
+		}, {
+			Name:        "worker",
+			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Bootstrap", Message: "the Secret is somebody else's"},
+			Webhooks:    []managerv1alpha1.WebhookStatus{{Type: operatorsv1alpha1.MutatingAdmissionWebhook, GenerateName: "m.shop.io", State: managerv1alpha1.WebhookBlocked, Reason: "Refused", Message: "a quota"}},
+		}}},
+	}, {
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "bank.v1"},
+		Status: managerv1alpha1.WebhookRolloutStatus{
+			Conditions: []metav1.Condition{{Type: "Contested", Status: metav1.ConditionTrue, Reason: "Contested", Message: "argocd changes it"}},
+			Deployments: []managerv1alpha1.DeploymentStatus{{
+				Name:        "manager",
+				Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Stable", NotAfter: ago(time.Hour)},
+				Webhooks:    []managerv1alpha1.WebhookStatus{{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.bank.io", Configuration: "v.bank.io-x", State: managerv1alpha1.WebhookRegistered}},
+			}},
+		},
+	}}
+}
+
+// facts have, beside the registrations of the rollouts, one that points to nothing, one
+// that works and is nobody's, and one that was left behind.
+func facts() Facts {
+	shop, gone, bank := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}, types.NamespacedName{Namespace: "shop", Name: "shop.v0"}, types.NamespacedName{Namespace: "bank", Name: "bank.v1"}
+	service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}
+	return Facts{Rollouts: rollouts(), Facts: doctor.Facts{
+		Owners:   map[types.NamespacedName]bool{shop: true, bank: true},
+		Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: 1}, Ready: 1, Owner: shop}},
+		Webhooks: []doctor.Webhook{
+			{Kind: doctor.Conversion, Object: "a.shop.io", Service: service, Port: 443, Fails: true},
+			{Kind: doctor.Validating, Object: "v.shop.io-x", Name: "v.shop.io", Service: service, Port: 443, Owner: shop},
+			{Kind: doctor.Validating, Object: "v.bank.io-x", Name: "v.bank.io", Service: service, Port: 443, Owner: bank},
+			{Kind: doctor.Validating, Object: "old", Name: "v.shop.io", Service: service, Port: 443, Owner: gone, Fails: true},
+			{Kind: doctor.Mutating, Object: "lost", Name: "m.lost.io", Service: types.NamespacedName{Namespace: "lost", Name: "s"}, Port: 443, Fails: true},
+			{Kind: doctor.Validating, Object: "outside", Name: "policy", URL: "https://policy.example.com"},
+			{Kind: doctor.APIService, Object: "v1.metrics.io", Service: service, Port: 443, Fails: true},
+			{Kind: doctor.APIService, Object: "v1.lost.io", Service: types.NamespacedName{Namespace: "lost", Name: "s"}, Port: 443, Fails: true},
+		},
+	}}
+}
+
+func TestPrint(t *testing.T) {
+	for name, test := range map[string]struct {
+		namespace string
+		wide      bool
+		want      string
+	}{
+		"all": {"", false, `
+NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE    PROBLEM
+bank        bank.v1   v.bank.io   Validating   Registered    <none>   ended 60m ago  argocd changes it
+shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d            it does not answer
+shop        shop.v1   v.shop.io   Validating   Registered    60m      60d            <none>
+shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d            no pod is ready
+shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>         a quota
+
+Registrations that no ClusterServiceVersion stands behind:
+KIND                             NAME      WEBHOOK     CALLS                        POLICY   PROBLEM
+ValidatingWebhookConfiguration   old       v.shop.io   shop/manager-service         Fail     left behind by ClusterServiceVersion shop/shop.v0, which is gone
+MutatingWebhookConfiguration     lost      m.lost.io   lost/s                       Fail     Service lost/s does not exist
+ValidatingWebhookConfiguration   outside   policy      https://policy.example.com   Ignore   <none>
+APIService                       v1.lost.io   <none>   lost/s                       Fail     Service lost/s does not exist
+`},
+		"one namespace, wide": {"shop", true, `
+NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE   PROVIDER   PHASE       REGISTRATION          REASON             PROBLEM
+shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d           manager    Stable      v1.shop.io            FailedDiscoveryCheck   it does not answer
+shop        shop.v1   v.shop.io   Validating   Registered    60m      60d           manager    Stable      v.shop.io-x           <none>             <none>
+shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d           manager    Stable      a.shop.io,b.shop.io   NoReadyEndpoints   no pod is ready
+shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>        manager    Bootstrap   <none>                Refused            a quota
+`},
+		"an empty namespace": {"desert", false, `
+NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var printed strings.Builder
+			Of(facts(), test.namespace, now).Print(output.New(&printed), test.wide, now)
+			if diff := cmp.Diff(squeeze(strings.TrimPrefix(test.want, "\n")), squeeze(printed.String())); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// squeeze leaves the widths of columns to tabwriter.
+func squeeze(table string) []string {
+	var lines []string
+	for line := range strings.Lines(table) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return lines
+}
+
+func TestNames(t *testing.T) {
+	want := []string{"webhookrollout.olm-webhook-manager.io/bank.v1", "webhookrollout.olm-webhook-manager.io/shop.v1"}
+	if diff := cmp.Diff(want, Of(facts(), "", now).Names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSame(t *testing.T) {
+	first, again, other := Of(facts(), "", now), Of(facts(), "", now), Of(facts(), "shop", now)
+	if !first.Same(again) || first.Same(other) {
+		t.Error("a status is the same as itself, and as no other")
+	}
+}

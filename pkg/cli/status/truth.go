@@ -1,0 +1,124 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+)
+
+// kinds are those of the objects that register webhooks.
+var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
+	operatorsv1alpha1.ValidatingAdmissionWebhook: doctor.Validating,
+	operatorsv1alpha1.MutatingAdmissionWebhook:   doctor.Mutating,
+	operatorsv1alpha1.ConversionWebhook:          doctor.Conversion,
+	managerv1alpha1.APIServiceType:               doctor.APIService,
+}
+
+// registered is an object that makes API servers call a webhook; found is nil when it does not.
+type registered struct {
+	kind, name string
+	found      *doctor.Webhook
+}
+
+// registrations are the objects by which a WebhookRollout says that a webhook is registered.
+func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registered {
+	names := w.CRDs
+	if w.Type != operatorsv1alpha1.ConversionWebhook {
+		names = []string{w.Configuration}
+	}
+	var all []registered
+	for _, name := range names {
+		one := registered{kind: kinds[w.Type], name: name}
+		if i := slices.IndexFunc(f.Webhooks, func(is doctor.Webhook) bool { return is.Kind == one.kind && is.Object == name }); i >= 0 {
+			one.found = &f.Webhooks[i]
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// check tells what is wrong with the registrations of a webhook that is said to be live.
+func (w *Webhook) check(all []registered, f doctor.Facts, now time.Time) {
+	for _, r := range all {
+		if r.found == nil {
+			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookWaiting), "NotRegistered", strings.TrimSpace(fmt.Sprintf("%s %s does not register it any more", r.kind, r.name))
+			return
+		}
+		if reach := doctor.ReachOf(*r.found, f, now); reach.Broken() {
+			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookUnreachable), reach.Code, reach.Message
+			return
+		}
+		if doubt := doctor.Doubt(*r.found, f); doubt != "" {
+			w.State, w.Reason, w.Problem = "Unknown", doctor.HeadlessService, doubt
+			return
+		}
+	}
+}
+
+// unreported are the webhooks of a ClusterServiceVersion of which no WebhookRollout speaks:
+// whoever looks after it is another, or has not got so far.
+func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook, f Facts, now time.Time) []Webhook {
+	if csv.IsCopied() || csv.Status.Phase == operatorsv1alpha1.CSVPhaseReplacing || csv.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting {
+		return nil // the one that it is a copy of, or that replaces it, has them
+	}
+	var all []Webhook
+	for _, d := range csv.Spec.WebhookDefinitions {
+		one := Webhook{Namespace: csv.Namespace, CSV: csv.Name, Name: d.GenerateName, Type: typeOf(d.Type), Deployment: d.DeploymentName}
+		if slices.ContainsFunc(reported, one.same) {
+			continue
+		}
+		one.State, one.Reason = string(managerv1alpha1.WebhookWaiting), cmp.Or(string(csv.Status.Reason), "NotLookedAt")
+		one.Problem = notRegistered(csv)
+		if f.Unseen != "" && csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
+			one.State, one.Reason, one.Problem = "Unknown", "Unseen", "no WebhookRollout speaks of it, and its registration may not be read"
+		}
+		if by := registrationsOf(csv, d, f.Facts); len(by) > 0 {
+			one.State, one.Reason, one.Problem, one.Registration = string(managerv1alpha1.WebhookRegistered), "", "", namesOf(by)
+			one.check(by, f.Facts, now)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// same tells whether another line is of the same webhook.
+func (w Webhook) same(as Webhook) bool {
+	return w.Namespace == as.Namespace && w.CSV == as.CSV && w.Name == as.Name && w.Type == as.Type
+}
+
+func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
+	if csv.Status.Phase == "" {
+		return "nobody has looked at its ClusterServiceVersion yet"
+	}
+	return fmt.Sprintf("its ClusterServiceVersion is %s: %s", csv.Status.Phase, csvstatus.Explained(csv.Status))
+}
+
+// registrationsOf are the objects that register a webhook of a ClusterServiceVersion,
+// whoever made them.
+func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registered {
+	var all []registered
+	for i, w := range f.Webhooks {
+		owned := w.Owner.Namespace == csv.Namespace && w.Owner.Name == csv.Name && w.Name == d.GenerateName
+		converted := w.Service.Namespace == csv.Namespace && slices.Contains(d.ConversionCRDs, w.Object)
+		if w.Kind == kinds[d.Type] && (owned || w.Kind == doctor.Conversion && converted) {
+			all = append(all, registered{w.Kind, w.Object, &f.Webhooks[i]})
+		}
+	}
+	return all
+}
+
+func namesOf(all []registered) string {
+	var names []string
+	for _, r := range all {
+		names = append(names, r.name)
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,148 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
+)
+
+// inn is a ClusterServiceVersion with a webhook of each sort that people write.
+func inn(change func(*operatorsv1alpha1.ClusterServiceVersion)) operatorsv1alpha1.ClusterServiceVersion {
+	csv := operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "inn", Name: "inn.v1"}}
+	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{
+		{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.inn.io", DeploymentName: "manager"},
+		{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.inn.io", DeploymentName: "manager", ConversionCRDs: []string{"rooms.inn.io"}},
+	}
+	if change != nil {
+		change(&csv)
+	}
+	return csv
+}
+
+// What no WebhookRollout speaks of is told as it is: whoever looks after it, if anybody does.
+func TestWebhooksThatNobodyReports(t *testing.T) {
+	owner := types.NamespacedName{Namespace: "inn", Name: "inn.v1"}
+	service := types.NamespacedName{Namespace: "inn", Name: "manager-service"}
+	registered := []doctor.Webhook{
+		{Kind: doctor.Validating, Object: "v.inn.io-x", Name: "v.inn.io", Service: service, Port: 443, Owner: owner},
+		{Kind: doctor.Conversion, Object: "rooms.inn.io", Service: service, Port: 443},
+	}
+	for name, test := range map[string]struct {
+		csv   operatorsv1alpha1.ClusterServiceVersion
+		hooks []doctor.Webhook
+		ready int
+		want  []string
+	}{
+		"nobody has looked at it": {inn(nil), nil, 0, []string{
+			"v.inn.io Validating Waiting NotLookedAt: nobody has looked at its ClusterServiceVersion yet",
+			"c.inn.io Conversion Waiting NotLookedAt: nobody has looked at its ClusterServiceVersion yet",
+		}},
+		"somebody waits": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+			csv.Status.Phase, csv.Status.Reason, csv.Status.Message = "Pending", "RequirementsNotMet", "one or more requirements couldn't be found"
+		}), nil, 0, []string{
+			"v.inn.io Validating Waiting RequirementsNotMet: its ClusterServiceVersion is Pending: one or more requirements couldn't be found",
+			"c.inn.io Conversion Waiting RequirementsNotMet: its ClusterServiceVersion is Pending: one or more requirements couldn't be found",
+		}},
+		"another registers them": {inn(nil), registered, 1, []string{"v.inn.io Validating Registered : ", "c.inn.io Conversion Registered : "}},
+		"another does, and nobody answers": {inn(nil), registered, 0, []string{
+			"v.inn.io Validating Unreachable NoReadyEndpoints: no endpoint of Service inn/manager-service is ready",
+			"c.inn.io Conversion Unreachable NoReadyEndpoints: no endpoint of Service inn/manager-service is ready",
+		}},
+		"a copy": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+			csv.Labels = map[string]string{"olm.copiedFrom": "other"}
+		}), nil, 0, nil},
+		"it leaves": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) { csv.Status.Phase = "Replacing" }), nil, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{CSVs: []operatorsv1alpha1.ClusterServiceVersion{test.csv}, Facts: doctor.Facts{
+				Webhooks: test.hooks, Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: test.ready}, Ready: test.ready}},
+			}}
+			var got []string
+			for _, w := range Of(f, "inn", now).Webhooks {
+				got = append(got, w.Name+" "+w.Type+" "+w.State+" "+w.Reason+": "+w.Problem)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("webhooks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A webhook that is said to be live is so only if API servers call it, and somebody is there.
+func TestWebhooksThatWereLive(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(f *Facts)
+		want   string
+	}{
+		"it is": {func(*Facts) {}, "Registered : "},
+		"nobody is ready": {func(f *Facts) {
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByClusterIP, Ports: map[int32]int{443: 0}}}
+		},
+			"Unreachable NoReadyEndpoints: no endpoint of Service shop/manager-service is ready"},
+		"its Service is headless": {func(f *Facts) {
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}}
+		},
+			"Unknown HeadlessService: Service shop/manager-service is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster"},
+		"its Service is gone":     {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
+		"its registration is too": {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x does not register it any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := facts()
+			test.change(&f)
+			all := Of(f, "shop", now).Webhooks
+			w := all[slices.IndexFunc(all, func(w Webhook) bool { return w.Name == "v.shop.io" })]
+			if got := w.State + " " + w.Reason + ": " + w.Problem; got != test.want {
+				t.Errorf("it is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestManagerIsAway(t *testing.T) {
+	lease := func(namespace, holder string, ago time.Duration) coordinationv1.Lease {
+		return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "olm-webhook-manager"}, Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: now.Add(-ago)},
+		}}
+	}
+	const header = "NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM\n"
+	away := func(namespace, ago string) string {
+		return "No manager holds Lease " + namespace + "/olm-webhook-manager, which was renewed " + ago +
+			" ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, delete the Lease.\n\n"
+	}
+	for name, test := range map[string]struct {
+		facts Facts
+		want  string
+	}{
+		"there is no Lease": {Facts{}, header},
+		"it was renewed":    {Facts{Leases: []coordinationv1.Lease{lease("system", "a", 10*time.Second)}}, header},
+		"it expired":        {Facts{Leases: []coordinationv1.Lease{lease("system", "a", 5*time.Minute)}}, away("system", "5m") + header},
+		"a tenant holds one of the same name": {
+			Facts{Leases: []coordinationv1.Lease{lease("system", "a", time.Hour), lease("tenant", "b", time.Second)}}, away("system", "60m") + header,
+		},
+		"two are away": {
+			Facts{Leases: []coordinationv1.Lease{lease("system", "b", 5*time.Minute), lease("old", "a", time.Hour)}}, away("old", "60m") + away("system", "5m") + header,
+		},
+		"Leases may not be listed": {
+			Facts{LeasesUnread: "leases is forbidden"}, "Whether a manager runs is not known: leases is forbidden\n\n" + header,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var printed strings.Builder
+			if Of(test.facts, "", now).Print(output.New(&printed), false, now); printed.String() != test.want {
+				t.Errorf("printed: %q; want %q", printed.String(), test.want)
+			}
+		})
+	}
+}
