@@ -10,7 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // access is what the ServiceAccounts of a ClusterServiceVersion may do everywhere, and
@@ -21,13 +21,13 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 	for _, account := range install.RequiredAccounts(csv) {
 		for _, subject := range install.SubjectsOf(csv.Namespace, account) {
 			for _, b := range c.caches.clusterRoleBindings.by(bySubject, subject) {
-				if but[rollout.KeyOf(b)] {
+				if but[drift.KeyOf(b)] {
 					continue
 				}
 				access.Everywhere[account] = append(access.Everywhere[account], c.rules(metav1.NamespaceAll, b.RoleRef)...)
 			}
 			for _, b := range c.caches.roleBindings.by(bySubject, subject) {
-				if !slices.Contains(namespaces, b.Namespace) || but[rollout.KeyOf(b)] {
+				if !slices.Contains(namespaces, b.Namespace) || but[drift.KeyOf(b)] {
 					continue
 				}
 				if access.In[b.Namespace] == nil {
@@ -67,7 +67,7 @@ func (c *Controller) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.Policy
 
 // grantChanged matters to the ClusterServiceVersions whose ServiceAccounts a binding
 // means, and meant.
-func (c *Controller) grantChanged(before, after rollout.Object) {
+func (c *Controller) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
 		for _, subject := range subjectsOf(binding) {
 			for _, csv := range c.caches.csvs.by(bySubject, subject) {
@@ -78,7 +78,7 @@ func (c *Controller) grantChanged(before, after rollout.Object) {
 }
 
 // rulesChanged matters to those whom a role is bound to.
-func (c *Controller) rulesChanged(before, after rollout.Object) {
+func (c *Controller) rulesChanged(before, after drift.Object) {
 	role := roleKeyOf(present(before, after)[0])
 	for _, binding := range c.caches.roleBindings.by(byRole, role) {
 		c.grantChanged(nil, binding)
@@ -119,7 +119,7 @@ func roleOf(o any) []string {
 	}
 }
 
-func roleKeyOf(o rollout.Object) string {
+func roleKeyOf(o drift.Object) string {
 	if _, role := o.(*rbacv1.Role); role {
 		return roleKey("Role", o.GetNamespace(), o.GetName())
 	}

@@ -11,7 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -86,7 +86,7 @@ func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
 }
 
 // apiServiceChanged also matters to those who own it.
-func (c *Controller) apiServiceChanged(before, after rollout.Object) {
+func (c *Controller) apiServiceChanged(before, after drift.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	c.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
 	c.groupServed(service.Spec.Group)

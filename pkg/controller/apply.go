@@ -20,6 +20,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // news is what comes of the steps of a plan that its decision did not know.
@@ -33,7 +34,7 @@ const (
 
 // apply carries out steps in their order, until an answer makes the rest doubtful.
 func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (news, error) {
-	var created []rollout.Object
+	var created []drift.Object
 	changed := false
 	var failed error
 	for _, step := range due(s, steps) {
@@ -69,7 +70,7 @@ func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []roll
 	}
 	for _, o := range created {
 		s.learn(o)
-		s.observed.Made[rollout.KeyOf(o)] = true
+		s.observed.Made[drift.KeyOf(o)] = true
 	}
 	return made, nil
 }
@@ -81,14 +82,14 @@ func due(s *snapshot, steps []rollout.Step) []rollout.Step {
 
 // noteIssuance remembers a step for an issuer. The caches that show it are others than those of the pass: at worst
 // the next pass repeats it.
-func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written rollout.Object) {
+func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written drift.Object) {
 	s.told[step.Key()] = step.Verb
 	c.compare(s, step, written)
 }
 
 // remember notes a write for those who look before the caches show it: the rest of this
 // pass, and the passes and the other decisions that follow.
-func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written rollout.Object) {
+func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written drift.Object) {
 	if secret, ok := written.(*corev1.Secret); ok {
 		s.secrets[secret.Name] = secret
 		if step.Verb == rollout.Delete {
@@ -104,7 +105,7 @@ func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written rol
 
 // compare remembers what became of a write, and counts it where somebody undid the one before,
 // or where admission made something else of it that is not accepted.
-func (c *Controller) compare(s *snapshot, step rollout.Step, written rollout.Object) {
+func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Object) {
 	csv, object := nameOf(s.csv), step.Key()
 	if step.Verb == rollout.Delete {
 		c.contests.deleted(csv, object)
@@ -112,11 +113,11 @@ func (c *Controller) compare(s *snapshot, step rollout.Step, written rollout.Obj
 		return
 	}
 	if step.Desired != nil {
-		write := rollout.WriteOf(step.Desired, written)
+		write := drift.WriteOf(step.Desired, written)
 		c.contests.wrote(csv, object, write)
 		s.observed.Writes[object] = write
-		if drift, refused := write.Refused(); refused {
-			c.contests.repaired(csv, object, drift, c.now())
+		if change, refused := write.Refused(); refused {
+			c.contests.repaired(csv, object, change, c.now())
 			return
 		}
 	}
@@ -126,8 +127,8 @@ func (c *Controller) compare(s *snapshot, step rollout.Step, written rollout.Obj
 }
 
 // note remembers when a registration was made.
-func (c *Controller) note(s *snapshot, written rollout.Object) {
-	if rollout.IsRegistration(written) {
+func (c *Controller) note(s *snapshot, written drift.Object) {
+	if drift.IsRegistration(written) {
 		now := c.now()
 		s.observed.Born[written.GetUID()] = now
 		c.births.note(written, now)
@@ -148,7 +149,7 @@ func refused(err error) bool {
 }
 
 // write sends one step to the API server.
-func (c *Controller) write(ctx context.Context, namespace string, step rollout.Step) (written, existing rollout.Object, err error) {
+func (c *Controller) write(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
 	switch o := step.Object.(type) {
 	case *corev1.Secret:
 		return send(ctx, c.Kube.CoreV1().Secrets(namespace), step, o)
@@ -182,7 +183,7 @@ func (c *Controller) write(ctx context.Context, namespace string, step rollout.S
 }
 
 // resource is a typed client of any kind.
-type resource[T rollout.Object] interface {
+type resource[T drift.Object] interface {
 	Get(context.Context, string, metav1.GetOptions) (T, error)
 	Create(context.Context, T, metav1.CreateOptions) (T, error)
 	Update(context.Context, T, metav1.UpdateOptions) (T, error)
@@ -192,7 +193,7 @@ type resource[T rollout.Object] interface {
 
 // send carries out one step. Where the object to create is there already, it is
 // returned as existing, and nothing is written.
-func send[T rollout.Object](ctx context.Context, client resource[T], step rollout.Step, object T) (written, existing rollout.Object, err error) {
+func send[T drift.Object](ctx context.Context, client resource[T], step rollout.Step, object T) (written, existing drift.Object, err error) {
 	switch step.Verb {
 	case rollout.Create:
 		return create(ctx, client, object)
@@ -208,7 +209,7 @@ func send[T rollout.Object](ctx context.Context, client resource[T], step rollou
 // create makes an object that is not there. An apply would take over what a cache does not
 // show: merge a Secret into somebody else's, or take trust away from a registration that
 // another manager has made since.
-func create[T rollout.Object](ctx context.Context, client resource[T], object T) (written, existing rollout.Object, err error) {
+func create[T drift.Object](ctx context.Context, client resource[T], object T) (written, existing drift.Object, err error) {
 	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
 	if !apierrors.IsAlreadyExists(err) {
 		return answer(created, err)
@@ -217,7 +218,7 @@ func create[T rollout.Object](ctx context.Context, client resource[T], object T)
 }
 
 // alreadyThere is an object that was not expected. A client returns an empty one beside an error.
-func alreadyThere[T rollout.Object](object T, err error) (written, existing rollout.Object, _ error) {
+func alreadyThere[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
 	existing, _, err = answer(object, err)
 	return nil, existing, err
 }
@@ -230,7 +231,7 @@ func dryRun(step rollout.Step) []string {
 	return nil
 }
 
-func applyWhole[T rollout.Object](ctx context.Context, client resource[T], object T, dryRun []string) (T, error) {
+func applyWhole[T drift.Object](ctx context.Context, client resource[T], object T, dryRun []string) (T, error) {
 	body, err := json.Marshal(object)
 	if err != nil {
 		return object, err
@@ -239,7 +240,7 @@ func applyWhole[T rollout.Object](ctx context.Context, client resource[T], objec
 }
 
 // deleteExactly removes this object, not one that has taken its name since.
-func deleteExactly[T rollout.Object](ctx context.Context, client resource[T], object T) error {
+func deleteExactly[T drift.Object](ctx context.Context, client resource[T], object T) error {
 	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(object.GetUID()))})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -247,7 +248,7 @@ func deleteExactly[T rollout.Object](ctx context.Context, client resource[T], ob
 	return err
 }
 
-func answer[T rollout.Object](object T, err error) (written, existing rollout.Object, _ error) {
+func answer[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // births are when this process created registrations: the API server tells it in whole
@@ -20,7 +20,7 @@ type births struct {
 // birthKept is how long they matter.
 const birthKept = time.Minute
 
-func (b *births) note(o rollout.Object, now time.Time) {
+func (b *births) note(o drift.Object, now time.Time) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.at == nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // caches hold what the decisions look at, and no more: derived objects by their
@@ -124,8 +124,8 @@ func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
 
 // lean keeps of a derived object what its repair depends on.
 func lean(o any) (any, error) {
-	if object, ok := o.(rollout.Object); ok {
-		rollout.Lean(object)
+	if object, ok := o.(drift.Object); ok {
+		drift.TrimManagedFields(object)
 	}
 	return o, nil
 }
@@ -201,7 +201,7 @@ func withoutCatalog(o any) (any, error) {
 // converted, served and stored.
 func withoutSchemas(o any) (any, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-		rollout.LeanDefinition(crd)
+		drift.TrimDefinition(crd)
 		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key == corev1.LastAppliedConfigAnnotation })
 		for i := range crd.Spec.Versions {
 			v := crd.Spec.Versions[i]

@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 const (
@@ -104,7 +104,7 @@ func groupOf(o any) []string {
 }
 
 // servedBy is what makes an entry of a catalog of an object.
-func servedBy(o rollout.Object) any {
+func servedBy(o drift.Object) any {
 	switch o := o.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
 		var catalog install.Catalog
@@ -121,7 +121,7 @@ func servedBy(o rollout.Object) any {
 
 // servedChanged matters to the ClusterServiceVersions with rules of the group, if what is
 // served of it changes.
-func (c *Controller) servedChanged(before, after rollout.Object) {
+func (c *Controller) servedChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(servedBy(before), servedBy(after)) {
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // certificate is what a decision about a serving certificate means for the rest.
@@ -97,7 +98,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 		RestartedFor: restartedFor,
 		RestartCosts: rollout.RestartCosts(live),
 		Paused:       live != nil && live.Spec.Paused,
-		ReadOnly:     s.observed.Refused[rollout.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || s.observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, c.now()),
+		ReadOnly:     s.observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || s.observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, c.now()),
 	}
 	if facts.Untouched() {
 		return facts, nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -131,7 +131,7 @@ func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*core
 }
 
 // claimChanged matters to those who provide or own the same, or name the same Deployments.
-func (c *Controller) claimChanged(before, after rollout.Object) {
+func (c *Controller) claimChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
 	c.claim(changed.Namespace, changed.Name)
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || claimsAnew(before, after) {
@@ -142,7 +142,7 @@ func (c *Controller) claimChanged(before, after rollout.Object) {
 }
 
 // claimsAnew tells whether an operator has another right than before to what it provides.
-func claimsAnew(before, after rollout.Object) bool {
+func claimsAnew(before, after drift.Object) bool {
 	was, is := before.(*operatorsv1alpha1.ClusterServiceVersion), after.(*operatorsv1alpha1.ClusterServiceVersion)
 	return lineage.Began(was) != lineage.Began(is) ||
 		(was.Status.Phase == operatorsv1alpha1.CSVPhaseFailed) != (is.Status.Phase == operatorsv1alpha1.CSVPhaseFailed) ||

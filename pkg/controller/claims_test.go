@@ -12,7 +12,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // teams each have the same operator, which owns ten definitions, in a group of their own Namespace.
@@ -70,7 +70,7 @@ func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	namespace := c.caches.namespaces.get("", "team-7")
 	labelled := namespace.DeepCopy()
 	labelled.Labels = map[string]string{"of": "team-7"}
-	put := func(s interface{ Update(any) error }, o rollout.Object) {
+	put := func(s interface{ Update(any) error }, o drift.Object) {
 		if err := s.Update(o); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // contests remembers what the manager wrote last to each object, and how often it repaired
@@ -22,8 +22,8 @@ type contests struct {
 
 // objectRecords is what is remembered of the objects of a ClusterServiceVersion, by their key.
 type objectRecords struct {
-	writes   map[string]rollout.Write
-	contests map[string]rollout.Contest
+	writes   map[string]drift.Write
+	contests map[string]drift.Contest
 }
 
 func nameOf(csv *operatorsv1alpha1.ClusterServiceVersion) types.NamespacedName {
@@ -39,14 +39,14 @@ func (c *contests) change(csv types.NamespacedName, f func(objectRecords)) {
 	}
 	r, known := c.records[csv]
 	if !known {
-		r = objectRecords{map[string]rollout.Write{}, map[string]rollout.Contest{}}
+		r = objectRecords{map[string]drift.Write{}, map[string]drift.Contest{}}
 		c.records[csv] = r
 	}
 	f(r)
 }
 
 // wrote notes the latest write to an object.
-func (c *contests) wrote(csv types.NamespacedName, object string, write rollout.Write) {
+func (c *contests) wrote(csv types.NamespacedName, object string, write drift.Write) {
 	c.change(csv, func(r objectRecords) { r.writes[object] = write })
 }
 
@@ -56,23 +56,23 @@ func (c *contests) deleted(csv types.NamespacedName, object string) {
 }
 
 // repaired counts one more repair of an object.
-func (c *contests) repaired(csv types.NamespacedName, object string, drift rollout.Drift, now time.Time) {
-	c.change(csv, func(r objectRecords) { r.contests[object] = r.contests[object].Repaired(drift, now) })
+func (c *contests) repaired(csv types.NamespacedName, object string, change drift.Drift, now time.Time) {
+	c.change(csv, func(r objectRecords) { r.contests[object] = r.contests[object].Repaired(change, now) })
 }
 
 // of are the latest writes for a ClusterServiceVersion, and before it for those that it
 // replaces, and the records of repairs that are not over yet.
-func (c *contests) of(csv types.NamespacedName, replaced []*operatorsv1alpha1.ClusterServiceVersion, now time.Time) (map[string]rollout.Write, map[string]rollout.Contest) {
+func (c *contests) of(csv types.NamespacedName, replaced []*operatorsv1alpha1.ClusterServiceVersion, now time.Time) (map[string]drift.Write, map[string]drift.Contest) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	writes := map[string]rollout.Write{}
+	writes := map[string]drift.Write{}
 	for _, older := range replaced {
 		maps.Copy(writes, c.records[nameOf(older)].writes)
 	}
 	r := c.records[csv]
 	maps.Copy(writes, r.writes)
-	maps.DeleteFunc(r.contests, func(_ string, contest rollout.Contest) bool { return contest.Over(now) })
-	contests := map[string]rollout.Contest{}
+	maps.DeleteFunc(r.contests, func(_ string, contest drift.Contest) bool { return contest.Over(now) })
+	contests := map[string]drift.Contest{}
 	maps.Copy(contests, r.contests)
 	return writes, contests
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
@@ -140,7 +141,7 @@ func (c *Controller) callsAnother(ctx context.Context, namespace, name string, v
 
 // convert writes spec.conversion of the definition that was looked at, if it is that
 // still.
-func (c *Controller) convert(ctx context.Context, live rollout.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (c *Controller) convert(ctx context.Context, live drift.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"uid": desired.UID, "resourceVersion": desired.ResourceVersion,

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // delegated is the serving certificate of a Deployment while it is the administrator's:
@@ -42,7 +42,7 @@ func (c *Controller) delegated(ctx context.Context, s *snapshot, deployment stri
 		result.status.Message = certs.WithoutCA(secret)
 	}
 	names := []string{issuers.CalledName(service, s.csv.Namespace)}
-	result.status.Rejected = certs.JudgeSecret(secret, names, c.now()).Status("the administrator's tools (provider none)", rollout.KeyOf(secret), "Calls to pods that serve it fail", names)
+	result.status.Rejected = certs.JudgeSecret(secret, names, c.now()).Status("the administrator's tools (provider none)", drift.KeyOf(secret), "Calls to pods that serve it fail", names)
 	if result.status.Rejected != nil {
 		result.status.Message = joined(result.status.Rejected.Message, result.status.Message)
 	}

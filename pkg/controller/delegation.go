@@ -11,6 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // observeDelegations finds the bindings for servers of APIServices among all that the
@@ -20,7 +21,7 @@ func (c *Controller) observeDelegations(s *snapshot, owners []string) {
 	s.observed.AuthReaders = byName(proven(s.ownership, delegating(c.caches.roleBindings.ofOwners(owners), true)))
 }
 
-func delegating[T rollout.Object](objects []T, do bool) []T {
+func delegating[T drift.Object](objects []T, do bool) []T {
 	return slices.DeleteFunc(objects, func(o T) bool { return install.Delegates(o) != do })
 }
 
@@ -42,20 +43,20 @@ func (s *snapshot) nameDelegations() map[string]install.Delegation {
 
 // learnBinding leaves a binding that somebody else made alone. Its name is his, and the
 // Deployment gets one of another name, unless that is somebody's too.
-func (s *snapshot) learnBinding(o rollout.Object) {
+func (s *snapshot) learnBinding(o drift.Object) {
 	if s.claim().OfDelegation(o) {
 		s.observed.Adopt(o, "")
 		return
 	}
 	if s.foreign[o.GetName()] {
-		s.observed.Adopt(o, rollout.KeyOf(o)+" is not the manager's: delete it, or give the Deployment another name")
+		s.observed.Adopt(o, drift.KeyOf(o)+" is not the manager's: delete it, or give the Deployment another name")
 	}
 	s.foreign[o.GetName()] = true
 }
 
 // eachDelegation calls for each binding for servers of APIServices among those that the API
 // server selects.
-func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(rollout.Object) error) error {
+func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(drift.Object) error) error {
 	delegators, err := c.Kube.RbacV1().ClusterRoleBindings().List(ctx, owned)
 	if err != nil {
 		return err
@@ -79,8 +80,8 @@ func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOption
 // Namespace, and no garbage collection does.
 //
 // It returns those that stay, because they belong to another owner.
-func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership install.Ownership) (left []rollout.Object, err error) {
-	err = c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership install.Ownership) (left []drift.Object, err error) {
+	err = c.eachDelegation(ctx, owned, func(binding drift.Object) error {
 		if !ownership.Proves(binding) {
 			left = append(left, binding)
 			return nil
@@ -97,7 +98,7 @@ func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1a
 	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(heir) {
 		return nil
 	}
-	return c.eachDelegation(ctx, owned, func(binding rollout.Object) error {
+	return c.eachDelegation(ctx, owned, func(binding drift.Object) error {
 		if !ownership.Proves(binding) {
 			return nil
 		}

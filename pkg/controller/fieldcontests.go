@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // fieldContests remembers what the manager wrote to single fields of objects that are not its own, and how
@@ -32,7 +32,7 @@ const fieldContestsLast = time.Hour
 type fieldContest struct {
 	values  map[string]string // the value that each field was given last; empty where it was removed
 	at      time.Time         // of the latest write
-	repairs rollout.Contest
+	repairs drift.Contest
 }
 
 // wrote records a write of fields with their values. The same value for a second time is a repair.
@@ -49,7 +49,7 @@ func (f *fieldContests) wrote(object written, fields map[string]string, now time
 		contest.values = map[string]string{}
 	}
 	if again := contest.again(fields); len(again) > 0 {
-		contest.repairs = contest.repairs.Repaired(rollout.Drift{Fields: again}, now)
+		contest.repairs = contest.repairs.Repaired(drift.Drift{Fields: again}, now)
 	}
 	for field, value := range fields {
 		contest.values[field] = value
@@ -85,7 +85,7 @@ func (f *fieldContests) held(object written, fields map[string]string, now time.
 }
 
 // of is the record of an object.
-func (f *fieldContests) of(object written) rollout.Contest {
+func (f *fieldContests) of(object written) drift.Contest {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return f.known[object].repairs

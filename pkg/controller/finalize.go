@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // finalize takes the webhooks of a ClusterServiceVersion out of service, and then
@@ -136,7 +137,7 @@ func (c *Controller) deleteRegistrations(ctx context.Context, live liveRegistrat
 	return deleteEach(ctx, c.Aggregator.ApiregistrationV1().APIServices(), live.apiServices)
 }
 
-func deleteEach[T rollout.Object](ctx context.Context, client resource[T], objects []T) error {
+func deleteEach[T drift.Object](ctx context.Context, client resource[T], objects []T) error {
 	for _, o := range objects {
 		if err := deleteExactly(ctx, client, o); err != nil {
 			return err

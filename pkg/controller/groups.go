@@ -17,7 +17,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -188,7 +188,7 @@ func (c *Controller) selects(label string) bool {
 }
 
 // selectedBy are the labels by which a registration selects Namespaces.
-func selectedBy(registration rollout.Object) map[string]bool {
+func selectedBy(registration drift.Object) map[string]bool {
 	selected := map[string]bool{}
 	note := func(selector *metav1.LabelSelector) {
 		if selector == nil {
@@ -224,7 +224,7 @@ func (c *Controller) labels(label string) bool {
 }
 
 // groupLabelsOf are the labels of OperatorGroups that an object bears, is the origin of, or selects by.
-func groupLabelsOf(o rollout.Object) []string {
+func groupLabelsOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *corev1.Namespace:
 		return scope.GroupLabels(o)

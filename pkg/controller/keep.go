@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // kept is something of which a definition may be the keeper.
@@ -46,7 +46,7 @@ var keepable = []kept{
 	}},
 }
 
-func ownedIn[T rollout.Object](in func(*caches) store[T]) func(*Controller, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
+func ownedIn[T drift.Object](in func(*caches) store[T]) func(*Controller, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
 	return func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) (all []metav1.Object) {
 		for _, o := range in(&c.caches).ofOwner(ownerID(csv.Namespace, csv.Name)) {
 			if o.GetNamespace() == csv.Namespace {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // lift grants the permissions of a ClusterServiceVersion wherever its OperatorGroup wants
@@ -24,7 +25,7 @@ func (c *Controller) lift(ctx context.Context, k key, s *snapshot) error {
 	desired := install.Lift(c.grants(s, live)).Objects()
 	l := lifting{desired: desired, now: map[string]metav1.Object{}}
 	for _, o := range live {
-		l.now[rollout.KeyOf(o)] = o
+		l.now[drift.KeyOf(o)] = o
 	}
 	for _, step := range rollout.Lift(s.csv, typedObjects(desired), live, s.observed, s.upgrade, c.now()) {
 		goOn, err := c.liftStep(ctx, k, s, l, step)
@@ -90,7 +91,7 @@ func (c *Controller) liftStep(ctx context.Context, k key, s *snapshot, l lifting
 	return true, nil
 }
 
-func (l lifting) note(step rollout.Step, written rollout.Object) {
+func (l lifting) note(step rollout.Step, written drift.Object) {
 	if step.Verb == rollout.Delete {
 		delete(l.now, step.Key())
 		return
@@ -98,10 +99,10 @@ func (l lifting) note(step rollout.Step, written rollout.Object) {
 	l.now[step.Key()] = written
 }
 
-func typedObjects(all []metav1.Object) []rollout.Object {
-	var objects []rollout.Object
+func typedObjects(all []metav1.Object) []drift.Object {
+	var objects []drift.Object
 	for _, o := range all {
-		objects = append(objects, o.(rollout.Object))
+		objects = append(objects, o.(drift.Object))
 	}
 	return objects
 }
@@ -113,7 +114,7 @@ func (c *Controller) notLifted(s *snapshot, step rollout.Step, why string) {
 }
 
 // lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
-func (c *Controller) lifted(s *snapshot) []rollout.Object {
+func (c *Controller) lifted(s *snapshot) []drift.Object {
 	proven, alleged := c.labelledAsLifted(s)
 	if len(alleged) == 0 {
 		return proven
@@ -129,9 +130,9 @@ func (c *Controller) lifted(s *snapshot) []rollout.Object {
 
 // labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
 // ClusterServiceVersion by more than labels, and the others.
-func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []rollout.Object) {
+func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Object) {
 	owners := ownerIDs(s.csv, s.upgrade.From)
-	add := func(o rollout.Object) {
+	add := func(o drift.Object) {
 		switch {
 		case !install.IsLifted(o):
 		case s.ownership.Proves(o):
@@ -157,10 +158,10 @@ func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []rollout.Ob
 
 // grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
 // its namespace.
-func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants {
+func (c *Controller) grants(s *snapshot, lifted []drift.Object) install.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
-		ours[rollout.KeyOf(o)] = true
+		ours[drift.KeyOf(o)] = true
 	}
 	g := install.Grants{
 		CSV: s.csv, Targets: s.scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
@@ -178,7 +179,7 @@ func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants
 				g.Roles[role.Name] = role
 			}
 			for _, o := range c.namesakes(g.Elsewhere(), b) {
-				if !ours[rollout.KeyOf(o)] {
+				if !ours[drift.KeyOf(o)] {
 					g.MarkForeign(o)
 				}
 			}
@@ -189,7 +190,7 @@ func (c *Controller) grants(s *snapshot, lifted []rollout.Object) install.Grants
 
 // namesakes are the objects in some namespaces that are called as a binding and its role; ""
 // is the cluster.
-func (c *Controller) namesakes(namespaces []string, b *rbacv1.RoleBinding) (found []rollout.Object) {
+func (c *Controller) namesakes(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
 	for _, namespace := range namespaces {
 		if namespace == metav1.NamespaceAll {
 			found = appendFound(found, c.caches.clusterRoles.get("", b.RoleRef.Name))
@@ -205,8 +206,8 @@ func (c *Controller) namesakes(namespaces []string, b *rbacv1.RoleBinding) (foun
 // appendFound adds an object that a cache has.
 func appendFound[P interface {
 	*T
-	rollout.Object
-}, T any](found []rollout.Object, o P) []rollout.Object {
+	drift.Object
+}, T any](found []drift.Object, o P) []drift.Object {
 	if o == nil {
 		return found
 	}
@@ -214,7 +215,7 @@ func appendFound[P interface {
 }
 
 // atHome are the objects of a namespace: what was lifted is called like what it was made of.
-func atHome[T rollout.Object](namespace string, objects []T) []T {
+func atHome[T drift.Object](namespace string, objects []T) []T {
 	var there []T
 	for _, o := range objects {
 		if o.GetNamespace() == namespace {

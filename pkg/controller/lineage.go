@@ -20,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // lineage finds the other versions of an operator.
@@ -79,7 +80,7 @@ func (c *Controller) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServi
 }
 
 // coOwners are the other ClusterServiceVersions that own an object, by their uids.
-func (c *Controller) coOwners(o rollout.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
+func (c *Controller) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, reference := range o.GetOwnerReferences() {
 		other := c.caches.csvs.get(o.GetNamespace(), reference.Name)
 		if other != nil && other.UID == reference.UID && other.Name != csv.Name {
@@ -99,7 +100,7 @@ func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		labelled(c.caches.apiServices.ofOwner(owner), csv)
 }
 
-func labelled[T rollout.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(objects, func(o T) bool { return install.Labelled(o, csv) })
 }
 
@@ -209,7 +210,7 @@ func (c *Controller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.Cl
 }
 
 // giveTo gives the heir those objects that register one of the same.
-func giveTo[T rollout.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live []T, same []install.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
+func giveTo[T drift.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live []T, same []install.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
 	for _, o := range live {
 		if !slices.ContainsFunc(same, func(i install.Identity) bool { return i.Registers(kind, o) }) {
 			continue
@@ -223,7 +224,7 @@ func giveTo[T rollout.Object](ctx context.Context, client resource[T], heir *ope
 
 // relabel puts an object into the hands of another version, if it is still what was
 // looked at.
-func relabel[T rollout.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live T) error {
+func relabel[T drift.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live T) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": install.OwnerLabels(heir),
 	}})
@@ -236,7 +237,7 @@ func relabel[T rollout.Object](ctx context.Context, client resource[T], heir *op
 
 // versionChanged looks at the other versions of an operator, to which it matters what
 // becomes of one: in its spec, its phase, or when it comes or goes.
-func (c *Controller) versionChanged(before, after rollout.Object) {
+func (c *Controller) versionChanged(before, after drift.Object) {
 	c.ownersChanged(before, after)
 	var was, is *operatorsv1alpha1.ClusterServiceVersion
 	if before != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -219,7 +220,7 @@ func (s *snapshot) serviceName(deployment string) string {
 
 // learn adds to the snapshot what the API server answered: an object that is there
 // although the caches did not show it.
-func (s *snapshot) learn(o rollout.Object) {
+func (s *snapshot) learn(o drift.Object) {
 	switch o := o.(type) {
 	case *corev1.Secret:
 		s.secrets[o.Name] = o
@@ -253,18 +254,18 @@ func (s *snapshot) learnService(o *corev1.Service) {
 
 // mayClaim says why an object that bears the name of one of the
 // ClusterServiceVersion's cannot be made it; empty when it can.
-func (s *snapshot) mayClaim(o rollout.Object) string { return s.claim().Refusal(o) }
+func (s *snapshot) mayClaim(o drift.Object) string { return s.claim().Refusal(o) }
 
 func (s *snapshot) claim() rollout.Claim {
 	return rollout.Claim{
 		Versions: append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...),
 		Exists:   s.exists,
 		Calls:    func(service string) bool { return s.observed.Services[service] != nil },
-		Proves:   func(o rollout.Object) bool { return s.ownership.Proves(o) },
+		Proves:   func(o drift.Object) bool { return s.ownership.Proves(o) },
 	}
 }
 
-func byName[T rollout.Object](objects []T) map[string]T {
+func byName[T drift.Object](objects []T) map[string]T {
 	named := make(map[string]T, len(objects))
 	for _, o := range objects {
 		named[o.GetName()] = o

@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // onDemand are caches of what only some clusters have, or only some operators need:
@@ -21,7 +21,7 @@ import (
 type onDemand struct {
 	client     dynamic.Interface
 	namespaces []string // none: all
-	changed    func(before, after rollout.Object)
+	changed    func(before, after drift.Object)
 	now        func() time.Time
 
 	mutex  sync.Mutex
@@ -29,7 +29,7 @@ type onDemand struct {
 	stores map[schema.GroupVersionResource]store[*unstructured.Unstructured]
 }
 
-func newOnDemand(client dynamic.Interface, namespaces []string, now func() time.Time, changed func(before, after rollout.Object)) *onDemand {
+func newOnDemand(client dynamic.Interface, namespaces []string, now func() time.Time, changed func(before, after drift.Object)) *onDemand {
 	return &onDemand{client: client, namespaces: namespaces, now: now, changed: changed, stores: map[schema.GroupVersionResource]store[*unstructured.Unstructured]{}}
 }
 

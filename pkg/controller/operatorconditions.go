@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 var operatorConditions = operatorsv2.GroupVersion.WithResource("operatorconditions")
@@ -129,7 +130,7 @@ func adoption(live *unstructured.Unstructured, owners []metav1.OwnerReference) *
 	adopted := live.DeepCopy()
 	adopted.SetOwnerReferences(owners)
 	adopted.SetManagedFields(nil) // a cache does not keep all of them; without any, they stay
-	return &rollout.Step{Verb: rollout.Update, Object: adopted, Live: live, Drift: rollout.Drift{Fields: []string{"metadata.ownerReferences"}}}
+	return &rollout.Step{Verb: rollout.Update, Object: adopted, Live: live, Drift: drift.Drift{Fields: []string{"metadata.ownerReferences"}}}
 }
 
 // mirrorConditions copies what an operator says to the status, as OLM v0 does.
@@ -163,7 +164,7 @@ func (c *Controller) mirrorConditions(ctx context.Context, csv *operatorsv1alpha
 
 // conditionChanged matters to the version that says something in it, and to those that
 // replace it.
-func (c *Controller) conditionChanged(condition rollout.Object) {
+func (c *Controller) conditionChanged(condition drift.Object) {
 	csv := c.caches.csvs.get(condition.GetNamespace(), condition.GetName())
 	if csv == nil {
 		return

@@ -8,7 +8,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // ownerID is how objects name the ClusterServiceVersion that they belong to: its
@@ -28,7 +28,7 @@ func ownerIDs(csv *operatorsv1alpha1.ClusterServiceVersion, older []*operatorsv1
 // ownersOf are the ClusterServiceVersions that an object belongs to, by its owner
 // references, its owner labels, or, for what Kubernetes derives from derived
 // objects, the labels that those pass on.
-func ownersOf(o rollout.Object) []string {
+func ownersOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return []string{ownerID(o.Namespace, o.Name)}

@@ -15,7 +15,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // ownership is what proves, by the caches, that an object belongs to a ClusterServiceVersion or to
@@ -77,12 +77,12 @@ func servicesOf(versions []*operatorsv1alpha1.ClusterServiceVersion, services []
 }
 
 // proven are those of some objects that belong to the ClusterServiceVersion by more than labels.
-func proven[T rollout.Object](o install.Ownership, objects []T) []T {
+func proven[T drift.Object](o install.Ownership, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !o.Proves(object) })
 }
 
 // unproven are the others.
-func unproven[T rollout.Object](o install.Ownership, objects []T) (left []rollout.Object) {
+func unproven[T drift.Object](o install.Ownership, objects []T) (left []drift.Object) {
 	for _, object := range objects {
 		if !o.Proves(object) {
 			left = append(left, object)
@@ -93,13 +93,13 @@ func unproven[T rollout.Object](o install.Ownership, objects []T) (left []rollou
 
 // reportLeft lists the objects that bear the labels of a ClusterServiceVersion that is deleted and
 // stay, because nothing but the labels says that they belong to it.
-func (c *Controller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, left []rollout.Object) {
+func (c *Controller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, left []drift.Object) {
 	if len(left) == 0 {
 		return
 	}
 	var keys []string
 	for _, o := range left {
-		keys = append(keys, rollout.KeyOf(o))
+		keys = append(keys, drift.KeyOf(o))
 	}
 	slices.Sort(keys)
 	message := fmt.Sprintf("%s: not deleted, because only labels name ClusterServiceVersion %s/%s as the owner: no record, InstallPlan or bundle install has created them. Delete them if they are not needed",

@@ -20,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // chosen is who issues an operator's certificates.
@@ -73,7 +74,7 @@ func (i issuance) addTo(c *certificate, d certs.Decision, s *snapshot) {
 	}
 	c.again = sooner(c.again, i.again)
 	if i.secret != nil {
-		c.status.Rejected = d.Rejected.Status(i.issuer, rollout.KeyOf(i.secret), "Pods are not given it", i.names)
+		c.status.Rejected = d.Rejected.Status(i.issuer, drift.KeyOf(i.secret), "Pods are not given it", i.names)
 	}
 	i.explain(&c.status)
 }
@@ -262,7 +263,7 @@ func adoptIssued(s *snapshot, secret *corev1.Secret) []rollout.Step {
 		return nil
 	}
 	metadata := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: adopted.Namespace, Name: adopted.Name, Labels: adopted.Labels, OwnerReferences: adopted.OwnerReferences}}
-	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: rollout.Drift{Fields: []string{"metadata"}}, Desired: metadata}}
+	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: drift.Drift{Fields: []string{"metadata"}}, Desired: metadata}}
 }
 
 // deletion is the write that takes a Secret away, if there is one to take away.
@@ -278,11 +279,11 @@ func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
 	if live == nil {
 		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Desired: desired}}
 	}
-	drift := rollout.DriftOf(desired, live)
-	if drift.None() {
+	found := drift.Of(desired, live)
+	if found.None() {
 		return nil
 	}
-	return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: drift, Desired: desired}}
+	return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: found, Desired: desired}}
 }
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")

@@ -8,7 +8,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // liveRegistrations are what makes API servers call an operator, as the API server has it now:
@@ -41,6 +41,6 @@ func (l liveRegistrations) proven(o install.Ownership) liveRegistrations {
 }
 
 // unproven are the others.
-func (l liveRegistrations) unproven(o install.Ownership) []rollout.Object {
+func (l liveRegistrations) unproven(o install.Ownership) []drift.Object {
 	return append(append(unproven(o, l.validating), unproven(o, l.mutating)...), unproven(o, l.apiServices)...)
 }

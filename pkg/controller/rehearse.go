@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // rehearse asks by dry runs whether admission made live objects differ from what is desired. A
@@ -21,7 +22,7 @@ func (c *Controller) rehearse(ctx context.Context, s *snapshot, steps []rollout.
 		if err != nil || answer == nil {
 			continue
 		}
-		if write, same := step.Rehearsed(answer); same {
+		if write, same := drift.Rehearsed(step.Desired, step.Live, answer); same {
 			s.observed.Writes[step.Key()] = write
 			c.contests.wrote(nameOf(s.csv), step.Key(), write)
 			accepted = true

@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
@@ -78,7 +79,7 @@ func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.
 	if err != nil {
 		return err
 	}
-	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, hasOwner)...), func(o rollout.Object) bool { return install.Delegates(o) }) // see undelegate
+	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, hasOwner)...), func(o drift.Object) bool { return install.Delegates(o) }) // see undelegate
 	for _, o := range proven(ownership, granted) {
 		if _, _, err := c.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
 			return err
@@ -90,12 +91,12 @@ func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.
 
 // hasOwner tells whether a role or binding goes with its owner, or stays where that is deleted
 // and what it owns is not; garbage collection may have taken the owner away already.
-func hasOwner(o rollout.Object) bool {
+func hasOwner(o drift.Object) bool {
 	return install.Managed(o) && !install.IsLifted(o) || len(o.GetOwnerReferences()) > 0
 }
 
 // inCluster are the bindings of the whole cluster that the API server selects, and the roles.
-func (c *Controller) inCluster(ctx context.Context, which metav1.ListOptions) ([]rollout.Object, error) {
+func (c *Controller) inCluster(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := c.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (c *Controller) inCluster(ctx context.Context, which metav1.ListOptions) ([
 }
 
 // inNamespaces are the same of all namespaces.
-func (c *Controller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]rollout.Object, error) {
+func (c *Controller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := c.Kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(ctx, which)
 	if err != nil {
 		return nil, err
@@ -123,9 +124,9 @@ func (c *Controller) inNamespaces(ctx context.Context, which metav1.ListOptions)
 // objects are the items of a list.
 func objects[T any, P interface {
 	*T
-	rollout.Object
-}](items []T) []rollout.Object {
-	var all []rollout.Object
+	drift.Object
+}](items []T) []drift.Object {
+	var all []drift.Object
 	for i := range items {
 		all = append(all, P(&items[i]))
 	}

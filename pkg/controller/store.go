@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -59,7 +59,7 @@ const (
 )
 
 var indexers = cache.Indexers{
-	byOwner: func(o any) ([]string, error) { return ownersOf(o.(rollout.Object)), nil },
+	byOwner: func(o any) ([]string, error) { return ownersOf(o.(drift.Object)), nil },
 	byCRD: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 			return install.RequiredCRDs(csv), nil
@@ -109,7 +109,7 @@ var indexers = cache.Indexers{
 		}
 		return nil, nil
 	},
-	byGroupLabel: func(o any) ([]string, error) { return groupLabelsOf(o.(rollout.Object)), nil },
+	byGroupLabel: func(o any) ([]string, error) { return groupLabelsOf(o.(drift.Object)), nil },
 	byTarget: func(o any) ([]string, error) {
 		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
 			return scope.TargetNames(group), nil
@@ -144,7 +144,7 @@ var indexers = cache.Indexers{
 
 // store is a typed view of the caches of informers: of one for all namespaces, or of one for each
 // namespace.
-type store[T rollout.Object] struct {
+type store[T drift.Object] struct {
 	informers []cache.SharedIndexInformer
 	synced    cache.InformerSynced
 	began     time.Time // when it was first asked for, where it is filled on demand
@@ -152,7 +152,7 @@ type store[T rollout.Object] struct {
 
 // newStore wraps informers. The transform, which may be nil, strips objects before
 // they are stored.
-func newStore[T rollout.Object](transform cache.TransformFunc, informers ...cache.SharedIndexInformer) store[T] {
+func newStore[T drift.Object](transform cache.TransformFunc, informers ...cache.SharedIndexInformer) store[T] {
 	for _, informer := range informers {
 		err := informer.AddIndexers(indexers)
 		if err == nil && transform != nil {
@@ -226,7 +226,7 @@ func (s store[T]) by(index, value string) []T {
 	return typed[T](all)
 }
 
-func typed[T rollout.Object](objects []any) []T {
+func typed[T drift.Object](objects []any) []T {
 	list := make([]T, 0, len(objects))
 	for _, o := range objects {
 		list = append(list, o.(T))

@@ -9,7 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // config is what the Subscription of a ClusterServiceVersion configures.
@@ -27,7 +27,7 @@ func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) instal
 // subscriptionChanged matters to the ClusterServiceVersions that it configures, and to
 // those that it does not configure any more: the versions that it names, or named, and
 // their relatives.
-func (c *Controller) subscriptionChanged(before, after rollout.Object) {
+func (c *Controller) subscriptionChanged(before, after drift.Object) {
 	if before != nil && after != nil && sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
 		return
 	}

@@ -20,11 +20,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // holding is a cache that holds some objects.
-func holding[T rollout.Object](t testing.TB, kind T, objects ...T) store[T] {
+func holding[T drift.Object](t testing.TB, kind T, objects ...T) store[T] {
 	t.Helper()
 	s := newStore[T](nil, cache.NewSharedIndexInformer(&cache.ListWatch{}, kind, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}))
 	for _, o := range objects {
@@ -93,7 +93,7 @@ func TestSubscriptionChanged(t *testing.T) {
 	is := was.DeepCopy()
 	is.Status.InstalledCSV = "operator-1.v2"
 	for name, test := range map[string]struct {
-		before, after rollout.Object
+		before, after drift.Object
 		want          []string
 	}{
 		"new":       {nil, was, []string{"operator-1.v1", "operator-1.v2"}},

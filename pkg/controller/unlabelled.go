@@ -11,7 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // addUnlabelled adds the registrations that the status tells of and that somebody took the
@@ -42,7 +42,7 @@ func (c *Controller) addUnlabelledOf(ctx context.Context, s *snapshot, w manager
 }
 
 // addNamed adds an object to those that were found by their labels.
-func addNamed[T rollout.Object](ctx context.Context, s *snapshot, found []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) error {
+func addNamed[T drift.Object](ctx context.Context, s *snapshot, found []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) error {
 	if name == "" || slices.ContainsFunc(found, func(o T) bool { return o.GetName() == name }) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func addNamed[T rollout.Object](ctx context.Context, s *snapshot, found []T, nam
 }
 
 // isOthers tells whether an object is labelled for another ClusterServiceVersion.
-func (s *snapshot) isOthers(o rollout.Object) bool {
+func (s *snapshot) isOthers(o drift.Object) bool {
 	ours := ownerIDs(s.csv, s.upgrade.From)
 	return slices.ContainsFunc(ownersOf(o), func(owner string) bool { return !slices.Contains(ours, owner) && s.exists(owner) })
 }

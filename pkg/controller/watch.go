@@ -15,7 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -23,7 +23,7 @@ import (
 func (c *Controller) watch() error {
 	for _, watched := range []struct {
 		informers []cache.SharedIndexInformer
-		changed   func(before, after rollout.Object)
+		changed   func(before, after drift.Object)
 	}{
 		{c.caches.csvs.informers, c.versionChanged},
 		{c.caches.csvs.informers, c.apisChanged},
@@ -64,29 +64,29 @@ func (c *Controller) watch() error {
 
 // handler calls changed with both states of an object; before is nil for a new one,
 // after for one that is gone.
-func handler(changed func(before, after rollout.Object)) cache.ResourceEventHandler {
+func handler(changed func(before, after drift.Object)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(nil, o.(rollout.Object)) },
+		AddFunc: func(o any) { changed(nil, o.(drift.Object)) },
 		UpdateFunc: func(before, after any) {
-			changed(before.(rollout.Object), after.(rollout.Object))
+			changed(before.(drift.Object), after.(drift.Object))
 		},
 		DeleteFunc: func(o any) {
 			if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = unknown.Obj
 			}
-			changed(o.(rollout.Object), nil)
+			changed(o.(drift.Object), nil)
 		},
 	}
 }
 
 // ownersChanged looks at the ClusterServiceVersions that an object belongs to, and
 // at those that it belonged to.
-func (c *Controller) ownersChanged(before, after rollout.Object) {
+func (c *Controller) ownersChanged(before, after drift.Object) {
 	c.lookAtOwners(regular, before, after)
 }
 
 // deploymentChanged also matters, when a Deployment is deleted, to others that name it and wait for it.
-func (c *Controller) deploymentChanged(before, after rollout.Object) {
+func (c *Controller) deploymentChanged(before, after drift.Object) {
 	c.ownersChanged(before, after)
 	if after == nil {
 		for _, csv := range c.caches.csvs.by(byDeployment, before.GetNamespace()+"/"+before.GetName()) {
@@ -96,7 +96,7 @@ func (c *Controller) deploymentChanged(before, after rollout.Object) {
 }
 
 // lookAtOwners does so in a lane, or in the spare one what the manager has written itself.
-func (c *Controller) lookAtOwners(wanted lane, before, after rollout.Object) {
+func (c *Controller) lookAtOwners(wanted lane, before, after drift.Object) {
 	for _, o := range present(before, after) {
 		for _, owner := range ownersOf(o) {
 			for _, csv := range c.caches.csvs.ofOwner(owner) {
@@ -113,7 +113,7 @@ func (c *Controller) lookAtOwners(wanted lane, before, after rollout.Object) {
 
 // registrationChanged also looks at the Namespaces: a label that no webhook selects
 // by any more may go.
-func (c *Controller) registrationChanged(before, after rollout.Object) {
+func (c *Controller) registrationChanged(before, after drift.Object) {
 	if install.IsCanary(present(before, after)[0]) {
 		return // whoever sent it waits for it, and one that is left is found at the next look
 	}
@@ -135,7 +135,7 @@ func (c *Controller) registrationChanged(before, after rollout.Object) {
 
 // crdChanged matters to those that depend on a CustomResourceDefinition, or on a kind
 // of its group, and to those that convert it.
-func (c *Controller) crdChanged(before, after rollout.Object) {
+func (c *Controller) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	if crd.Name == issuers.CertificatesCRD || crd.Name == operatorConditionsCRD {
 		c.lookAtAllCSVs()
@@ -158,7 +158,7 @@ func (c *Controller) crdChanged(before, after rollout.Object) {
 // foreignChanged is about what is watched on demand: what an operator says of its condition,
 // and what issuers look after. For that its owner waits; for what is the administrator's,
 // as an issuer itself is, anybody may.
-func (c *Controller) foreignChanged(before, after rollout.Object) {
+func (c *Controller) foreignChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == operatorConditionKind {
 		c.conditionChanged(changed)
@@ -179,7 +179,7 @@ func (c *Controller) lookAtAllCSVs() {
 
 // groupChanged matters to the group itself. To its operators, to their rivals and to Namespaces only a
 // change of what it covers or lists does, and not its status.
-func (c *Controller) groupChanged(before, after rollout.Object) {
+func (c *Controller) groupChanged(before, after drift.Object) {
 	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
 	c.lookAtGroupsOf(group.Namespace)
 	if before != nil && after != nil && before.GetUID() == after.GetUID() && before.GetGeneration() == after.GetGeneration() &&
@@ -213,7 +213,7 @@ func (c *Controller) lookAtNamespacesWith(label string) {
 
 // namespaceChanged matters to the groups that target the Namespace, or did, and to
 // whatever is in it when it comes or goes.
-func (c *Controller) namespaceChanged(before, after rollout.Object) {
+func (c *Controller) namespaceChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
 		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {
 		return
@@ -238,7 +238,7 @@ func (c *Controller) namespaceChanged(before, after rollout.Object) {
 
 // accountChanged matters to ClusterServiceVersions that wait for a ServiceAccount or
 // rely on one, and to the group that names it: only its coming, its going and its owners do.
-func (c *Controller) accountChanged(before, after rollout.Object) {
+func (c *Controller) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
 		for _, csv := range c.caches.csvs.by(bySubject, install.SubjectsOf(account.Namespace, account.Name)[0]) {
@@ -253,7 +253,7 @@ func (c *Controller) accountChanged(before, after rollout.Object) {
 }
 
 // apisChanged matters to the group that tells what a ClusterServiceVersion owns.
-func (c *Controller) apisChanged(before, after rollout.Object) {
+func (c *Controller) apisChanged(before, after drift.Object) {
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimsAnew(before, after) {
 		c.lookAtGroupsOf(present(before, after)[0].GetNamespace())
 	}
@@ -271,6 +271,6 @@ func (c *Controller) lookAtGroupsOf(namespace string) {
 	}
 }
 
-func present(before, after rollout.Object) []rollout.Object {
-	return slices.DeleteFunc([]rollout.Object{after, before}, func(o rollout.Object) bool { return o == nil })
+func present(before, after drift.Object) []drift.Object {
+	return slices.DeleteFunc([]drift.Object{after, before}, func(o drift.Object) bool { return o == nil })
 }

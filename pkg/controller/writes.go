@@ -19,7 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // writes remembers what a pass wrote until the caches show it. A pass that decided
@@ -33,16 +33,16 @@ type writes struct {
 
 // pendingWrite is a write that the caches do not show yet.
 type pendingWrite struct {
-	object  rollout.Object // as the API server answered
-	changed bool           // it was there before
-	gone    bool           // it was deleted
+	object  drift.Object // as the API server answered
+	changed bool         // it was there before
+	gone    bool         // it was deleted
 	at      time.Time
 }
 
 // awaited is what is remembered of a write: by which the cached object is known that shows
 // it. Whole objects of many installations at once would take more memory than the caches.
 type awaited struct {
-	kind            rollout.Object // nil, of the object's type
+	kind            drift.Object // nil, of the object's type
 	namespace, name string
 	uid             types.UID
 	version         string
@@ -58,7 +58,7 @@ func (w *writes) add(k key, write pendingWrite) {
 	}
 	o := write.object
 	w.pending[k] = append(w.pending[k], awaited{
-		kind:      reflect.Zero(reflect.TypeOf(o)).Interface().(rollout.Object),
+		kind:      reflect.Zero(reflect.TypeOf(o)).Interface().(drift.Object),
 		namespace: o.GetNamespace(), name: o.GetName(), uid: o.GetUID(), version: o.GetResourceVersion(),
 		changed: write.changed, gone: write.gone, at: write.at,
 	})
@@ -80,7 +80,7 @@ func (w *writes) shown(k key, caches caches, now time.Time) bool {
 
 // echoes tells whether an object is as a pass over the key created it, or wrote its status:
 // that pass went on with it, and it is no news.
-func (w *writes) echoes(k key, o rollout.Object) bool {
+func (w *writes) echoes(k key, o drift.Object) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return slices.ContainsFunc(w.pending[k], func(write awaited) bool {
@@ -102,7 +102,7 @@ func (w awaited) shownBy(caches caches) bool {
 }
 
 // find is the cached state of an object of a kind; nil when it is not in its cache.
-func (c caches) find(kind rollout.Object, namespace, name string) rollout.Object {
+func (c caches) find(kind drift.Object, namespace, name string) drift.Object {
 	switch kind.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return found(c.csvs, namespace, name)
@@ -121,7 +121,7 @@ func (c caches) find(kind rollout.Object, namespace, name string) rollout.Object
 	}
 }
 
-func (c caches) findDerived(kind rollout.Object, namespace, name string) rollout.Object {
+func (c caches) findDerived(kind drift.Object, namespace, name string) drift.Object {
 	switch kind.(type) {
 	case *appsv1.Deployment:
 		return found(c.deployments, namespace, name)
@@ -150,9 +150,9 @@ func (c caches) findDerived(kind rollout.Object, namespace, name string) rollout
 
 // found is an untyped nil where the store has nothing.
 func found[T interface {
-	rollout.Object
+	drift.Object
 	comparable
-}](s store[T], namespace, name string) rollout.Object {
+}](s store[T], namespace, name string) drift.Object {
 	var none T
 	if object := s.get(namespace, name); object != none {
 		return object

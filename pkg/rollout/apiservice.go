@@ -11,6 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 func isAPIService(w install.Webhook) bool { return w.Description.Type == install.APIServiceType }
@@ -84,7 +85,7 @@ func (v deploymentView) unavailable() string {
 }
 
 // reserves reports whether an object is an APIService of a group that no operator may serve.
-func (o Observed) reserves(object Object) bool {
+func (o Observed) reserves(object drift.Object) bool {
 	service, ok := object.(*apiregistrationv1.APIService)
 	return ok && o.Reserved[service.Spec.Group]
 }
@@ -120,19 +121,19 @@ func (p *planner) undelegateStale() {
 	wanted := map[string]bool{}
 	for _, d := range p.Desired.Deployments {
 		if d.AuthDelegator != nil {
-			wanted[KeyOf(d.AuthDelegator)], wanted[KeyOf(d.AuthReader)] = true, true
+			wanted[drift.KeyOf(d.AuthDelegator)], wanted[drift.KeyOf(d.AuthReader)] = true, true
 		}
 	}
 	for _, live := range p.Observed.delegations() {
-		if !wanted[KeyOf(live)] {
+		if !wanted[drift.KeyOf(live)] {
 			p.take(Step{Verb: Delete, Object: live, Live: live})
 		}
 	}
 }
 
 // delegations are the live bindings for servers of APIServices, in the order of their names.
-func (o Observed) delegations() []Object {
-	var all []Object
+func (o Observed) delegations() []drift.Object {
+	var all []drift.Object
 	for _, name := range slices.Sorted(maps.Keys(o.AuthDelegators)) {
 		all = append(all, o.AuthDelegators[name])
 	}

@@ -4,11 +4,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// IsRegistration tells the kinds of which API servers have to learn, so that it matters to
-// the instant when an object was created.
-func IsRegistration(o Object) bool { return len(exclusive(o)) > 0 }
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
 
 // Registered are the live registrations.
 func (o Observed) Registered() []types.UID {
@@ -21,7 +19,7 @@ func (o Observed) Registered() []types.UID {
 
 // bornAt is when a registration was created, or, where only the second is known in which it
 // was, the end of that.
-func (p *planner) bornAt(live Object) time.Time {
+func (p *planner) bornAt(live drift.Object) time.Time {
 	if born, known := p.Observed.Born[live.GetUID()]; known {
 		return born
 	}

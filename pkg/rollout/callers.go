@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // caller is a live registration, or a conversion, that calls a port of a Service.
@@ -49,7 +50,7 @@ func (p *planner) callersOf(d install.Deployment) []caller {
 			continue
 		}
 		c := caller{port: conversionRoute(crd.Spec.Conversion).port, webhook: convertedFor(d, crd)}
-		c.edited = c.webhook != nil && (!c.leaves() || wroteAlone(crd, conversionPortField))
+		c.edited = c.webhook != nil && (!c.leaves() || drift.SoleOwner(crd, conversionPortField))
 		all = append(all, c)
 	}
 	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.leaves() && !c.edited })
@@ -90,7 +91,7 @@ func pendingPorts(d install.Deployment, callers []caller) []int32 {
 }
 
 // portCalled is the port that a registration calls, with its default.
-func portCalled(live Object) int32 { return cmp.Or(portOf(live), defaultPort) }
+func portCalled(live drift.Object) int32 { return cmp.Or(portOf(live), defaultPort) }
 
 // defaultPort is the port that API servers call where a registration names none.
 const defaultPort = 443

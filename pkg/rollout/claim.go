@@ -11,6 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Claim is what a ClusterServiceVersion has for a right to an object that bears a name which it needs.
@@ -23,13 +24,13 @@ type Claim struct {
 	Calls func(service string) bool
 	// Proves tells whether more than labels says that an object belongs to the versions; nil where that is
 	// known already.
-	Proves func(o Object) bool
+	Proves func(o drift.Object) bool
 }
 
 // Refusal says why an object cannot be made the ClusterServiceVersion's; empty when it can.
 // Objects without an owner are taken over, as OLM v0 does, but for Services, of which
 // authors ship their own, and APIServices, by which requests are somebody else's.
-func (c Claim) Refusal(o Object) string {
+func (c Claim) Refusal(o drift.Object) string {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return c.apiServiceRefusal(api)
 	}
@@ -48,7 +49,7 @@ func (c Claim) Refusal(o Object) string {
 	case other != "":
 		return belongsTo(o, other)
 	case service && !install.Managed(o):
-		return fmt.Sprintf("%s is not the manager's", KeyOf(o))
+		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
 	default:
 		return ""
 	}
@@ -57,7 +58,7 @@ func (c Claim) Refusal(o Object) string {
 // takenOver says which version of another operator has taken over an object that one of the versions
 // owns still; empty when none has. It goes by the name in the labels: one of the versions may have been
 // created again with another uid, and another client may have removed some of the labels.
-func (c Claim) takenOver(o Object) string {
+func (c Claim) takenOver(o drift.Object) string {
 	holder := c.owner(o)
 	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return ownerIn(install.OwnerLabels(csv)) == holder
@@ -68,8 +69,8 @@ func (c Claim) takenOver(o Object) string {
 	return belongsTo(o, holder)
 }
 
-func belongsTo(o Object, csv string) string {
-	return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", KeyOf(o), csv)
+func belongsTo(o drift.Object, csv string) string {
+	return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", drift.KeyOf(o), csv)
 }
 
 // apiServiceRefusal goes by labels, since what is cluster-scoped has no owner. One whose owner is gone
@@ -80,15 +81,15 @@ func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	case c.hasInHand(live):
 		return ""
 	case called == nil:
-		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", KeyOf(live))
+		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", drift.KeyOf(live))
 	case c.bearsLabels(live):
-		return fmt.Sprintf("%s bears the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", KeyOf(live), called.Namespace, called.Name)
+		return fmt.Sprintf("%s bears the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", drift.KeyOf(live), called.Namespace, called.Name)
 	case owner != "":
-		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", KeyOf(live), owner)
+		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", drift.KeyOf(live), owner)
 	case orphaned(live), called.Namespace == c.Versions[0].Namespace && c.Calls(called.Name):
 		return ""
 	default:
-		return fmt.Sprintf("%s exists, and no ClusterServiceVersion owns it: API servers send its requests to Service %s/%s; delete it first", KeyOf(live), called.Namespace, called.Name)
+		return fmt.Sprintf("%s exists, and no ClusterServiceVersion owns it: API servers send its requests to Service %s/%s; delete it first", drift.KeyOf(live), called.Namespace, called.Name)
 	}
 }
 
@@ -100,23 +101,23 @@ func orphaned(live *apiregistrationv1.APIService) bool {
 
 // OfDelegation tells whether a binding by which servers of APIServices ask who calls them is the
 // ClusterServiceVersion's, or was made for its namespace by one that is gone.
-func (c Claim) OfDelegation(binding Object) bool {
+func (c Claim) OfDelegation(binding drift.Object) bool {
 	return c.hasInHand(binding) || install.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
 }
 
 // hasInHand tells whether an object belongs to one of the versions.
-func (c Claim) hasInHand(o Object) bool {
+func (c Claim) hasInHand(o drift.Object) bool {
 	return c.bearsLabels(o) && (c.Proves == nil || c.Proves(o))
 }
 
 // bearsLabels tells whether an object bears the labels of one of the versions, which proves nothing.
-func (c Claim) bearsLabels(o Object) bool {
+func (c Claim) bearsLabels(o drift.Object) bool {
 	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.Labelled(o, csv) })
 }
 
 // owner is the ClusterServiceVersion whose labels an object bears, as namespace/name; empty when
 // it is gone.
-func (c Claim) owner(o Object) string {
+func (c Claim) owner(o drift.Object) string {
 	labels := o.GetLabels()
 	id := ownerIn(labels)
 	if labels[vocabulary.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !c.Exists(id) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 func TestClaimRefusal(t *testing.T) {
@@ -25,7 +26,7 @@ func TestClaimRefusal(t *testing.T) {
 		Exists:   func(owner string) bool { return owner == "bar/bar.v1" || owner == "shop/shop.v2" },
 		Calls:    func(service string) bool { return service == "shop-service" },
 	}
-	deployment := func(owners ...string) Object {
+	deployment := func(owners ...string) drift.Object {
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "d"}}
 		for _, owner := range owners {
 			kind, name, _ := strings.Cut(owner, " ")
@@ -33,10 +34,10 @@ func TestClaimRefusal(t *testing.T) {
 		}
 		return d
 	}
-	service := func(managed string) Object {
+	service := func(managed string) drift.Object {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{vocabulary.LabelManaged: managed}}}
 	}
-	api := func(owner *operatorsv1alpha1.ClusterServiceVersion, namespace, service string) Object {
+	api := func(owner *operatorsv1alpha1.ClusterServiceVersion, namespace, service string) drift.Object {
 		a := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com"}}
 		if owner != nil {
 			a.Labels = install.OwnerLabels(owner)
@@ -46,14 +47,14 @@ func TestClaimRefusal(t *testing.T) {
 		}
 		return a
 	}
-	labelled := func(o Object, owner *operatorsv1alpha1.ClusterServiceVersion) Object {
+	labelled := func(o drift.Object, owner *operatorsv1alpha1.ClusterServiceVersion) drift.Object {
 		o.SetLabels(install.OwnerLabels(owner))
 		return o
 	}
 	withoutLabel := labelled(deployment("ClusterServiceVersion shop.v2"), v2)
 	delete(withoutLabel.GetLabels(), vocabulary.LabelManaged)
 	tests := map[string]struct {
-		object  Object
+		object  drift.Object
 		refusal string
 	}{
 		"its own, and a label is removed":        {withoutLabel, ""},
@@ -96,7 +97,7 @@ func TestClaimTakesMoreThanLabels(t *testing.T) {
 		false: "APIService v1.shop.example.com bears the labels of this ClusterServiceVersion and sends requests to Service elsewhere/s, which is not its own: delete the APIService first",
 	} {
 		claim := Claim{
-			Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Proves: func(Object) bool { return proved },
+			Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Proves: func(drift.Object) bool { return proved },
 			Exists: func(string) bool { return true }, Calls: func(string) bool { return false },
 		}
 		if got := claim.Refusal(live); got != want {

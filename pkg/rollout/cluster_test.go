@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // carryOut stores what a step writes, as the API server would.
@@ -34,7 +35,7 @@ func (c *cluster) carryOut(step Step) {
 		c.remove(step.Object)
 		return
 	}
-	stored := step.Object.DeepCopyObject().(Object)
+	stored := step.Object.DeepCopyObject().(drift.Object)
 	if c.admit != nil {
 		c.admit(stored)
 	}
@@ -60,20 +61,20 @@ func (c *cluster) carryOut(step Step) {
 	}
 	c.store(stored)
 	if step.Desired != nil {
-		c.Observed.Writes[step.Key()] = WriteOf(step.Desired, stored)
+		c.Observed.Writes[step.Key()] = drift.WriteOf(step.Desired, stored)
 	}
 }
 
 // ownGeneration notes that the manager wrote the certificate generation of an object.
-func ownGeneration(o Object) {
-	if o.GetAnnotations()[vocabulary.AnnotationGeneration] != "" && !wroteAlone(o, annotatedGeneration) {
+func ownGeneration(o drift.Object) {
+	if o.GetAnnotations()[vocabulary.AnnotationGeneration] != "" && !drift.SoleOwner(o, drift.GenerationField) {
 		fields := `{"f:metadata":{"f:annotations":{"f:` + vocabulary.AnnotationGeneration + `":{}}}}`
 		o.SetManagedFields(append(o.GetManagedFields(), wrote(vocabulary.FieldManager, fields)))
 	}
 }
 
 // ownPorts notes that the manager wrote the ports of a Service, and the record of those that it keeps.
-func ownPorts(o Object) {
+func ownPorts(o drift.Object) {
 	service, ok := o.(*corev1.Service)
 	if !ok {
 		return
@@ -87,7 +88,7 @@ func ownPorts(o Object) {
 }
 
 // setDefaults sets some of what the API server sets in what is written.
-func setDefaults(o Object) {
+func setDefaults(o drift.Object) {
 	switch o := o.(type) {
 	case *corev1.Service:
 		o.Spec.ClusterIP, o.Spec.ClusterIPs = "10.96.0.10", []string{"10.96.0.10"}
@@ -114,7 +115,7 @@ func setDefaults(o Object) {
 	}
 }
 
-func (c *cluster) find(o Object) Object {
+func (c *cluster) find(o drift.Object) drift.Object {
 	switch o.(type) {
 	case *appsv1.Deployment:
 		return lookUp(c.Observed.Deployments, o.GetName())
@@ -131,20 +132,20 @@ func (c *cluster) find(o Object) Object {
 		return lookUp(c.Observed.AuthDelegators, o.GetName())
 	}
 	for _, r := range c.Observed.registrations() {
-		if KeyOf(r.object) == KeyOf(o) {
+		if drift.KeyOf(r.object) == drift.KeyOf(o) {
 			return r.object
 		}
 	}
 	return nil
 }
 
-func (c *cluster) store(o Object) {
+func (c *cluster) store(o drift.Object) {
 	c.remove(o)
 	c.Observed.Adopt(o, "")
 }
 
 // remove takes an object away, whoever does it.
-func (c *cluster) remove(o Object) {
+func (c *cluster) remove(o drift.Object) {
 	switch o.(type) {
 	case *appsv1.Deployment:
 		delete(c.Observed.Deployments, o.GetName())
@@ -158,9 +159,13 @@ func (c *cluster) remove(o Object) {
 	case *rbacv1.ClusterRoleBinding:
 		delete(c.Observed.AuthDelegators, o.GetName())
 	}
-	c.Observed.APIServices = slices.DeleteFunc(c.Observed.APIServices, func(s *apiregistrationv1.APIService) bool { return KeyOf(s) == KeyOf(o) })
-	c.Observed.Validating = slices.DeleteFunc(c.Observed.Validating, func(v *admissionregistrationv1.ValidatingWebhookConfiguration) bool { return KeyOf(v) == KeyOf(o) })
-	c.Observed.Mutating = slices.DeleteFunc(c.Observed.Mutating, func(m *admissionregistrationv1.MutatingWebhookConfiguration) bool { return KeyOf(m) == KeyOf(o) })
+	c.Observed.APIServices = slices.DeleteFunc(c.Observed.APIServices, func(s *apiregistrationv1.APIService) bool { return drift.KeyOf(s) == drift.KeyOf(o) })
+	c.Observed.Validating = slices.DeleteFunc(c.Observed.Validating, func(v *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
+		return drift.KeyOf(v) == drift.KeyOf(o)
+	})
+	c.Observed.Mutating = slices.DeleteFunc(c.Observed.Mutating, func(m *admissionregistrationv1.MutatingWebhookConfiguration) bool {
+		return drift.KeyOf(m) == drift.KeyOf(o)
+	})
 }
 
 // becomeAvailable is what the Deployment controller and the endpoints controller make
@@ -237,14 +242,14 @@ func (c *cluster) refuse(key, message string) {
 	c.next()
 	for _, d := range c.Desired.Deployments {
 		for _, w := range d.Webhooks {
-			if registrationOf(w) != nil && strings.HasPrefix(KeyOf(registrationOf(w)), key+" ") {
-				key = KeyOf(registrationOf(w))
+			if registrationOf(w) != nil && strings.HasPrefix(drift.KeyOf(registrationOf(w)), key+" ") {
+				key = drift.KeyOf(registrationOf(w))
 			}
 		}
 	}
 	for _, r := range c.Observed.registrations() {
-		if strings.HasPrefix(KeyOf(r.object), key+" ") {
-			key = KeyOf(r.object)
+		if strings.HasPrefix(drift.KeyOf(r.object), key+" ") {
+			key = drift.KeyOf(r.object)
 		}
 	}
 	c.Observed.Refused[key] = message

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // convert decides about a conversion webhook as register does about the others. It
@@ -126,7 +127,7 @@ func (p *planner) upToDate(live *apiextensionsv1.CustomResourceDefinition, c ins
 // serve, and trusts no CA beyond that whose trust the manager may have withdrawn.
 func (p *planner) verifies(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
 	has, wanted := authorities(live.Spec.Conversion.Webhook.ClientConfig.CABundle), authorities(c.Spec.Webhook.ClientConfig.CABundle)
-	if len(wanted) == 0 || lastWriter(live, conversionBundle) == "" {
+	if len(wanted) == 0 || drift.LastWriter(live, conversionBundle) == "" {
 		return false
 	}
 	for _, ca := range wanted {
@@ -169,7 +170,7 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},
 		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &c.Spec},
 	}
-	step := Step{Verb: Convert, Object: desired, Live: live, Drift: Drift{Fields: []string{"spec.conversion"}}}
+	step := Step{Verb: Convert, Object: desired, Live: live, Drift: drift.Drift{Fields: []string{"spec.conversion"}}}
 	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
 		desired.Annotations = map[string]string{}
 		if !c.Delegated {
@@ -177,15 +178,15 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 		}
 		propagate(desired, live, c)
 		step.Desired = desired
-		if drift := DriftOf(desired, live); !drift.None() {
-			step.Drift = drift
+		if changed := drift.Of(desired, live); !changed.None() {
+			step.Drift = changed
 		}
 	}
 	return step
 }
 
 func crdKey(name string) string {
-	return KeyOf(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	return drift.KeyOf(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
 // unconvertStale ends the conversions that the ClusterServiceVersion does not

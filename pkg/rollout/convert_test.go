@@ -9,6 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // convertedCRD is a definition converted by a Service of the namespace "operators". A
@@ -161,7 +162,7 @@ func TestConversionComparesWhatItTrusts(t *testing.T) {
 			live := convertedCRD("server-service", nil, "v1")
 			live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": test.generation}
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, annotated)}
-			LeanDefinition(live) // as caches do
+			drift.TrimDefinition(live) // as caches do
 			p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
 			p.wantConversions([]install.Conversion{conversion})
 			if len(p.plan.Steps) != test.written {

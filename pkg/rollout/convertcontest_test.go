@@ -18,6 +18,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // authority is the PEM form of a CA of an organization.
@@ -72,9 +73,9 @@ func (c *cluster) converts(wanted install.Conversion) (writes int) {
 		if c.admit != nil {
 			c.admit(live)
 		}
-		c.Observed.Writes[step.Key()] = WriteOf(step.Desired, live)
-		if drift, refused := c.Observed.Writes[step.Key()].Refused(); refused {
-			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(drift, c.now)
+		c.Observed.Writes[step.Key()] = drift.WriteOf(step.Desired, live)
+		if change, refused := c.Observed.Writes[step.Key()].Refused(); refused {
+			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(change, c.now)
 		} else if step.Repairs(c.Previous, c.Observed.Contests) {
 			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
 		}
@@ -94,18 +95,18 @@ func (c *cluster) injects(client string, bundle []byte) {
 func TestContestOfAConversion(t *testing.T) {
 	for name, test := range map[string]struct {
 		undo  func(c *cluster, i int)
-		admit func(Object)
+		admit func(drift.Object)
 		limit int
 	}{
 		"one client": {func(c *cluster, _ int) { c.injects("cainjector", []byte("other")) }, nil, 3},
 		"two clients": {func(c *cluster, i int) {
 			c.injects(fmt.Sprint("client-", i%2), []byte("other"))
 		}, nil, 6},
-		"clients under ever new names": {func(c *cluster, i int) { c.injects(fmt.Sprint("client-", i), []byte("other")) }, nil, contestAfterAll},
+		"clients under ever new names": {func(c *cluster, i int) { c.injects(fmt.Sprint("client-", i), []byte("other")) }, nil, repairsByAnyClient},
 		"a client that shows in nothing": {func(c *cluster, _ int) {
 			c.injects("cainjector", nil)
 			c.Observed.CRDs["things.example.com"].ManagedFields = nil
-		}, nil, contestAfterAll + 1},
+		}, nil, repairsByAnyClient + 1},
 		"another Service": {func(c *cluster, _ int) {
 			c.Observed.CRDs["things.example.com"].Spec.Conversion.Webhook.ClientConfig.Service.Name = "other"
 		}, nil, 3},
@@ -113,7 +114,7 @@ func TestContestOfAConversion(t *testing.T) {
 			if i == 0 {
 				c.injects("olm-webhook-manager", []byte("other"))
 			}
-		}, func(o Object) {
+		}, func(o drift.Object) {
 			o.(*apiextensionsv1.CustomResourceDefinition).Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("other")
 		}, 3},
 	} {

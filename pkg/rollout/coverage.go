@@ -6,6 +6,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -27,7 +28,7 @@ func (p *planner) unlabelled() (reason, message string) {
 // covering is the desired registration as it may be written now. While Namespaces of
 // the scope lack its label, a live registration goes on selecting as it does: those
 // that it covers today would be without it until they are labelled.
-func (p *planner) covering(desired, live Object) Object {
+func (p *planner) covering(desired, live drift.Object) drift.Object {
 	if len(p.Observed.Uncovered) == 0 {
 		return desired
 	}

@@ -30,7 +30,10 @@ func annotated(live *apiextensionsv1.CustomResourceDefinition, c install.Convers
 // propagate puts the annotations of a conversion on a definition.
 func propagate(on, live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) {
 	if wanted := propagatedTo(live, c); len(wanted) > 0 {
-		on.Annotations = merged(on.Annotations, wanted)
+		if on.Annotations == nil {
+			on.Annotations = map[string]string{}
+		}
+		maps.Copy(on.Annotations, wanted)
 		on.Annotations[vocabulary.AnnotationPropagated] = namesOf(wanted)
 	}
 }

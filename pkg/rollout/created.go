@@ -8,6 +8,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Created are the objects of the ClusterServiceVersion that no garbage collection removes, with
@@ -15,9 +16,9 @@ import (
 // recorded for them.
 func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.CreatedObject {
 	var all []managerv1alpha1.CreatedObject
-	note := func(live Object) {
+	note := func(live drift.Object) {
 		if install.Labelled(live, csv) && live.GetUID() != "" {
-			all = append(all, managerv1alpha1.CreatedObject{Kind: kindOf(live), Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID()})
+			all = append(all, managerv1alpha1.CreatedObject{Kind: drift.KindOf(live), Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID()})
 		}
 	}
 	for _, live := range o.registrations() {

@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // delegate decides about a webhook whose certificates and caBundle are the
@@ -40,7 +41,7 @@ func (p *planner) delegate(d install.Deployment, w install.Webhook, backend prog
 	}
 	reason, message := p.obstacle(d, w, backend)
 	if len(bundleOf(desired)) == 0 && backend.complete() {
-		reason, message = reasonNotInjected, fmt.Sprintf("nobody has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and whoever is to act on them", KeyOf(live))
+		reason, message = reasonNotInjected, fmt.Sprintf("nobody has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and whoever is to act on them", drift.KeyOf(live))
 	}
 	if reason != "" {
 		p.want(withoutRules(desired), live)
@@ -74,7 +75,7 @@ func (p *planner) delegatedObstacle(d install.Deployment, w install.Webhook, bac
 }
 
 // injected is a webhook with the caBundle of its live registration.
-func injected(w install.Webhook, live Object) install.Webhook {
+func injected(w install.Webhook, live drift.Object) install.Webhook {
 	bundle := bundleOf(live)
 	if w.Validating != nil {
 		w.Validating = w.Validating.DeepCopy()
@@ -92,7 +93,7 @@ func injected(w install.Webhook, live Object) install.Webhook {
 }
 
 // bundleOf is what a registration trusts.
-func bundleOf(o Object) []byte {
+func bundleOf(o drift.Object) []byte {
 	for _, client := range clientsOf(o) {
 		return client.CABundle
 	}
@@ -100,7 +101,7 @@ func bundleOf(o Object) []byte {
 }
 
 // withoutRules is a registration that calls nobody. An APIService without a caBundle is one.
-func withoutRules(o Object) Object {
+func withoutRules(o drift.Object) drift.Object {
 	switch c := o.DeepCopyObject().(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		c.Webhooks[0].Rules = nil
@@ -113,7 +114,7 @@ func withoutRules(o Object) Object {
 	}
 }
 
-func rulesOf(o Object) []admissionregistrationv1.RuleWithOperations {
+func rulesOf(o drift.Object) []admissionregistrationv1.RuleWithOperations {
 	switch c := o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for _, w := range c.Webhooks {

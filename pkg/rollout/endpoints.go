@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -21,7 +22,7 @@ const (
 // own, and each ready endpoint behind it. A reason says why there is none.
 func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
 	service := p.Observed.Services[d.Service.Name]
-	if reason, message := p.refused(KeyOf(d.Service)); service == nil && reason != "" {
+	if reason, message := p.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
 		return nil, reason, message
 	}
 	if service == nil {

@@ -21,6 +21,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -39,7 +40,7 @@ type cluster struct {
 	answer func(Endpoint) Answer // what an endpoint says when it is dialled
 	writes int                   // how many the manager has until it dies, once; -1 for enough
 	uids   int
-	admit  func(Object) // what admission makes of a write; nil for nothing
+	admit  func(drift.Object) // what admission makes of a write; nil for nothing
 }
 
 // clusterWith has nothing but a ClusterServiceVersion with these webhooks, whose
@@ -66,7 +67,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},
 		Roles: map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
 		AuthDelegators: map[string]*rbacv1.ClusterRoleBinding{}, AuthReaders: map[string]*rbacv1.RoleBinding{},
-		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Writes: map[string]Write{}, Contests: map[string]Contest{},
+		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Writes: map[string]drift.Write{}, Contests: map[string]drift.Contest{},
 	}
 	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		c.Certificates[spec.Name] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
@@ -243,4 +244,12 @@ func phasesOf(plan Plan) []string {
 
 func certificateWith(problem string) managerv1alpha1.CertificateStatus {
 	return managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: problem}
+}
+
+func wrote(manager, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+		Time:     &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		FieldsV1: metav1.NewFieldsV1(fields),
+	}
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // ConvertedByAnother reports whether another client than the manager has set up the conversion of a
@@ -19,7 +20,7 @@ func ConvertedByAnother(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return false
 	}
 	wrote := func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == vocabulary.FieldManager && !conversionFields(entry).Union(fieldsOf(entry).Intersection(annotatedGeneration)).Empty()
+		return entry.Manager == vocabulary.FieldManager && !drift.ConversionFields(entry).Union(drift.FieldsOf(entry).Intersection(drift.GenerationField)).Empty()
 	}
 	called := conversion.Webhook.ClientConfig
 	return (called.URL != nil || len(authorities(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)

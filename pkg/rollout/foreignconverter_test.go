@@ -5,6 +5,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 func TestConvertedByAnother(t *testing.T) {
@@ -46,7 +48,7 @@ func TestConvertedByAnother(t *testing.T) {
 			crd := convertedCRD("theirs", nil, "v1", "v2")
 			crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca
 			test.change(crd)
-			LeanDefinition(crd) // as the caches have it
+			drift.TrimDefinition(crd) // as the caches have it
 			if got := ConvertedByAnother(crd); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}

@@ -8,13 +8,13 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // gapOf is the last time in which definitions went without a conversion webhook that they
@@ -85,7 +85,7 @@ func lastForeignWrite(crd *apiextensionsv1.CustomResourceDefinition) (by string,
 			writers, owners, at = nil, nil, entry.Time.Time
 		}
 		writers = append(writers, entry.Manager)
-		if !conversionFields(entry).Empty() {
+		if !drift.ConversionFields(entry).Empty() {
 			owners = append(owners, entry.Manager)
 		}
 	}
@@ -96,18 +96,6 @@ func lastForeignWrite(crd *apiextensionsv1.CustomResourceDefinition) (by string,
 		}
 	}
 	return "", time.Time{}
-}
-
-// conversionFields are those in spec.conversion that a write has left there. That there is
-// such a field is none of them: who created the definition goes on owning that.
-func conversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	fields := fieldpath.NewSet()
-	fieldsOf(entry).Iterate(func(p fieldpath.Path) {
-		if strings.HasPrefix(p.String(), ".spec.conversion.") {
-			fields.Insert(p.Copy())
-		}
-	})
-	return fields
 }
 
 // micro is an instant as a status can hold it.

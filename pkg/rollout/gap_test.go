@@ -12,6 +12,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // A definition loses its conversion, is seen without it twice, and has it back: the gap has
@@ -95,7 +96,7 @@ func TestLastForeignWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
-			LeanDefinition(crd) // as caches do
+			drift.TrimDefinition(crd) // as caches do
 			for _, entry := range crd.ManagedFields {
 				if entry.FieldsV1 != nil && entry.FieldsV1.GetRawString() != kept {
 					t.Errorf("the cache keeps %s", entry.FieldsV1.GetRawString())

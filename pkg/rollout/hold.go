@@ -10,6 +10,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // hold looks at a ClusterServiceVersion that may not be installed as it is.
@@ -92,7 +93,7 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	return view
 }
 
-func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) Object {
+func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
 	name, exists := p.Observed.Configurations(p.CSV)[install.IdentityOf(d)]
 	if d.Type == install.APIServiceType {
 		name, exists = d.GenerateName, true
@@ -107,7 +108,7 @@ func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) Objec
 
 // backendOf is what a live registration calls, by its own word: nothing is rendered for
 // a ClusterServiceVersion that is held.
-func backendOf(live Object, d operatorsv1alpha1.WebhookDescription) install.Deployment {
+func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) install.Deployment {
 	backend := install.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
 	backend.Object.Name = d.DeploymentName
 	if called := serviceOf(live); called != nil {
@@ -116,7 +117,7 @@ func backendOf(live Object, d operatorsv1alpha1.WebhookDescription) install.Depl
 	return backend
 }
 
-func portOf(live Object) int32 {
+func portOf(live drift.Object) int32 {
 	if called := serviceOf(live); called != nil && called.Port != nil {
 		return *called.Port
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // heldPort is a port of a Service that leads where it did before the description changed.
@@ -56,7 +57,7 @@ func (p *planner) withKeptPorts(d install.Deployment, live *corev1.Service, wait
 		return d.Service
 	}
 	service := d.Service.DeepCopy()
-	service.Spec.Ports = withPorts(service.Spec.Ports, record.ports())
+	service.Spec.Ports = drift.WithPorts(service.Spec.Ports, record.ports())
 	slices.SortStableFunc(service.Spec.Ports, func(a, b corev1.ServicePort) int { return int(a.Port - b.Port) })
 	service.Annotations = maps.Clone(service.Annotations)
 	if service.Annotations == nil {
@@ -80,7 +81,7 @@ func (p *planner) keeps(d install.Deployment, live *corev1.Service, port corev1.
 		p.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
 		return kept, true
 	}
-	if desired >= 0 && (recorded && record.Since == nil || wroteAlone(live, targetField(port))) {
+	if desired >= 0 && (recorded && record.Since == nil || drift.SoleOwner(live, targetField(port))) {
 		if held := p.unservedTarget(d, d.Service.Spec.Ports[desired], callers, waits); held.reason != "" {
 			held.message = fmt.Sprintf("port %s of the pods is called until %s is served: %s", kept.TargetPort.String(), d.Service.Spec.Ports[desired].TargetPort.String(), held.message)
 			p.heldPorts[key] = held

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // keptPorts is the record on a Service of an edit that has not taken effect yet (see keepPorts).
@@ -67,7 +68,7 @@ func (r keptPorts) ports() []corev1.ServicePort {
 
 // over are the ports of a Service in which the kept ones take the place of those with the same number.
 func (r keptPorts) over(ports []corev1.ServicePort) []corev1.ServicePort {
-	return withPorts(ports, r.ports())
+	return drift.WithPorts(ports, r.ports())
 }
 
 // called are the ports of a Service that API servers call, as far as the record shows.

@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // convertsTwo is a cluster whose operator converts things.example.com and bills.example.com, both of
@@ -126,7 +127,7 @@ func TestDeploymentOfARegistrationThatCannotBeDeleted(t *testing.T) {
 	c := installed(t, webhookOf("before"))
 	c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
 	c.declare("other")
-	c.refuse(KeyOf(c.validating("before")), "a policy forbids it")
+	c.refuse(drift.KeyOf(c.validating("before")), "a policy forbids it")
 	c.goesOn()
 	c.goesOn("other")
 	c.wait(time.Hour)

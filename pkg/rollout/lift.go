@@ -6,19 +6,20 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Lift are the writes that make the permissions which are lifted be as wanted. What an
 // older version has lifted stays as it is until this one takes over. What nobody wants any
 // more goes.
-func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []Object, o Observed, u Upgrade, now time.Time) []Step {
+func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
 	var steps []Step
-	there, needed := map[string]Object{}, map[string]bool{}
+	there, needed := map[string]drift.Object{}, map[string]bool{}
 	for _, l := range live {
-		there[KeyOf(l)] = l
+		there[drift.KeyOf(l)] = l
 	}
 	for _, w := range wanted {
-		key := KeyOf(w)
+		key := drift.KeyOf(w)
 		needed[key] = true
 		if l := there[key]; o.Refused[key] != "" || l != nil && !u.Began && !install.Labelled(l, csv) {
 			continue
@@ -28,7 +29,7 @@ func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []Object, o
 		}
 	}
 	for _, l := range live {
-		if !needed[KeyOf(l)] && install.Labelled(l, csv) {
+		if !needed[drift.KeyOf(l)] && install.Labelled(l, csv) {
 			steps = append(steps, Step{Verb: Delete, Object: l, Live: l})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // What is lifted is kept as wanted. A version leaves what the one before it lifted alone
@@ -17,16 +18,16 @@ import (
 func TestLift(t *testing.T) {
 	v1 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	v2 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
-	reader := func(csv *operatorsv1alpha1.ClusterServiceVersion, verbs ...string) Object {
+	reader := func(csv *operatorsv1alpha1.ClusterServiceVersion, verbs ...string) drift.Object {
 		return &rbacv1.ClusterRole{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"},
 			ObjectMeta: metav1.ObjectMeta{Name: "reader", Labels: install.OwnerLabels(csv)},
 			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: verbs}},
 		}
 	}
-	all := func(objects ...Object) []Object { return objects }
+	all := func(objects ...drift.Object) []drift.Object { return objects }
 	for name, test := range map[string]struct {
-		wanted, live []Object
+		wanted, live []drift.Object
 		began        bool
 		refused      string
 		want         []string

@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // ToMaintain are the versions of the operator, as they are served, of which something is
@@ -137,10 +138,10 @@ func (p *planner) maintainBackend(d install.Deployment, live *appsv1.Deployment)
 
 // keepCertificate gives the pods of a Deployment that is not rolled out another certificate.
 func (p *planner) keepCertificate(d install.Deployment, live *appsv1.Deployment) {
-	if secret := p.Secrets[d.Object.Name]; secret != nil && !p.plans(KeyOf(secret)) {
+	if secret := p.Secrets[d.Object.Name]; secret != nil && !p.plans(drift.KeyOf(secret)) {
 		p.writeSecret(d.Object.Name)
 	}
-	if !p.plans(KeyOf(live)) {
+	if !p.plans(drift.KeyOf(live)) {
 		p.restart(d.Object, live)
 	}
 }
@@ -162,8 +163,8 @@ func (p *planner) elsewhere(d install.Deployment, w install.Webhook) bool {
 
 // repair writes what differs of an object that serves what is maintained, and recreates one that
 // was deleted. Its owners stay, who may be several versions.
-func (p *planner) repair(declared bool, desired, live Object) {
-	if p.plans(KeyOf(desired)) {
+func (p *planner) repair(declared bool, desired, live drift.Object) {
+	if p.plans(drift.KeyOf(desired)) {
 		return
 	}
 	if live == nil {
@@ -173,7 +174,7 @@ func (p *planner) repair(declared bool, desired, live Object) {
 	if !declared {
 		return
 	}
-	kept := desired.DeepCopyObject().(Object)
+	kept := desired.DeepCopyObject().(drift.Object)
 	kept.SetOwnerReferences(live.GetOwnerReferences())
 	if step, differs := stepTo(kept, live, p.Observed, p.now); differs {
 		p.take(step)
@@ -186,7 +187,7 @@ func (p *planner) maintainWebhook(w install.Webhook) {
 		return
 	}
 	live := p.registered(w)
-	if live == nil || p.plans(KeyOf(live)) || p.Config.Disabled(w.Description) || p.refusedAlready(live) {
+	if live == nil || p.plans(drift.KeyOf(live)) || p.Config.Disabled(w.Description) || p.refusedAlready(live) {
 		return
 	}
 	switch {
@@ -223,4 +224,6 @@ func (p *planner) plans(key string) bool {
 }
 
 // refusedAlready reports whether the API server has refused a write of an object in this pass.
-func (p *planner) refusedAlready(o Object) bool { return p.Observed.Refused[KeyOf(o)] != "" }
+func (p *planner) refusedAlready(o drift.Object) bool {
+	return p.Observed.Refused[drift.KeyOf(o)] != ""
+}

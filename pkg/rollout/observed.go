@@ -23,6 +23,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -128,7 +129,7 @@ type Observed struct {
 	Announced map[schema.GroupVersion]time.Time
 
 	// Lifted are the roles and bindings that were lifted for the ClusterServiceVersion.
-	Lifted []Object
+	Lifted []drift.Object
 
 	// Reserved are the groups that no operator may serve (see install.ReservedGroup), among those of
 	// the APIServices that the ClusterServiceVersion has or wants.
@@ -165,9 +166,9 @@ type Observed struct {
 	// Born is when registrations were created, where that is known to the instant.
 	Born map[types.UID]time.Time
 	// Writes are the manager's latest writes, as far as this process knows them, by the object's key.
-	Writes map[string]Write
+	Writes map[string]drift.Write
 	// Contests are the records of repairs that another client undid, by the object's key.
-	Contests map[string]Contest
+	Contests map[string]drift.Contest
 }
 
 // Endpoint is an address that a webhook must answer on.
@@ -199,9 +200,9 @@ func (a Answer) Serves() bool { return a.Reason == "" }
 
 // Adopt adds an object that the caches did not show. A refusal says why it cannot be
 // the ClusterServiceVersion's.
-func (o *Observed) Adopt(object Object, refusal string) {
+func (o *Observed) Adopt(object drift.Object, refusal string) {
 	if refusal != "" {
-		o.Refused[KeyOf(object)] = refusal
+		o.Refused[drift.KeyOf(object)] = refusal
 		return
 	}
 	switch object := object.(type) {

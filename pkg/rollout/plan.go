@@ -8,6 +8,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Plan is what to do now, and what to say about it.
@@ -219,10 +220,10 @@ func (p *planner) notYet(d install.Deployment, reason, message string) deploymen
 
 // want puts the write that makes an object as desired into the plan, if there is
 // one to do.
-func (p *planner) want(desired, live Object) bool {
+func (p *planner) want(desired, live drift.Object) bool {
 	step, ok := stepTo(p.sharing(desired, live), live, p.Observed, p.now)
 	if !ok && step.Verb == "" && !step.Drift.None() {
-		p.admitted = append(p.admitted, admissionOf(step.Key(), step.Drift))
+		p.admitted = append(p.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 	}
 	return ok && p.take(step)
 }
@@ -230,8 +231,8 @@ func (p *planner) want(desired, live Object) bool {
 // tell puts what issuers and operators are told into the plan, but for what admission has made otherwise of it.
 func (p *planner) tell(steps ...Step) {
 	for _, step := range steps {
-		if step.Desired != nil && step.Live != nil && p.Observed.Writes[step.Key()].accepts(step.Desired, step.Live, compare(step.Desired, step.Live)) {
-			p.admitted = append(p.admitted, admissionOf(step.Key(), step.Drift))
+		if step.Desired != nil && step.Live != nil && p.Observed.Writes[step.Key()].Accepts(step.Desired, step.Live, drift.Compare(step.Desired, step.Live)) {
+			p.admitted = append(p.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 			continue
 		}
 		p.take(step)

@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 const (
@@ -28,7 +29,7 @@ func (p *planner) refused(key string) (reason, message string) {
 // refusal is what the API server says to what a Deployment needs, from its Secret to
 // itself; empty when it accepts all of it.
 func (p *planner) refusal(d install.Deployment) (reason, message string) {
-	var needs []Object
+	var needs []drift.Object
 	if d.SecretName != "" {
 		needs = append(needs, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.CSV.Namespace, Name: d.SecretName}})
 	}
@@ -39,7 +40,7 @@ func (p *planner) refusal(d install.Deployment) (reason, message string) {
 		needs = append(needs, d.AuthDelegator, d.AuthReader)
 	}
 	for _, object := range append(needs, d.Object) {
-		if reason, message := p.refused(KeyOf(object)); reason != "" {
+		if reason, message := p.refused(drift.KeyOf(object)); reason != "" {
 			return reason, message
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // register decides about one webhook: a live one is kept as desired, whatever
@@ -21,7 +22,7 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 	if p.Config.Disabled(w.Description) {
 		return p.disable(w, live)
 	}
-	if reason, message := p.refused(KeyOf(desired)); reason != "" {
+	if reason, message := p.refused(drift.KeyOf(desired)); reason != "" {
 		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reason, message: message}
 	}
 	if w.Delegated {
@@ -53,14 +54,14 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 // keep repairs a live registration. One that bears a later generation of trust than
 // this decision knows was written by a manager that saw more: it is left alone. Each Service
 // has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
-func (p *planner) keep(desired, live Object) {
+func (p *planner) keep(desired, live drift.Object) {
 	if !writtenLater(live, desired) || !callsAlike(desired, live) {
 		p.want(p.covering(desired, live), live)
 	}
 }
 
 // callsAlike reports whether two registrations call the same Service.
-func callsAlike(a, b Object) bool {
+func callsAlike(a, b drift.Object) bool {
 	one, other := serviceOf(a), serviceOf(b)
 	return one != nil && other != nil && one.Namespace == other.Namespace && one.Name == other.Name
 }

@@ -7,7 +7,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -15,10 +14,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // registrationOf is the object that registers a webhook; nil for a conversion webhook.
-func registrationOf(w install.Webhook) Object {
+func registrationOf(w install.Webhook) drift.Object {
 	switch {
 	case w.Validating != nil:
 		return w.Validating
@@ -32,7 +32,7 @@ func registrationOf(w install.Webhook) Object {
 }
 
 // registered is the live registration of a webhook; nil when there is none.
-func (p *planner) registered(w install.Webhook) Object {
+func (p *planner) registered(w install.Webhook) drift.Object {
 	for _, live := range p.Observed.registrations() {
 		if live.kind == w.Description.Type && live.object.GetName() == registrationOf(w).GetName() {
 			return live.object
@@ -65,7 +65,7 @@ func (p *planner) declares(live registration) bool {
 // registration is a live one, whatever its kind.
 type registration struct {
 	kind   operatorsv1alpha1.WebhookAdmissionType
-	object Object
+	object drift.Object
 }
 
 // registrations are all live ones, the oldest first: caches have no order of their own.
@@ -142,17 +142,17 @@ func (o Observed) Trusting(namespace, service string) []Trusting {
 
 // trusting counts changes by the generation. An APIService has none, and a resourceVersion that
 // changes with its availability.
-func trusting(o Object, caBundle []byte) Trusting {
+func trusting(o drift.Object, caBundle []byte) Trusting {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
 		version += "/" + names.Hash(service.Spec.String())
 	}
-	return Trusting{Name: KeyOf(o), Version: version, CABundle: caBundle, Generation: generationOf(o)}
+	return Trusting{Name: drift.KeyOf(o), Version: version, CABundle: caBundle, Generation: generationOf(o)}
 }
 
 // serviceOf is what a live registration calls; nil when somebody made it call
 // something else.
-func serviceOf(live Object) *admissionregistrationv1.ServiceReference {
+func serviceOf(live drift.Object) *admissionregistrationv1.ServiceReference {
 	if clients := clientsOf(live); len(clients) > 0 {
 		return clients[0].Service
 	}
@@ -161,7 +161,7 @@ func serviceOf(live Object) *admissionregistrationv1.ServiceReference {
 
 // clientsOf says how API servers call the webhooks of a registration: one, unless
 // somebody added another.
-func clientsOf(o Object) []admissionregistrationv1.WebhookClientConfig {
+func clientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
 	var all []admissionregistrationv1.WebhookClientConfig
 	switch c := o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
@@ -190,8 +190,8 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 // generationOf is the number of the certificate generation that a registration
 // trusts; 0 when it does not say, and when another client than the manager may have said so: an
 // edited number would keep a live registration from being repaired.
-func generationOf(o Object) int64 {
-	if !wroteAlone(o, annotatedGeneration) {
+func generationOf(o drift.Object) int64 {
+	if !drift.SoleOwner(o, drift.GenerationField) {
 		return 0
 	}
 	return notedGeneration(o)
@@ -199,13 +199,11 @@ func generationOf(o Object) int64 {
 
 // writtenLater reports whether the manager wrote a live registration for a later certificate
 // generation than the one that is wanted is for.
-func writtenLater(live, wanted Object) bool {
+func writtenLater(live, wanted drift.Object) bool {
 	return certgeneration.Later(generationOf(live), notedGeneration(wanted))
 }
 
 // notedGeneration is the number that a registration says, whoever wrote it; 0 for none.
-func notedGeneration(o Object) int64 {
+func notedGeneration(o drift.Object) int64 {
 	return certgeneration.Parse(o.GetAnnotations()[vocabulary.AnnotationGeneration])
 }
-
-var annotatedGeneration = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", vocabulary.AnnotationGeneration))

@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
@@ -285,7 +287,7 @@ func TestUpdateKeepsWhatIsNotTheManagers(t *testing.T) {
 	step := c.next().Steps[0]
 	want := before.DeepCopy()
 	want.Webhooks[0].MatchConditions, want.ManagedFields = nil, nil
-	if diff := cmp.Diff(Object(want), step.Object); step.Verb != Update || diff != "" {
+	if diff := cmp.Diff(drift.Object(want), step.Object); step.Verb != Update || diff != "" {
 		t.Errorf("%s writes (-want +got):\n%s", step.Verb, diff)
 	}
 	if diff := cmp.Diff(before, live); diff != "" {

@@ -10,6 +10,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // What the manager created a Service with and wants no more goes: an apply would leave it,
@@ -51,7 +53,7 @@ func TestReplacesWhatItCreated(t *testing.T) {
 				t.Fatalf("step %s %v, want %s", step.Verb, step.Drift, test.want)
 			}
 			lean := live.DeepCopy()
-			Lean(lean)
+			drift.TrimManagedFields(lean)
 			asLean, _ := stepTo(test.desired, lean, Observed{}, noon)
 			if diff := cmp.Diff(step, asLean, cmpopts.IgnoreFields(Step{}, "Live")); diff != "" {
 				t.Errorf("where the cache is lean (-whole +lean):\n%s", diff)
@@ -123,7 +125,7 @@ func TestComparesNothingThatWasJustMade(t *testing.T) {
 	if _, needed := stepTo(desired, live, Observed{}, noon); !needed {
 		t.Fatal("there is no drift to be found")
 	}
-	if step, needed := stepTo(desired, live, Observed{Made: map[string]bool{KeyOf(live): true}}, noon); needed {
+	if step, needed := stepTo(desired, live, Observed{Made: map[string]bool{drift.KeyOf(live): true}}, noon); needed {
 		t.Errorf("it is written again: %s, %s", step.Verb, step.Why())
 	}
 }

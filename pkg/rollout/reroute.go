@@ -7,6 +7,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // calledRoute is the port of the Service and the path that a registration calls.
@@ -15,7 +16,7 @@ type calledRoute struct {
 	path string
 }
 
-func routeOf(o Object) calledRoute { return calledRoute{portCalled(o), pathOf(o)} }
+func routeOf(o drift.Object) calledRoute { return calledRoute{portCalled(o), pathOf(o)} }
 
 // until says that API servers call one route until another one is served.
 func (r calledRoute) until(other calledRoute) string {
@@ -32,7 +33,7 @@ func (r calledRoute) until(other calledRoute) string {
 // reroute decides about a live webhook whose description names another port or path than before.
 // API servers call the previous one until the new one is served: one that is not would refuse
 // every request. A port or path that another client wrote into the registration is repaired at once.
-func (p *planner) reroute(d install.Deployment, w install.Webhook, live Object, backend progress) (view webhookView, decided bool) {
+func (p *planner) reroute(d install.Deployment, w install.Webhook, live drift.Object, backend progress) (view webhookView, decided bool) {
 	desired, held := registrationOf(w), p.held(d, w)
 	edited := routeOf(desired) != routeOf(live) || held.reason != ""
 	if p.Policy.Gate != GateServing || !edited || hashLabelOf(desired) == hashLabelOf(live) {
@@ -54,19 +55,19 @@ func (p *planner) reroute(d install.Deployment, w install.Webhook, live Object, 
 }
 
 // pathOf is the path that a registration calls.
-func pathOf(o Object) string {
+func pathOf(o drift.Object) string {
 	if service := serviceOf(o); service != nil && service.Path != nil {
 		return *service.Path
 	}
 	return ""
 }
 
-func hashLabelOf(o Object) string { return o.GetLabels()[vocabulary.LabelWebhookHash] }
+func hashLabelOf(o drift.Object) string { return o.GetLabels()[vocabulary.LabelWebhookHash] }
 
 // alongRoute is a desired registration that calls the port and path of the live one, and still
 // bears the label of the description that named them.
-func alongRoute(desired, live Object) Object {
-	kept, route := desired.DeepCopyObject().(Object), routeOf(live)
+func alongRoute(desired, live drift.Object) drift.Object {
+	kept, route := desired.DeepCopyObject().(drift.Object), routeOf(live)
 	if service := serviceOf(kept); service != nil && service.Path != nil {
 		service.Path = &route.path
 	}
@@ -78,7 +79,7 @@ func alongRoute(desired, live Object) Object {
 }
 
 // setPort makes a registration call a port of its Service.
-func setPort(o Object, port int32) {
+func setPort(o drift.Object, port int32) {
 	if api, ok := o.(*apiregistrationv1.APIService); ok && api.Spec.Service != nil {
 		api.Spec.Service.Port = &port
 	} else if service := serviceOf(o); service != nil {

@@ -5,12 +5,11 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // rerouteConversions decides about live conversions whose description names another port or path
@@ -66,15 +65,7 @@ func (p *planner) routeEdited(c install.Conversion) bool {
 	if is.port != desired.port {
 		edited = edited.Union(conversionPortField)
 	}
-	return is != desired && wroteAlone(live, edited)
-}
-
-// wroteAlone reports whether the manager owns some fields of an object, and no other client does.
-func wroteAlone(live Object, fields *fieldpath.Set) bool {
-	own := slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == vocabulary.FieldManager && !fieldsOf(entry).Intersection(fields).Empty()
-	})
-	return own && lastWriter(live, fields) == ""
+	return is != desired && drift.SoleOwner(live, edited)
 }
 
 var (

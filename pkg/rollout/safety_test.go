@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // happenings are what may come to the operator whose webhook is about to be
@@ -119,14 +120,14 @@ func TestDeathAfterEachWrite(t *testing.T) {
 	keys := func(c *cluster) []string {
 		var all []string
 		for _, d := range c.Desired.Deployments {
-			for _, o := range []Object{d.Service, d.Role, d.RoleBinding, d.Object} {
+			for _, o := range []drift.Object{d.Service, d.Role, d.RoleBinding, d.Object} {
 				if c.find(o) != nil {
-					all = append(all, KeyOf(o))
+					all = append(all, drift.KeyOf(o))
 				}
 			}
 		}
 		for _, r := range c.Observed.registrations() {
-			all = append(all, KeyOf(r.object))
+			all = append(all, drift.KeyOf(r.object))
 		}
 		slices.Sort(all)
 		return all

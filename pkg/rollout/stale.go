@@ -9,6 +9,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // removeStale removes the Deployments that the ClusterServiceVersion does not list any
@@ -41,7 +42,7 @@ func (p *planner) waitsForAny() bool {
 
 // relocate decides about a live webhook that another Deployment is to serve from now on.
 // The one that serves it goes on until that one does, and is then let go.
-func (p *planner) relocate(d install.Deployment, w install.Webhook, live Object, backend progress) (view webhookView, decided bool) {
+func (p *planner) relocate(d install.Deployment, w install.Webhook, live drift.Object, backend progress) (view webhookView, decided bool) {
 	called := serviceOf(live)
 	if called == nil || d.Service == nil || called.Name == d.Service.Name || called.Namespace != p.CSV.Namespace || p.Observed.Services[called.Name] == nil {
 		return webhookView{}, false

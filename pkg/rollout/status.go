@@ -166,9 +166,8 @@ func (p *planner) setRelaxed(status *managerv1alpha1.WebhookRolloutStatus) {
 func (p *planner) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
 	for key, contest := range p.Observed.Contests {
-		for _, r := range contest.contesting(p.now) {
-			p.lookAgain(r.heldUntil())
-			p.lookAgain(r.overAt())
+		for _, at := range contest.ChangesAt(p.now) {
+			p.lookAgain(at)
 		}
 		if message := contest.Message(key, p.now); message != "" {
 			messages = append(messages, message)

@@ -5,16 +5,12 @@ import (
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Verb is what to do with an object.
@@ -42,13 +38,13 @@ const (
 // Step is one write.
 type Step struct {
 	Verb   Verb
-	Object Object
+	Object drift.Object
 	// Live is what was observed, nil when absent: the base of an update.
-	Live Object
+	Live drift.Object
 	// Drift says what is wrong with Live.
-	Drift Drift
+	Drift drift.Drift
 	// Desired is what the API server's answer is compared with; nil where it is not.
-	Desired Object
+	Desired drift.Object
 	// Repeated is set when the manager's latest write sent the same, or created the object:
 	// somebody undid it.
 	Repeated bool
@@ -60,56 +56,22 @@ type Step struct {
 }
 
 // Key is the key of the step's object.
-func (s Step) Key() string { return KeyOf(s.Object) }
-
-// KeyOf names an object for people and for maps: "Service operators/manager-service".
-func KeyOf(o Object) string {
-	name := o.GetName()
-	if o.GetNamespace() != "" {
-		name = o.GetNamespace() + "/" + name
-	}
-	return kindOf(o) + " " + name
-}
-
-// kindOf is the kind of an object, which objects from a cache do not say themselves.
-func kindOf(o Object) string {
-	if foreign, ok := o.(*unstructured.Unstructured); ok {
-		return foreign.GetKind()
-	}
-	return typeOf(o).Kind
-}
-
-// typeOf is the version and kind of an object, by its Go type.
-func typeOf(o Object) schema.GroupVersionKind {
-	switch o := o.(type) {
-	case *unstructured.Unstructured:
-		return o.GroupVersionKind()
-	case *apiextensionsv1.CustomResourceDefinition:
-		return apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
-	case *apiregistrationv1.APIService:
-		return apiregistrationv1.SchemeGroupVersion.WithKind("APIService")
-	}
-	kinds, _, err := scheme.Scheme.ObjectKinds(o)
-	if err != nil {
-		panic(err) // every kind that is rolled out is built in
-	}
-	return kinds[0]
-}
+func (s Step) Key() string { return drift.KeyOf(s.Object) }
 
 // Kind is the kind of the step's object.
-func (s Step) Kind() string { return kindOf(s.Object) }
+func (s Step) Kind() string { return drift.KindOf(s.Object) }
 
 // Registers reports whether the step writes what makes API servers call webhooks. No other step
 // relies on it: whoever waits for it reads it live.
 func (s Step) Registers() bool {
-	return s.Verb == Convert || s.Verb != Delete && IsRegistration(s.Object)
+	return s.Verb == Convert || s.Verb != Delete && drift.IsRegistration(s.Object)
 }
 
 // Repairs reports whether the step undoes what somebody else did: a field that another
 // manager wrote last, what was written before and is otherwise now, or a registration that was
 // there before and is gone. One that is deleted again before the status tells of it is known by
 // its record.
-func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]Contest) bool {
+func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
 	switch {
 	case s.Verb == Delete, s.Verb == Nudge:
 		return false
@@ -180,40 +142,28 @@ func (s Step) Why() string {
 	}
 }
 
-// exclusive are the parts of an object where no other client has anything to add.
-func exclusive(o Object) []string {
-	switch o.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
-		return []string{".webhooks"}
-	case *apiregistrationv1.APIService:
-		return []string{".spec"}
-	default:
-		return nil
-	}
-}
-
 // stepTo is the write that makes live be as desired; ok is false when it is so
 // already, when admission made it what it is (see Write), or when another client holds the object
 // (see Contest).
-func stepTo(desired, live Object, o Observed, now time.Time) (step Step, ok bool) {
+func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, ok bool) {
 	if live == nil {
 		return o.unlessHeld(Step{Verb: Create, Object: desired, Desired: desired}, now)
 	}
-	if o.Made[KeyOf(desired)] {
+	if o.Made[drift.KeyOf(desired)] {
 		return Step{}, false
 	}
-	scaled := atScaleOf(live, desired)
-	compared := compare(scaled, live, exclusive(desired)...)
-	drift := compared.drift()
-	if drift.None() || o.Writes[KeyOf(desired)].accepts(desired, live, compared) {
-		return Step{Object: desired, Drift: drift}, false
+	scaled := drift.WithLiveReplicas(live, desired)
+	compared := drift.Compare(scaled, live, drift.ExclusiveFields(desired)...)
+	found := compared.Drift()
+	if found.None() || o.Writes[drift.KeyOf(desired)].Accepts(desired, live, compared) {
+		return Step{Object: desired, Drift: found}, false
 	}
-	step = Step{Verb: Apply, Object: asSeen(scaled, live), Live: live, Drift: drift, Desired: desired}
-	if applyFallsShort(scaled, drift) {
-		step.Verb, step.Object = Update, replacement(scaled, live)
+	step = Step{Verb: Apply, Object: drift.WithPrecondition(scaled, live), Live: live, Drift: found, Desired: desired}
+	if drift.NeedsUpdate(scaled, found) {
+		step.Verb, step.Object = Update, drift.Replacement(scaled, live)
 	}
 	_, known := o.Writes[step.Key()]
-	step.Rehearse = !known && drift.By == ""
+	step.Rehearse = !known && found.By == ""
 	return o.unlessHeld(step, now)
 }
 
@@ -221,49 +171,20 @@ func stepTo(desired, live Object, o Observed, now time.Time) (step Step, ok bool
 // false when another client holds the object.
 func (o Observed) unlessHeld(step Step, now time.Time) (_ Step, ok bool) {
 	last, known := o.Writes[step.Key()]
-	step.Repeated = known && (step.Verb == Create || last.repeatedBy(step.Desired, step.Live))
+	step.Repeated = known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
 	switch {
 	case !step.Repeated || step.Drift.By != "":
-	case len(last.refused) > 0:
-		step.Drift.By = admission
-	case step.Verb == Create && IsRegistration(step.Object), step.Verb == Convert && step.reconverts():
+	case last.RefusesAdmission():
+		step.Drift.By = drift.ByAdmission
+	case step.Verb == Create && drift.IsRegistration(step.Object), step.Verb == Convert && step.reconverts():
 	default:
-		step.Drift.By = anybody
+		step.Drift.By = drift.ByAnyClient
 	}
-	return step, !o.Contests[step.Key()].holds(step, now)
-}
-
-// atScaleOf is a desired object with the number of replicas that it is to have now.
-func atScaleOf(live, desired Object) Object {
-	if deployment, ok := desired.(*appsv1.Deployment); ok {
-		return scaled(deployment, live.(*appsv1.Deployment))
-	}
-	return desired
-}
-
-// asSeen is a desired object that can be applied over the live one as it was seen, and
-// over no other, where it takes trust away: whoever sees more may have added some.
-func asSeen(desired, live Object) Object {
-	if len(exclusive(desired)) == 0 {
-		return desired
-	}
-	bound := desired.DeepCopyObject().(Object)
-	bound.SetResourceVersion(live.GetResourceVersion())
-	return bound
-}
-
-// applyFallsShort tells where a write has to replace. Bundles list a port or a
-// variable twice in their Deployments, which apply refuses and update accepts; and
-// a field that another client added, or that the manager did not apply, stays under apply.
-func applyFallsShort(desired Object, drift Drift) bool {
-	_, deployment := desired.(*appsv1.Deployment)
-	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {
-		return slices.ContainsFunc(exclusive(desired), func(part string) bool { return strings.HasPrefix("."+stray, part) })
-	})
+	return step, !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
 }
 
 // lookUp finds an object by name; nil when it is absent.
-func lookUp[T Object](objects map[string]T, name string) Object {
+func lookUp[T drift.Object](objects map[string]T, name string) drift.Object {
 	if o, ok := objects[name]; ok {
 		return o
 	}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // writeSecret puts the serving certificate of a Deployment into the cluster: before the
@@ -23,5 +25,5 @@ func (p *planner) writeSecret(deployment string) {
 // HoldsSecret reports whether a Secret is not to be written for now, because others undo each
 // write of it.
 func (o Observed) HoldsSecret(secret *corev1.Secret, now time.Time) bool {
-	return o.Contests[KeyOf(secret)].holds(Step{Object: secret}, now)
+	return o.Contests[drift.KeyOf(secret)].Blocks(secret, nil, drift.Drift{}, now)
 }

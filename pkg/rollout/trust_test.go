@@ -10,6 +10,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // The trust that is published is that of the Secret, so the Secret is written first; and
@@ -85,10 +86,10 @@ func TestRegistrationKeepsItsTrust(t *testing.T) {
 // A rotation updates the Secret several times, and that is no repair, whatever was repaired before.
 func TestOnlyARecreatedSecretIsRepaired(t *testing.T) {
 	secret := secretOf("manager")
-	repaired := map[string]Contest{KeyOf(secret): Contest{}.Repaired(Drift{}, time.Unix(0, 0))}
+	repaired := map[string]drift.Contest{drift.KeyOf(secret): drift.Contest{}.Repaired(drift.Drift{}, time.Unix(0, 0))}
 	for name, test := range map[string]struct {
 		step     Step
-		contests map[string]Contest
+		contests map[string]drift.Contest
 		want     bool
 	}{
 		"the next certificate":                 {Step{Verb: Update, Object: secret}, nil, false},

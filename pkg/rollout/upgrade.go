@@ -17,6 +17,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Upgrade is how a ClusterServiceVersion stands to other versions of its operator. It is
@@ -74,7 +75,7 @@ func (p *planner) reselected() string {
 }
 
 // theirs is the older version that has a live object in hand; nil when none has.
-func (p *planner) theirs(live Object) *operatorsv1alpha1.ClusterServiceVersion {
+func (p *planner) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, older := range p.Upgrade.From {
 		if install.Labelled(live, older) {
 			return older
@@ -145,7 +146,7 @@ func (p *planner) lastUnregistered() time.Time {
 }
 
 // inherit decides about a webhook that an older version registered and that is still so.
-func (p *planner) inherit(d install.Deployment, w install.Webhook, live Object, backend progress) (view webhookView, decided bool) {
+func (p *planner) inherit(d install.Deployment, w install.Webhook, live drift.Object, backend progress) (view webhookView, decided bool) {
 	older := p.theirs(live)
 	if older == nil {
 		return webhookView{}, false
@@ -181,7 +182,7 @@ func (p *planner) handedOver(w install.Webhook, created time.Time) time.Time {
 
 // sharing is a desired object with the owners of it that are still there: whichever
 // version is deleted first, the object has to stay for the other.
-func (p *planner) sharing(desired, live Object) Object {
+func (p *planner) sharing(desired, live drift.Object) drift.Object {
 	if live == nil || len(desired.GetOwnerReferences()) == 0 {
 		return desired
 	}
@@ -194,7 +195,7 @@ func (p *planner) sharing(desired, live Object) Object {
 	if len(owners) == len(desired.GetOwnerReferences()) {
 		return desired
 	}
-	shared := desired.DeepCopyObject().(Object)
+	shared := desired.DeepCopyObject().(drift.Object)
 	shared.SetOwnerReferences(owners)
 	return shared
 }

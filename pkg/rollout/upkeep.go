@@ -11,6 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // InService tells whether the ClusterServiceVersion has webhooks that API servers call, or
@@ -85,7 +86,7 @@ func (p *planner) keepUpBackend(d install.Deployment) {
 
 // wantUnlessChanged repairs what a webhook needs. What the ClusterServiceVersion wants
 // otherwise than when it was installed waits for the requirement.
-func (p *planner) wantUnlessChanged(declared bool, desired, live Object) {
+func (p *planner) wantUnlessChanged(declared bool, desired, live drift.Object) {
 	if declared || live == nil {
 		p.want(desired, live)
 	}
@@ -111,7 +112,7 @@ func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
 
 // liveOf is what registers a webhook, or the first definition that it converts; nil when
 // nothing does.
-func (p *planner) liveOf(w install.Webhook) Object {
+func (p *planner) liveOf(w install.Webhook) drift.Object {
 	for _, c := range w.Conversions {
 		if live := p.Observed.CRDs[c.CRD]; live != nil && converted(live, c) {
 			return live
@@ -146,12 +147,12 @@ func (p *planner) mayReconvert(c install.Conversion) bool {
 
 // trust gives a registration the caBundle that it needs, and leaves the rest of it. It says
 // so of each generation, or a late write for an earlier one could come through.
-func (p *planner) trust(desired, live Object) {
+func (p *planner) trust(desired, live drift.Object) {
 	said := live.GetAnnotations()[vocabulary.AnnotationGeneration] == desired.GetAnnotations()[vocabulary.AnnotationGeneration]
 	if said && bytes.Equal(bundleOf(live), bundleOf(desired)) || writtenLater(live, desired) {
 		return
 	}
-	trusting := live.DeepCopyObject().(Object)
+	trusting := live.DeepCopyObject().(drift.Object)
 	copyAnnotations(trusting, desired, vocabulary.AnnotationGeneration)
 	field := "webhooks.clientConfig.caBundle"
 	switch c := trusting.(type) {
@@ -166,7 +167,7 @@ func (p *planner) trust(desired, live Object) {
 	case *apiregistrationv1.APIService:
 		c.Spec.CABundle, field = bundleOf(desired), "spec.caBundle"
 	}
-	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: Drift{Fields: []string{field}}, Desired: trusting})
+	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
 }
 
 // restart replaces the pods of a Deployment where they have to be for a certificate that
@@ -175,7 +176,7 @@ func (p *planner) restart(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
 	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, vocabulary.AnnotationCAHash, vocabulary.AnnotationRestartedFor)
 	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
-		p.take(Step{Verb: Update, Object: restarted, Live: live, Drift: Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
+		p.take(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
 	}
 }
 

@@ -1,4 +1,4 @@
-package rollout
+package drift
 
 import (
 	"slices"
@@ -10,25 +10,25 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// Lean takes from an object what nobody reads of its managed fields, which are a good part
+// TrimManagedFields takes from an object what nobody reads of its managed fields, which are a good part
 // of it: who wrote its status, and which fields the manager created it with, but for those
 // that it may have to take away again.
-func Lean(o Object) {
+func TrimManagedFields(o Object) {
 	entries := slices.DeleteFunc(o.GetManagedFields(), func(w metav1.ManagedFieldsEntry) bool { return w.Subresource == "status" })
 	for i, entry := range entries {
 		if entry.Manager != vocabulary.FieldManager || entry.Operation == metav1.ManagedFieldsOperationApply {
 			continue
 		}
-		entries[i].FieldsV1 = rawFields(additions(o, fieldsOf(entry)))
+		entries[i].FieldsV1 = rawFields(additions(o, FieldsOf(entry)))
 	}
 	o.SetManagedFields(entries)
 }
 
-// LeanDefinition leaves of the managed fields of a definition, which are as long as its schema,
+// TrimDefinition leaves of the managed fields of a definition, which are as long as its schema,
 // who wrote, when, which part of its conversion, and the annotation with its certificate generation.
-func LeanDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
+func TrimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i, entry := range crd.ManagedFields {
-		crd.ManagedFields[i].FieldsV1 = rawFields(conversionFields(entry).Union(fieldsOf(entry).Intersection(annotatedGeneration)))
+		crd.ManagedFields[i].FieldsV1 = rawFields(ConversionFields(entry).Union(FieldsOf(entry).Intersection(GenerationField)))
 	}
 }
 

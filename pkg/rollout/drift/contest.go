@@ -1,4 +1,4 @@
-package rollout
+package drift
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 const (
@@ -18,8 +19,8 @@ const (
 
 // What undoes repairs without leaving a field manager of its own.
 const (
-	admission = "(admission)" // a mutating webhook or a MutatingAdmissionPolicy
-	anybody   = "(anybody)"   // clients that give another name each time, or show in nothing
+	ByAdmission = "(admission)" // a mutating webhook or a MutatingAdmissionPolicy
+	ByAnyClient = "(anybody)"   // clients that give another name each time, or show in nothing
 )
 
 // Contest is the record of repairs to one object that others undid, each by itself: clients
@@ -44,7 +45,7 @@ func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 		field = drift.Fields[0]
 	}
 	rivals := slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return r.over(now) })
-	for _, by := range slices.Compact([]string{drift.By, anybody}) {
+	for _, by := range slices.Compact([]string{drift.By, ByAnyClient}) {
 		i := slices.IndexFunc(rivals, func(r rival) bool { return r.by == by })
 		if i < 0 {
 			rivals, i = append(rivals, rival{by: by}), len(rivals)
@@ -67,7 +68,7 @@ func (r rival) repaired(field string, now time.Time) rival {
 
 // limit is how many repairs make a contest.
 func (r rival) limit() int {
-	if r.by == anybody {
+	if r.by == ByAnyClient {
 		return contestAfterAll
 	}
 	return contestAfter
@@ -115,28 +116,37 @@ func (c Contest) HeldUntil(now time.Time) (until time.Time) {
 	return until
 }
 
+// ChangesAt returns when the answers of Blocks and Message may change.
+func (c Contest) ChangesAt(now time.Time) (at []time.Time) {
+	for _, r := range c.contesting(now) {
+		at = append(at, r.heldUntil(), r.overAt())
+	}
+	return at
+}
+
 // contesting are the clients that a contest is with now.
 func (c Contest) contesting(now time.Time) []rival {
 	return slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return !r.contests() || r.over(now) })
 }
 
-// holds reports whether to leave an object, for now, as it is. What the manager wants for the
-// first time is written all the same, except in a Secret: each certificate is another one.
-func (c Contest) holds(step Step, now time.Time) bool {
+// Blocks reports whether the manager leaves an object as it is for now. What the manager writes for
+// the first time is not blocked, except in a Secret: each certificate differs.
+func (c Contest) Blocks(object, live Object, drift Drift, now time.Time) bool {
 	return slices.ContainsFunc(c.rivals, func(r rival) bool {
-		return r.contests() && now.Before(r.heldUntil()) && r.concerns(step)
+		return r.contests() && now.Before(r.heldUntil()) && r.concerns(object, live, drift)
 	})
 }
 
-func (r rival) concerns(step Step) bool {
-	_, secret := step.Object.(*corev1.Secret)
+func (r rival) concerns(object, live Object, drift Drift) bool {
+	_, secret := object.(*corev1.Secret)
+	_, conversion := object.(*apiextensionsv1.CustomResourceDefinition)
 	switch {
-	case secret && (r.by == admission || r.by == anybody):
+	case secret && (r.by == ByAdmission || r.by == ByAnyClient):
 		return true
-	case r.by == anybody:
-		return step.Drift.By != ""
+	case r.by == ByAnyClient:
+		return drift.By != ""
 	default:
-		return r.by == step.Drift.By && (r.by != "" || step.Live == nil || step.Verb == Convert)
+		return r.by == drift.By && (r.by != "" || live == nil || conversion)
 	}
 }
 
@@ -154,9 +164,9 @@ func (r rival) who() string {
 	switch r.by {
 	case "":
 		return "a client that field ownership does not show"
-	case admission:
+	case ByAdmission:
 		return "admission"
-	case anybody:
+	case ByAnyClient:
 		return "a client under several names, or none,"
 	default:
 		return fmt.Sprintf("field manager %q", r.by)
@@ -164,7 +174,7 @@ func (r rival) who() string {
 }
 
 func (r rival) remedy() string {
-	if r.by == admission {
+	if r.by == ByAdmission {
 		return "Exclude the object from the mutating webhook or MutatingAdmissionPolicy, or delete the ClusterServiceVersion"
 	}
 	return "Stop that client, or delete the ClusterServiceVersion"

@@ -1,4 +1,4 @@
-package rollout
+package drift
 
 import (
 	"testing"
@@ -74,18 +74,10 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 			live := desired()
 			test.change(live)
 			live.TypeMeta = metav1.TypeMeta{} // as listers give it
-			if diff := cmp.Diff(test.want, DriftOf(desired(), live, ".webhooks")); diff != "" {
+			if diff := cmp.Diff(test.want, Of(desired(), live, ".webhooks")); diff != "" {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func wrote(manager, fields string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{
-		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
-		Time:     &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		FieldsV1: metav1.NewFieldsV1(fields),
 	}
 }
 
@@ -118,7 +110,7 @@ func TestDriftIsBlamedOnItsLastWriter(t *testing.T) {
 			}
 			live := object("edited")
 			live.ManagedFields = test.entries
-			if diff := cmp.Diff(Drift{Fields: []string{"data.policy"}, By: test.want}, DriftOf(object("desired"), live)); diff != "" {
+			if diff := cmp.Diff(Drift{Fields: []string{"data.policy"}, By: test.want}, Of(object("desired"), live)); diff != "" {
 				t.Errorf("drift (-want +got):\n%s", diff)
 			}
 		})
@@ -163,7 +155,7 @@ func TestDriftOfDeployment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			live := defaulted()
 			test.change(live)
-			got := DriftOf(desired(), live).Fields
+			got := Of(desired(), live).Fields
 			if len(test.want) == 0 && len(got) == 0 {
 				return
 			}
@@ -173,3 +165,12 @@ func TestDriftOfDeployment(t *testing.T) {
 		})
 	}
 }
+func wrote(manager, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+		Time:     &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		FieldsV1: metav1.NewFieldsV1(fields),
+	}
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -1,4 +1,6 @@
-package rollout
+// Package drift compares live objects with desired ones. It names the fields that differ and the client
+// that wrote them, accepts what admission changes, and limits repairs that another client reverts.
+package drift
 
 import (
 	"fmt"
@@ -63,16 +65,16 @@ func converterFor(kind Object) managedfields.TypeConverter {
 	}
 }
 
-// DriftOf compares two objects of one kind, field by field. What only the live
+// Of compares two objects of one kind, field by field. What only the live
 // object has is not drift (defaults, other clients' own fields), with two
 // exceptions: a field that the manager applied before and wants no more, and
 // anything below the paths given as exclusive.
-func DriftOf(desired, live Object, exclusive ...string) Drift {
-	return compare(desired, live, exclusive...).drift()
+func Of(desired, live Object, exclusive ...string) Drift {
+	return Compare(desired, live, exclusive...).Drift()
 }
 
-// comparison is where a live object is not as desired.
-type comparison struct {
+// Comparison is where a live object is not as desired.
+type Comparison struct {
 	live    Object
 	have    *typed.TypedValue // the live object
 	wanted  *fieldpath.Set    // fields with another value, or none
@@ -80,7 +82,7 @@ type comparison struct {
 	updated *fieldpath.Set    // fields that the manager wrote otherwise than by an apply
 }
 
-func compare(desired, live Object, exclusive ...string) comparison {
+func Compare(desired, live Object, exclusive ...string) Comparison {
 	want, have := typedForm(desired, desired), typedForm(live, desired)
 	compared, err := have.Compare(want)
 	if err != nil {
@@ -93,21 +95,21 @@ func compare(desired, live Object, exclusive ...string) comparison {
 			strays.Insert(p.Copy())
 		}
 	})
-	return comparison{live: live, have: have, wanted: compared.Modified.Union(compared.Added), strays: strays, updated: updated}
+	return Comparison{live: live, have: have, wanted: compared.Modified.Union(compared.Added), strays: strays, updated: updated}
 }
 
 // fields are all that differ.
-func (c comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
+func (c Comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
 
-func (c comparison) drift() Drift {
+func (c Comparison) Drift() Drift {
 	fields := c.fields()
-	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: lastWriter(c.live, fields)}
+	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: LastWriter(c.live, fields)}
 }
 
 // typedForm is an object as the merge machinery sees it.
 func typedForm(object, kind Object) *typed.TypedValue {
 	u := &unstructured.Unstructured{Object: writable(object)}
-	u.SetGroupVersionKind(typeOf(kind))
+	u.SetGroupVersionKind(gvkOf(kind))
 	form, err := converterFor(kind).ObjectToTyped(u, typed.AllowDuplicates)
 	if err != nil {
 		panic(fmt.Sprintf("%s %s: %v", u.GetKind(), object.GetName(), err))
@@ -177,9 +179,9 @@ func written(live Object) (all, updated *fieldpath.Set) {
 		switch {
 		case entry.Manager != vocabulary.FieldManager || entry.Subresource != "":
 		case entry.Operation == metav1.ManagedFieldsOperationApply:
-			all = all.Union(fieldsOf(entry))
+			all = all.Union(FieldsOf(entry))
 		default:
-			updated = updated.Union(additions(live, fieldsOf(entry)))
+			updated = updated.Union(additions(live, FieldsOf(entry)))
 		}
 	}
 	return all.Union(updated), updated
@@ -203,14 +205,14 @@ func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
 	return added
 }
 
-// lastWriter is the manager other than this one that wrote any of the fields last.
-func lastWriter(live Object, fields *fieldpath.Set) string {
+// LastWriter is the manager other than this one that wrote any of the fields last.
+func LastWriter(live Object, fields *fieldpath.Set) string {
 	if fields.Empty() {
 		return ""
 	}
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == vocabulary.FieldManager || fieldsOf(entry).Intersection(fields).Empty() {
+		if entry.Manager == vocabulary.FieldManager || FieldsOf(entry).Intersection(fields).Empty() {
 			continue
 		}
 		if last.Manager == "" || last.Time.Before(entry.Time) {
@@ -220,7 +222,7 @@ func lastWriter(live Object, fields *fieldpath.Set) string {
 	return last.Manager
 }
 
-func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 		return fieldpath.NewSet()

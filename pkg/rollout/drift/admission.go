@@ -1,4 +1,4 @@
-package rollout
+package drift
 
 import (
 	"crypto/sha256"
@@ -35,7 +35,7 @@ type Write struct {
 // WriteOf compares the API server's answer to a write with what was desired.
 func WriteOf(desired, answer Object) Write {
 	w := Write{uid: answer.GetUID(), version: answer.GetResourceVersion(), desired: digestOf(desired)}
-	c := compare(atScaleOf(answer, desired), answer, exclusive(desired)...)
+	c := Compare(WithLiveReplicas(answer, desired), answer, ExclusiveFields(desired)...)
 	if c.fields().Empty() {
 		return w
 	}
@@ -47,18 +47,21 @@ func WriteOf(desired, answer Object) Write {
 // Refused are the fields that admission changed and that the manager does not accept from it:
 // they decide who is called, under which trust, and who may do what.
 func (w Write) Refused() (_ Drift, refused bool) {
-	return Drift{By: admission, Fields: w.refused}, len(w.refused) > 0
+	return Drift{By: ByAdmission, Fields: w.refused}, w.RefusesAdmission()
 }
 
-// accepts reports whether a live object differs from the desired one in what admission made
+// RefusesAdmission reports whether admission changed fields that the manager does not accept from it.
+func (w Write) RefusesAdmission() bool { return len(w.refused) > 0 }
+
+// Accepts reports whether a live object differs from the desired one in what admission made
 // of it, and in nothing else.
-func (w Write) accepts(desired, live Object, c comparison) bool {
-	return w.repeatedBy(desired, live) && len(w.refused) == 0 && w.changed == c.digest()
+func (w Write) Accepts(desired, live Object, c Comparison) bool {
+	return w.RepeatedBy(desired, live) && len(w.refused) == 0 && w.changed == c.digest()
 }
 
-// repeatedBy reports whether to write the desired object would send what was sent before. An
+// RepeatedBy reports whether to write the desired object would send what was sent before. An
 // object that a cache shows as it was before that write says nothing about it.
-func (w Write) repeatedBy(desired, live Object) bool {
+func (w Write) RepeatedBy(desired, live Object) bool {
 	if w.desired == "" || w.desired != digestOf(desired) {
 		return false
 	}
@@ -69,13 +72,13 @@ func (w Write) repeatedBy(desired, live Object) bool {
 	return w.uid == live.GetUID() && (err != nil || order >= 0)
 }
 
-// Rehearsed is the record of a write that was only rehearsed. The record is of use where the
-// answer is the live object: then the live object is what admission makes of the desired one.
-func (s Step) Rehearsed(answer Object) (w Write, accepted bool) {
-	w = WriteOf(s.Desired, answer)
-	w.version = s.Live.GetResourceVersion()
-	c := compare(atScaleOf(s.Live, s.Desired), s.Live, exclusive(s.Desired)...)
-	return w, w.accepts(s.Desired, s.Live, c)
+// Rehearsed returns the record of a dry run. The record is valid where the answer equals the live
+// object: then the live object is what admission makes of the desired one.
+func Rehearsed(desired, live, answer Object) (w Write, accepted bool) {
+	w = WriteOf(desired, answer)
+	w.version = live.GetResourceVersion()
+	c := Compare(WithLiveReplicas(live, desired), live, ExclusiveFields(desired)...)
+	return w, w.Accepts(desired, live, c)
 }
 
 // digestOf is a digest of what the manager wants an object to be. The number of replicas is
@@ -94,7 +97,7 @@ func digestOf(desired Object) string {
 }
 
 // digest is one of the fields that differ, and of their live values.
-func (c comparison) digest() string {
+func (c Comparison) digest() string {
 	fields := c.fields()
 	names, err := fields.ToJSON()
 	if err != nil {
@@ -117,7 +120,7 @@ func hash(texts ...[]byte) string {
 }
 
 // refused are those of the fields that differ which admission may not change.
-func (c comparison) refused(desired Object) []string {
+func (c Comparison) refused(desired Object) []string {
 	var all []string
 	parts := decisive(desired)
 	c.fields().Leaves().Iterate(func(p fieldpath.Path) {
@@ -157,7 +160,7 @@ func decisive(o Object) []string {
 	case *unstructured.Unstructured: // a Certificate, or an Issuer
 		return []string{".spec.issuerRef", ".spec.secretName", ".spec.dnsNames", ".spec.isCA", ".spec.usages", ".spec.ca", ".spec.selfSigned"}
 	default:
-		return exclusive(o)
+		return ExclusiveFields(o)
 	}
 }
 
@@ -182,7 +185,7 @@ func isOwnKey(key string) bool {
 	return strings.HasPrefix(key, "olm.") || strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == vocabulary.AnnotationCAHash
 }
 
-// admissionOf sums up in a sentence what admission changed.
-func admissionOf(key string, drift Drift) string {
+// AdmissionMessage sums up in a sentence what admission changed.
+func AdmissionMessage(key string, drift Drift) string {
 	return fmt.Sprintf("%s: %s changed by admission", key, strings.Join(drift.Fields, ", "))
 }

@@ -1,4 +1,4 @@
-package rollout
+package drift
 
 import (
 	"testing"
@@ -45,7 +45,7 @@ func TestLean(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.object.SetManagedFields([]metav1.ManagedFieldsEntry{test.entry})
-			Lean(test.object)
+			TrimManagedFields(test.object)
 			if diff := cmp.Diff(test.want, test.object.GetManagedFields()); diff != "" {
 				t.Errorf("managed fields (-want +got):\n%s", diff)
 			}

@@ -1,4 +1,4 @@
-package rollout
+package drift
 
 import (
 	"maps"
@@ -15,9 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// replacement is what an update writes: the live object with everything that the
+// Replacement is what an update writes: the live object with everything that the
 // manager owns as desired, and nothing else in the parts where it owns all.
-func replacement(desired, live Object) Object {
+func Replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
 	whole.SetManagedFields(nil) // the cache has some of them, the API server keeps all
 	ours, _ := written(live)
@@ -30,7 +30,7 @@ func replacement(desired, live Object) Object {
 	case *corev1.Service:
 		service := whole.(*corev1.Service)
 		service.Spec.Type, service.Spec.Selector = desired.Spec.Type, desired.Spec.Selector
-		service.Spec.Ports = withPorts(portsOfOthers(service, ours), desired.Spec.Ports)
+		service.Spec.Ports = WithPorts(portsOfOthers(service, ours), desired.Spec.Ports)
 	case *rbacv1.Role:
 		whole.(*rbacv1.Role).Rules = desired.Rules
 	case *rbacv1.RoleBinding:
@@ -69,8 +69,8 @@ func portsOfOthers(live *corev1.Service, ours *fieldpath.Set) []corev1.ServicePo
 	})
 }
 
-// withPorts puts the desired ports first, and leaves out those that they take the place of.
-func withPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
+// WithPorts puts the desired ports first, and leaves out those that they take the place of.
+func WithPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
 	ports := slices.Clone(desired)
 	for _, other := range others {
 		if !slices.ContainsFunc(desired, func(p corev1.ServicePort) bool { return p.Port == other.Port && p.Protocol == other.Protocol }) {

@@ -1,0 +1,71 @@
+package drift
+
+import (
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+func TestContestRecord(t *testing.T) {
+	by := func(manager, field string) Drift { return Drift{By: manager, Fields: []string{field}} }
+	for name, test := range map[string]struct {
+		repairs       map[time.Duration]Drift
+		at            time.Duration
+		wantContested bool
+		wantHeld      bool // what the adversary changed
+	}{
+		"two in a minute": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x")}, at: 2 * time.Second,
+		},
+		"three in a minute": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x"), time.Minute: by("adversary", "x")},
+			at:      61 * time.Second, wantContested: true, wantHeld: true,
+		},
+		"three in more than a minute": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 50 * time.Second: by("adversary", "x"), 100 * time.Second: by("adversary", "x")},
+			at:      101 * time.Second,
+		},
+		"one each ninety seconds, for ever": {
+			repairs: map[time.Duration]Drift{
+				0: by("adversary", "x"), 90 * time.Second: by("adversary", "x"), 180 * time.Second: by("adversary", "x"),
+				270 * time.Second: by("adversary", "x"), 360 * time.Second: by("adversary", "x"),
+			},
+			at: 361 * time.Second,
+		},
+		"three by different clients": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("adversary", "x")},
+			at:      3 * time.Second,
+		},
+		"two clients that take turns": {
+			repairs: map[time.Duration]Drift{
+				0: by("adversary", "x"), time.Second: by("other", "x"), 2 * time.Second: by("adversary", "x"), 3 * time.Second: by("other", "x"), 4 * time.Second: by("adversary", "x"),
+			},
+			at: 5 * time.Second, wantContested: true, wantHeld: true,
+		},
+		"three by another client": {
+			repairs: map[time.Duration]Drift{0: by("kubectl-edit", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("kubectl-edit", "x")},
+			at:      3 * time.Second, wantContested: true,
+		},
+		"three, and the pause is over": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x"), 2 * time.Second: by("adversary", "x")},
+			at:      62 * time.Second, wantContested: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var contest Contest
+			for at := time.Duration(0); at <= test.at; at += time.Second {
+				if drift, repaired := test.repairs[at]; repaired {
+					contest = contest.Repaired(drift, noon.Add(at))
+				}
+			}
+			now := noon.Add(test.at)
+			if got := contest.Contested(); got != test.wantContested {
+				t.Errorf("contested: %t, want %t: %+v", got, test.wantContested, contest)
+			}
+			if got := contest.Blocks(&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}, by("adversary", "x"), now); got != test.wantHeld {
+				t.Errorf("held: %t, want %t: %+v", got, test.wantHeld, contest)
+			}
+		})
+	}
+}

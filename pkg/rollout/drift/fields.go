@@ -1,0 +1,33 @@
+package drift
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// ConversionFields are those in spec.conversion that a write has left there. That there is
+// such a field is none of them: who created the definition goes on owning that.
+func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	fields := fieldpath.NewSet()
+	FieldsOf(entry).Iterate(func(p fieldpath.Path) {
+		if strings.HasPrefix(p.String(), ".spec.conversion.") {
+			fields.Insert(p.Copy())
+		}
+	})
+	return fields
+}
+
+var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", vocabulary.AnnotationGeneration))
+
+// SoleOwner reports whether the manager owns some fields of an object, and no other client does.
+func SoleOwner(live Object, fields *fieldpath.Set) bool {
+	own := slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == vocabulary.FieldManager && !FieldsOf(entry).Intersection(fields).Empty()
+	})
+	return own && LastWriter(live, fields) == ""
+}
