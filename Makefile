@@ -2,12 +2,17 @@
 # target shares one build cache.
 export CGO_ENABLED := 0
 
+# Modules are built alone, as they are released. go.work lets one command run the tests of several.
+export GOWORK := off
+WORKSPACE := GOWORK=$(CURDIR)/go.work
+
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops
 
 # What is outside test/ needs no API server, and what is generated has no tests.
 # The longest tests come first: the others run beside them.
-UNIT := ./pkg/certs ./pkg/cli/bundle/lint $$(go list ./... | grep -v -e /test/ -e /pkg/client/)
+UNIT := ./pkg/certs ./pkg/cli/bundle/lint $$($(WORKSPACE) go list ./... ./pkg/hosting/... ./examples/... | grep -v -e /test/ -e /pkg/client/)
 
 FUZZTIME ?= 30s
 
@@ -34,10 +39,7 @@ verify: ## Check that generated files, modules and formatting are up to date
 
 .PHONY: lint
 lint: ## Lint all modules (.golangci.yaml holds the lines between packages)
-	$(LINT) ./...
-	cd test/cluster && $(LINT) ./...
-	cd test/certmanager && $(LINT) ./...
-	cd test/gitops && $(LINT) ./...
+	for module in $(LINTED); do (cd $$module && $(LINT) ./...) || exit; done
 
 .PHONY: build
 build: ## Build the manager into bin/, under its own name and as a plugin of kubectl
@@ -67,7 +69,7 @@ unit integration: export GOGC ?= 400
 # other work keeps busy.
 .PHONY: unit
 unit: ## Run the tests that need nothing but Go
-	go test -timeout=30m $(UNIT)
+	$(WORKSPACE) go test -timeout=30m $(UNIT)
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 	go test -C test/gitops .
 
@@ -80,7 +82,7 @@ programs: ## Build the programs that tests run: etcd, kube-apiserver, cert-manag
 # The longest come first here, too.
 .PHONY: integration
 integration: programs ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
-	go test -count=1 -timeout=40m -parallel 8 ./test/integration $$(go list ./... | grep /test/ | grep -v -e /test/e2e -e /test/bench -e /test/corpus)
+	$(WORKSPACE) go test -count=1 -timeout=40m -parallel 8 ./test/integration $$($(WORKSPACE) go list ./... ./pkg/hosting/test/... ./examples/... | grep /test/ | grep -v -e /test/bench -e /test/corpus)
 
 .PHONY: e2e
 e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONFIG's

@@ -3,6 +3,7 @@
 # whose webhook would refuse the rest, and then the manager.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
 
 cluster() {
   go run -C test/cluster ./cmd/cluster "$@"

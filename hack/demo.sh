@@ -3,6 +3,7 @@
 # it should deny. Everything stays up; make demo-down removes it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
 
 example=examples/projectpolicy
 csv=projectpolicy.v0.1.0

@@ -3,6 +3,7 @@
 # whose node also gets the other images of out/ that are named.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
 
 manager=olm-webhook-manager
 

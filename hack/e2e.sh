@@ -3,6 +3,7 @@
 # there, with the flags.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
 . hack/connect.sh
 
 examples=(poddefaults projectpolicy volumelabels crdconversion)
@@ -14,4 +15,4 @@ done
 
 # Tests wait for the cluster more than they use the machine, so more of them run side by side
 # than it has cores; how many of them put it under load at once, the tests see to.
-go test -count=1 -timeout=60m -parallel 4 -v ./test/e2e "$@"
+go test -C test/e2e -count=1 -timeout=60m -parallel 4 -v . "$@"

@@ -2,6 +2,7 @@
 # fuzz.sh TIME: runs every fuzz target of the tree, one after the other, for so long each.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
 
 git ls-files --cached --others --exclude-standard '*_test.go' | xargs grep -o '^func Fuzz[A-Za-z0-9_]*' | sort |
   while IFS=: read -r file function; do

@@ -2,6 +2,7 @@
 # Records what the commands print, on the cluster in use, into docs/recordings.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
 . hack/connect.sh
 
 bundle=examples/projectpolicy/bundle

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/connlimit"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
 )
 
 // process is what runs of a Builder's controllers and webhooks, as the flags say.

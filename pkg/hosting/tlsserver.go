@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/klog/v2"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/connlimit"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/test/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
 )
 
 // serveTLSOn serves handler as the webhook port does, and returns its address.

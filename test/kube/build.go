@@ -18,6 +18,7 @@ func binaries(ctx context.Context) (string, error) {
 	var bin bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/cluster", "path", "--light")
 	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "GOWORK=off") // test/cluster has versions of its own
 	cmd.Stdout = &bin
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -57,7 +57,7 @@ func goOutput(ctx context.Context, module string, arguments ...string) (string, 
 	var output bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = module, &output, os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off") // test/certmanager has versions of its own
 	err := cmd.Run()
 	return string(bytes.TrimSpace(output.Bytes())), err
 }

@@ -95,7 +95,7 @@ func (p program) command(ctx context.Context, root, output string) (*exec.Cmd, e
 	}
 	command.Dir = filepath.Join(root, p.module)
 	// go build -v writes a line for each package that it compiles.
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -v"))
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -v"))
 	return command, nil
 }
 

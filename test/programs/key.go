@@ -62,8 +62,12 @@ func sharedCache() (string, error) {
 func (p program) key(root string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version())
+	base := root
+	if p.shared {
+		base = filepath.Join(root, p.module)
+	}
 	for _, input := range p.inputs {
-		if err := hashTree(sum, filepath.Join(root, p.module), input); err != nil {
+		if err := hashTree(sum, base, input); err != nil {
 			return "", err
 		}
 	}

@@ -26,7 +26,7 @@ type program struct {
 	links  []string // other names of the same file
 	module string   // directory of its Go module, relative to the root of the checkout
 	pkg    string   // its main package, relative to the module
-	inputs []string // files and directories, relative to the module, that decide what is built
+	inputs []string // files and directories that decide what is built, relative to the root; if shared, to the module
 	page   string   // the Markdown page whose first Go program is built, if it is not a package
 	shared bool     // kept outside the checkout, because its build takes minutes
 }
@@ -35,10 +35,10 @@ var tree = []string{"go.mod", "go.sum", "hack/build.sh", "cmd", "pkg", "examples
 
 var all = []program{
 	{name: Manager, links: []string{"kubectl-webhooks"}, module: ".", pkg: "./cmd/olm-webhook-manager", inputs: tree},
-	{name: VolumeLabels, module: ".", pkg: "./examples/volumelabels", inputs: tree},
-	{name: PodDefaults, module: ".", pkg: "./examples/poddefaults", inputs: tree},
-	{name: Conversion, module: ".", pkg: "./examples/crdconversion", inputs: tree},
-	{name: TeamLabel, module: ".", page: "docs/hosting.md", inputs: tree},
+	{name: VolumeLabels, module: "examples", pkg: "./volumelabels", inputs: tree},
+	{name: PodDefaults, module: "examples", pkg: "./poddefaults", inputs: tree},
+	{name: Conversion, module: "examples", pkg: "./crdconversion", inputs: tree},
+	{name: TeamLabel, module: "pkg/hosting", page: "docs/hosting.md", inputs: tree},
 	{name: CertManager, module: "test/certmanager", pkg: ".", inputs: []string{"."}, shared: true},
 }
 

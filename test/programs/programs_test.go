@@ -8,7 +8,7 @@ import (
 )
 
 func TestEachStateOfTheSourcesHasItsOwnDirectory(t *testing.T) {
-	p := program{name: "p", links: []string{"q"}, module: "m", inputs: []string{"go.mod", "pkg"}}
+	p := program{name: "p", links: []string{"q"}, module: "m", inputs: []string{"m/go.mod", "m/pkg"}}
 	root := t.TempDir()
 	write(t, root, "m/go.mod", "module m")
 	write(t, root, "m/pkg/a.go", "package a")

@@ -3,7 +3,7 @@ module github.com/olm-webhook-manager/olm-webhook-manager/test/bench/hosting
 go 1.26.3
 
 require (
-	github.com/olm-webhook-manager/olm-webhook-manager v0.0.0
+	github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting v0.0.0
 	gomodules.xyz/jsonpatch/v2 v2.4.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -112,4 +112,4 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/olm-webhook-manager/olm-webhook-manager => ../../..
+replace github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting => ../../../pkg/hosting

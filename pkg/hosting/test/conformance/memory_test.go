@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/test/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
 )
 
 // Strangers who open calls and do not end them make the program of docs/hosting.md hold little
