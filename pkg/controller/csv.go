@@ -14,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -128,7 +129,7 @@ func scopeKnown(failure *scope.Failure) bool {
 // is as good as shown by them: what follows from it need not wait for another pass.
 func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.Plan, error) {
 	begun := s.csv
-	var walked []rollout.Phase
+	var walked []phase.Phase
 	for {
 		plan, err := c.decide(ctx, s, c.now())
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // holdUp is the pass over a ClusterServiceVersion that cannot go yet. It may take long, so
@@ -19,7 +20,7 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 	again := c.now().Add(countPause)
 	terminating := c.terminating(csv.Namespace)
 	if terminating {
-		inUse = rollout.WithoutBackend(inUse)
+		inUse = phase.NamespaceDeleted(inUse)
 	}
 	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
 	details := ""
@@ -63,5 +64,5 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 // being deleted, it may be all that is left.
 func (c *Controller) reportHeld(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
 	held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
-	return c.reportCSV(ctx, k, held, rollout.HeldPhases(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
+	return c.reportCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // lineage finds the other versions of an operator.
@@ -142,10 +143,9 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1
 			return time.Time{}, err
 		}
 	}
-	phase := rollout.LeavingPhase(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded())
-	if phase != nil {
+	if next := phase.AfterReplacement(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded()); next != nil {
 		held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}}
-		return time.Time{}, c.reportCSV(ctx, k, held, []rollout.Phase{*phase}, managerv1alpha1.WebhookRolloutStatus{})
+		return time.Time{}, c.reportCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
 	}
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
 		return time.Time{}, nil

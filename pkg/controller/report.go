@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // reportPatiently reports what is worth being told by now, and says when to look again. What
@@ -102,7 +103,7 @@ func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1a
 
 // reportCSV writes the phases that the ClusterServiceVersion went through, and the
 // results of its requirements.
-func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []rollout.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []phase.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
 	updated := s.csv.DeepCopy()
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(c.now())
@@ -130,7 +131,7 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 		return err
 	}
 	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	for _, p := range rollout.Milestones(s.csv.Status.Reason, phases) {
+	for _, p := range phase.Milestones(s.csv.Status.Reason, phases) {
 		c.events.Event(s.csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
 		c.log.WithFields(k.fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}

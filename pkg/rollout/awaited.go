@@ -3,6 +3,8 @@ package rollout
 import (
 	"strings"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // reasonVersionAwaited is that of a rollout whose webhooks are all in service, and convert to
@@ -11,8 +13,8 @@ const reasonVersionAwaited = "VersionAwaited"
 
 // awaits is which versions whoever installs the ClusterServiceVersion has yet to serve, now
 // that its webhooks convert to them; empty while they do not, or when there are none.
-func (p *planner) awaits(f facts) string {
-	if len(p.Verdict.Awaited) == 0 || f.waits != "" {
+func (p *planner) awaits(f phase.Facts) string {
+	if len(p.Verdict.Awaited) == 0 || f.Waits != "" {
 		return ""
 	}
 	return strings.Join(p.Verdict.Awaited, ", ") + " to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
@@ -20,17 +22,17 @@ func (p *planner) awaits(f facts) string {
 
 // awaitVersions holds the installation up until all versions are served, for as long as it
 // would wait for a Deployment.
-func (p *planner) awaitVersions(f *facts) {
-	f.awaits = p.awaits(*f)
-	if f.awaits == "" {
+func (p *planner) awaitVersions(f *phase.Facts) {
+	f.Awaits = p.awaits(*f)
+	if f.Awaits == "" {
 		return
 	}
-	f.waits = f.awaits
+	f.Waits = f.Awaits
 	var last time.Time
 	for _, d := range p.deployments {
 		last = later(last, p.deadline(d))
 	}
 	if p.lookAgain(last); !last.IsZero() && !last.After(p.now) {
-		f.timedOut = f.awaits
+		f.TimedOut = f.Awaits
 	}
 }

@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // An installation whose versions are promised is rolled out, says that it waits for them
@@ -22,11 +23,11 @@ func TestAwaitedVersions(t *testing.T) {
 		c.goesOn("server")
 	}
 	const waits = "things.example.com/v2 to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
-	says := func(phase operatorsv1alpha1.ClusterServiceVersionPhase, message, ready string) {
+	says := func(want operatorsv1alpha1.ClusterServiceVersionPhase, message, ready string) {
 		t.Helper()
 		condition := meta.FindStatusCondition(c.Previous.Conditions, managerv1alpha1.ConditionReady)
-		if c.CSV.Status.Phase != phase || phaseOf(c.CSV.Status).Message != message || condition.Reason != ready {
-			t.Errorf("it is %s: %s; ready is %+v; want %s: %s, %s", c.CSV.Status.Phase, phaseOf(c.CSV.Status).Message, condition, phase, message, ready)
+		if c.CSV.Status.Phase != want || phase.Of(c.CSV.Status).Message != message || condition.Reason != ready {
+			t.Errorf("it is %s: %s; ready is %+v; want %s: %s, %s", c.CSV.Status.Phase, phase.Of(c.CSV.Status).Message, condition, want, message, ready)
 		}
 	}
 	says(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, reasonVersionAwaited)

@@ -3,8 +3,6 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,36 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
-
-// However long a cause is, the message of a condition is not, in any phase and from any phase;
-// and a phase that is brief is not written again.
-func TestConditionsAreBrief(t *testing.T) {
-	long := strings.Repeat("a cause that the API server explains at length; ", 200)
-	causes := map[string]facts{
-		"failure":        {failure: &Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, long}},
-		"unmet":          {unmet: long},
-		"refused":        {refused: long},
-		"waits":          {waits: long},
-		"timedOut":       {waits: long, timedOut: long},
-		"lacks":          {waits: long, lacks: long},
-		"unhealthy":      {unhealthy: long},
-		"notUpgradeable": {notUpgradeable: long},
-		"notReady":       {notReady: long},
-	}
-	// The first is the command that shows the details, the second a name; the others are in no message.
-	brief := []string{"details", "replacedBy", "awaits", "reinstall", "failForward"}
-	for i := range reflect.TypeFor[facts]().NumField() {
-		name := reflect.TypeFor[facts]().Field(i).Name
-		if _, isCause := causes[name]; !isCause && !slices.Contains(brief, name) {
-			t.Errorf("facts.%s is new: can it be long, and where does it go?", name)
-		}
-	}
-	for name, f := range causes {
-		f.details = "kubectl -n shop describe webhookrollouts shop.v1"
-		t.Run(name, func(t *testing.T) { wantBrief(t, f) })
-	}
-}
 
 // What holds a ClusterServiceVersion back is brief for any number of definitions, has the ways out, how
 // many definitions there are and the first one, and is not written again.
@@ -53,12 +23,12 @@ func TestHeldPhasesAreBrief(t *testing.T) {
 	const details = "kubectl -n shop describe webhookrollouts shop.v1"
 	for _, n := range []int{1, 3, 10, 1000} {
 		inUse := usedBy(n)
-		for where, text := range map[string]string{"in a Namespace that stays": inUse, "in a Namespace that is being deleted": WithoutBackend(inUse)} {
+		for where, text := range map[string]string{"in a Namespace that stays": inUse, "in a Namespace that is being deleted": phase.NamespaceDeleted(inUse)} {
 			t.Run(fmt.Sprintf("%d definitions %s", n, where), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
-				held := HeldPhases(csv.Status, text, details)[0]
+				held := phase.DeletionBlocked(csv.Status, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
-				if again := HeldPhases(csv.Status, text, details); len(again) > 0 {
+				if again := phase.DeletionBlocked(csv.Status, text, details); len(again) > 0 {
 					t.Errorf("written again: %v", again)
 				}
 				says := []string{vocabulary.AnnotationForceConversion + "=true"}
@@ -94,31 +64,6 @@ func usedBy(n int) string {
 		crds, objects[crd.Name] = append(crds, crd), 7
 	}
 	return EndConversions("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
-}
-
-// wantBrief fails unless each phase that the facts lead to is brief, is not written again, and at
-// least one is cut.
-func wantBrief(t *testing.T, f facts) {
-	t.Helper()
-	cut := false
-	for _, from := range []Phase{{}, phaseUnknown, phaseUnmet, phaseReady, phaseInstalling, phaseWaiting, phaseSucceeded, phaseRefused, phaseTimeout, phaseUnhealthy, phaseReinstall} {
-		walked := transitions(from, f)
-		for _, p := range walked {
-			if len(p.Message) > csvstatus.MaxMessage {
-				t.Errorf("from %s: %d bytes: %s", from.Phase, len(p.Message), p.Message)
-			}
-			cut = cut || strings.HasSuffix(p.Message, f.details)
-		}
-		if len(walked) == 0 {
-			continue
-		}
-		if again := transitions(walked[len(walked)-1], f); len(again) > 0 {
-			t.Errorf("from %s: written again: %v", from.Phase, again)
-		}
-	}
-	if !cut {
-		t.Error("no phase says it")
-	}
 }
 
 // One long cause that holds back many webhooks is reported of each, and the status still fits into etcd.

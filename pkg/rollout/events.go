@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
@@ -44,20 +42,6 @@ func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		}
 	}
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
-}
-
-// Milestones are those of some phases gone through at once that people are told of: where
-// the way ended, failures on it, and that it went on after people had been told what it
-// waits for. The conditions of the ClusterServiceVersion have all.
-func Milestones(from operatorsv1alpha1.ConditionReason, walked []Phase) []Phase {
-	var told []Phase
-	for i, p := range walked {
-		goesOn := p.Reason == operatorsv1alpha1.CSVReasonRequirementsMet && from == operatorsv1alpha1.CSVReasonRequirementsNotMet
-		if i == len(walked)-1 || p.Phase == operatorsv1alpha1.CSVPhaseFailed || goesOn {
-			told = append(told, p)
-		}
-	}
-	return told
 }
 
 func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment string) *managerv1alpha1.CertificateStatus {

@@ -1,14 +1,11 @@
 package rollout
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
@@ -92,27 +89,5 @@ func TestLongEventsAreCut(t *testing.T) {
 	message := interceptionEvents(nil, w)[0].Message
 	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout says it all)") {
 		t.Errorf("%d characters end in %q", len(message), message[len(message)-40:])
-	}
-}
-
-// Of phases gone through at once the last is told, whatever failed on the way, and that
-// a wait is over.
-func TestMilestones(t *testing.T) {
-	for name, test := range map[string]struct {
-		from         Phase
-		walked, want []Phase
-	}{
-		"none":                 {phaseSucceeded, nil, nil},
-		"one":                  {phaseInstalling, []Phase{phaseSucceeded}, []Phase{phaseSucceeded}},
-		"an installation":      {Phase{}, []Phase{phaseUnknown, phaseReady, phaseInstalling, phaseSucceeded}, []Phase{phaseSucceeded}},
-		"a wait that is over":  {Phase{Reason: operatorsv1alpha1.CSVReasonRequirementsNotMet}, []Phase{phaseReady, phaseInstalling}, []Phase{phaseReady, phaseInstalling}},
-		"a failure on the way": {phaseInstalling, []Phase{phaseTimeout, phaseReinstall, phaseReady}, []Phase{phaseTimeout, phaseReady}},
-		"a failure at the end": {phaseReady, []Phase{phaseInstalling, phaseTimeout}, []Phase{phaseTimeout}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := Milestones(test.from.Reason, test.walked); !slices.Equal(got, test.want) {
-				t.Errorf("told of %v, want %v", got, test.want)
-			}
-		})
 	}
 }

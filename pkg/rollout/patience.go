@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // TellAt is when what a plan reports is worth being said in the ClusterServiceVersion: at once,
@@ -21,8 +22,8 @@ import (
 // word costs the API server as much as an object of the next operator.
 func TellAt(said operatorsv1alpha1.ClusterServiceVersionStatus, told managerv1alpha1.WebhookRolloutStatus, plan Plan, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
 	var since time.Time
-	switch from := phaseOf(said); {
-	case patience == 0 || !goesOn(from, plan.Phases) || from.Phase == "" && IsNews(told, plan.Status):
+	switch from := phase.Of(said); {
+	case patience == 0 || !phase.Continues(from, plan.Phases) || from.Phase == "" && IsNews(told, plan.Status):
 		return time.Time{}
 	case from.Phase != "" && said.LastUpdateTime != nil:
 		since = said.LastUpdateTime.Add(nextWord * patience)
@@ -39,20 +40,6 @@ func TellAt(said operatorsv1alpha1.ClusterServiceVersionStatus, told managerv1al
 
 // nextWord is how many times as long a word stands, once there is one to be read.
 const nextWord = 4
-
-// goesOn tells whether an installation goes on: it has just begun, or waited, and waits.
-func goesOn(from Phase, walked []Phase) bool {
-	to := from
-	if len(walked) > 0 {
-		to = walked[len(walked)-1]
-	}
-	return waits(to) && (from.Phase == "" || waits(from))
-}
-
-func waits(p Phase) bool {
-	return p.Phase == operatorsv1alpha1.CSVPhaseInstalling &&
-		(p.Reason == operatorsv1alpha1.CSVReasonWaiting || p.Reason == operatorsv1alpha1.CSVReasonInstallSuccessful)
-}
 
 // IsNews tells whether a status differs from the one before, if there was any, in more than
 // words: in anything that people or later passes rely on.

@@ -10,10 +10,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // said is the status of a ClusterServiceVersion that came into a phase at an instant.
-func said(p Phase, at time.Time) operatorsv1alpha1.ClusterServiceVersionStatus {
+func said(p phase.Phase, at time.Time) operatorsv1alpha1.ClusterServiceVersionStatus {
 	updated := metav1.NewTime(at)
 	return operatorsv1alpha1.ClusterServiceVersionStatus{Phase: p.Phase, Reason: p.Reason, Message: p.Message, LastUpdateTime: &updated}
 }
@@ -43,8 +44,8 @@ func TestTellAt(t *testing.T) {
 	const waiting, registered = managerv1alpha1.WebhookWaiting, managerv1alpha1.WebhookRegistered
 	nothing, silence := operatorsv1alpha1.ClusterServiceVersionStatus{}, managerv1alpha1.WebhookRolloutStatus{}
 	created, told := noon.Add(3*time.Second), noon.Add(10*time.Second)
-	begins := []Phase{phaseUnknown, phaseReady, phaseInstalling, phaseWaiting.because("b")}
-	goesOn := []Phase{phaseWaiting.because("b")}
+	begins := []phase.Phase{phase.Unknown, phase.Ready, phase.Installing, phase.Waiting.Because("b")}
+	goesOn := []phase.Phase{phase.Waiting.Because("b")}
 	another := func(s *managerv1alpha1.WebhookRolloutStatus) {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: managerv1alpha1.ConditionOrderRelaxed, Status: metav1.ConditionTrue})
 	}
@@ -58,7 +59,7 @@ func TestTellAt(t *testing.T) {
 	for name, test := range map[string]struct {
 		said    operatorsv1alpha1.ClusterServiceVersionStatus
 		before  managerv1alpha1.WebhookRolloutStatus
-		phases  []Phase
+		phases  []phase.Phase
 		after   managerv1alpha1.WebhookRolloutStatus
 		without bool // a Deployment
 		want    time.Time
@@ -69,24 +70,24 @@ func TestTellAt(t *testing.T) {
 		"it begins in another order":          {said: nothing, phases: begins, after: underWay(waiting, "b", another), want: atOnce},
 		"it begins with rules for nothing":    {said: nothing, phases: begins, after: underWay(waiting, "b", forNothing), want: created.Add(3 * time.Second)},
 		"it begins, and a webhook is blocked": {said: nothing, phases: begins, after: underWay(managerv1alpha1.WebhookBlocked, "b"), want: atOnce},
-		"it begins, and is over":              {said: nothing, phases: append(begins, phaseSucceeded), after: underWay(registered, "b"), want: atOnce},
-		"it begins, and fails":                {said: nothing, phases: append(begins, phaseRefused), after: underWay(waiting, "b"), want: atOnce},
-		"it waits for requirements":           {said: nothing, phases: []Phase{phaseUnknown, phaseUnmet}, after: underWay(waiting, "b"), want: atOnce},
-		"requirements are met":                {said: said(phaseUnmet, told), phases: begins[1:], after: underWay(waiting, "b"), want: atOnce},
-		"it is installed again":               {said: said(phaseSucceeded, told), phases: []Phase{phaseReinstall, phaseReady, phaseInstalling}, after: underWay(waiting, "b"), want: atOnce},
+		"it begins, and is over":              {said: nothing, phases: append(begins, phase.Succeeded), after: underWay(registered, "b"), want: atOnce},
+		"it begins, and fails":                {said: nothing, phases: append(begins, phase.Refused), after: underWay(waiting, "b"), want: atOnce},
+		"it waits for requirements":           {said: nothing, phases: []phase.Phase{phase.Unknown, phase.Unmet}, after: underWay(waiting, "b"), want: atOnce},
+		"requirements are met":                {said: said(phase.Unmet, told), phases: begins[1:], after: underWay(waiting, "b"), want: atOnce},
+		"it is installed again":               {said: said(phase.Succeeded, told), phases: []phase.Phase{phase.Reinstall, phase.Ready, phase.Installing}, after: underWay(waiting, "b"), want: atOnce},
 
-		"it waits for something else":         {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
-		"it waits for the same":               {said(phaseWaiting.because("b"), told), underWay(waiting, "a"), nil, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
-		"the ClusterServiceVersion is heard":  {said(phaseWaiting.because("a"), told), silence, goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
-		"a webhook is registered":             {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), goesOn, underWay(registered, "b"), false, told.Add(9 * time.Second)},
-		"a webhook is taken away":             {said(phaseWaiting.because("a"), told), underWay(registered, "a"), goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
-		"the order is relaxed":                {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b", another), false, told.Add(9 * time.Second)},
-		"the order is not relaxed any more":   {said(phaseWaiting.because("a"), told), underWay(waiting, "a", another), goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
-		"a webhook was unregistered meantime": {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b", upgrades), false, told.Add(9 * time.Second)},
-		"there is another certificate":        {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b", renewed), false, told.Add(9 * time.Second)},
-		"it is over":                          {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), []Phase{phaseSucceeded}, underWay(waiting, "a"), false, atOnce},
-		"it takes too long":                   {said(phaseWaiting.because("a"), told), underWay(waiting, "a"), []Phase{phaseTimeout}, underWay(waiting, "a"), false, atOnce},
-		"a Deployment is gone":                {said(phaseSucceeded, told), underWay(registered, "a"), nil, underWay(registered, "b"), false, atOnce},
+		"it waits for something else":         {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
+		"it waits for the same":               {said(phase.Waiting.Because("b"), told), underWay(waiting, "a"), nil, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
+		"the ClusterServiceVersion is heard":  {said(phase.Waiting.Because("a"), told), silence, goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
+		"a webhook is registered":             {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), goesOn, underWay(registered, "b"), false, told.Add(9 * time.Second)},
+		"a webhook is taken away":             {said(phase.Waiting.Because("a"), told), underWay(registered, "a"), goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
+		"the order is relaxed":                {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b", another), false, told.Add(9 * time.Second)},
+		"the order is not relaxed any more":   {said(phase.Waiting.Because("a"), told), underWay(waiting, "a", another), goesOn, underWay(waiting, "b"), false, told.Add(9 * time.Second)},
+		"a webhook was unregistered meantime": {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b", upgrades), false, told.Add(9 * time.Second)},
+		"there is another certificate":        {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), goesOn, underWay(waiting, "b", renewed), false, told.Add(9 * time.Second)},
+		"it is over":                          {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), []phase.Phase{phase.Succeeded}, underWay(waiting, "a"), false, atOnce},
+		"it takes too long":                   {said(phase.Waiting.Because("a"), told), underWay(waiting, "a"), []phase.Phase{phase.Timeout}, underWay(waiting, "a"), false, atOnce},
+		"a Deployment is gone":                {said(phase.Succeeded, told), underWay(registered, "a"), nil, underWay(registered, "b"), false, atOnce},
 	} {
 		t.Run(name, func(t *testing.T) {
 			deployments := map[string]*appsv1.Deployment{

@@ -6,33 +6,14 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// facts are what the phase of a ClusterServiceVersion depends on, besides the phase
-// that it is in. The texts are empty where they do not apply.
-type facts struct {
-	details   string // a command that shows every message as a whole; empty if there is none
-	failure   *Phase // a stable failure: no scope, or a mistake in the ClusterServiceVersion
-	unmet     string // requirements that are not met
-	refused   string // what the API server does not accept
-	waits     string // what is not complete yet: "deployment D to become ready: …"
-	timedOut  string // what has not been complete for longer than the timeout
-	awaits    string // which versions whoever installs it has yet to serve
-	lacks     string // which owned APIService is not available, and why
-	unhealthy string // what broke after it was complete
-	reinstall bool   // a Deployment that exists is being changed
-
-	notUpgradeable string // what the operator says that does not want to be replaced
-	notReady       string // why a replaced version cannot be replaced yet
-	replacedBy     string // the version that replaces this one
-	failForward    bool   // a failed version may be replaced
-}
-
 // facts gathers what the decision came to.
-func (p *planner) facts() facts {
-	f := facts{unmet: p.Verdict.Unmet(), reinstall: p.reinstall || p.extended(), details: p.details()}
+func (p *planner) facts() phase.Facts {
+	f := phase.Facts{Unmet: p.Verdict.Unmet(), Reinstall: p.reinstall || p.extended(), Details: p.details()}
 	p.upgradeFacts(&f)
-	f.failure = p.failure(f.unmet)
+	f.Failure = p.failure(f.Unmet)
 	for _, d := range p.deployments {
 		p.deploymentFacts(d, &f)
 	}
@@ -54,39 +35,39 @@ func DetailsOf(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 }
 
 // failure is what only a change of the ClusterServiceVersion or of its surroundings ends.
-func (p *planner) failure(unmet string) *Phase {
+func (p *planner) failure(unmet string) *phase.Phase {
 	switch {
 	case p.Failure != nil:
-		return &Phase{operatorsv1alpha1.CSVPhaseFailed, p.Failure.Reason, p.Failure.Message}
+		return &phase.Phase{Phase: operatorsv1alpha1.CSVPhaseFailed, Reason: p.Failure.Reason, Message: p.Failure.Message}
 	case p.Verdict.Mistakes() != "":
-		return new(phaseInvalid.because(p.Verdict.Mistakes()))
+		return new(phase.Invalid.Because(p.Verdict.Mistakes()))
 	case p.Verdict.Conflict != "" && unmet == "":
-		return new(phaseConflict.because(p.Verdict.Conflict))
+		return new(phase.Conflict.Because(p.Verdict.Conflict))
 	default:
 		return nil
 	}
 }
 
 // deploymentFacts adds what a Deployment lacks. Of several the first one counts.
-func (p *planner) deploymentFacts(d deploymentView, f *facts) {
+func (p *planner) deploymentFacts(d deploymentView, f *phase.Facts) {
 	waits := d.waits(p)
 	if waits == "" {
 		return
 	}
-	first(&f.waits, waits)
-	first(&f.refused, d.refusal())
+	first(&f.Waits, waits)
+	first(&f.Refused, d.refusal())
 	if deadline := p.deadline(d); deadline.After(p.now) {
 		p.lookAgain(deadline)
 	} else if !deadline.IsZero() {
-		first(&f.timedOut, waits)
+		first(&f.TimedOut, waits)
 	}
 	lacks := d.unavailable()
-	first(&f.lacks, lacks)
+	first(&f.Lacks, lacks)
 	switch {
 	case lacks != "" && (!d.progress.available || d.progress.complete()):
-		first(&f.unhealthy, phaseUnavailable.because(lacks).Message)
+		first(&f.Unhealthy, phase.Unavailable.Because(lacks).Message)
 	case !d.progress.available:
-		first(&f.unhealthy, d.progress.message)
+		first(&f.Unhealthy, d.progress.message)
 	}
 }
 

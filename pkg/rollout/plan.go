@@ -9,6 +9,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // Plan is what to do now, and what to say about it.
@@ -23,7 +24,7 @@ type Plan struct {
 	// Status is what the WebhookRollout says.
 	Status managerv1alpha1.WebhookRolloutStatus
 	// Phases are the transitions of the ClusterServiceVersion, in their order.
-	Phases []Phase
+	Phases []phase.Phase
 	// NextLook is when the answer may change by itself. Zero: only when something changes.
 	NextLook time.Time
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // refusalPause is when to try again what the API server refused. What made it refuse,
@@ -48,7 +49,7 @@ func (p *planner) report() {
 	status.Ready = fmt.Sprintf("%d/%d", reachable, declared)
 
 	facts := p.facts()
-	p.plan.Phases = transitions(phaseOf(p.CSV.Status), facts)
+	p.plan.Phases = phase.Transitions(phase.Of(p.CSV.Status), facts)
 	p.reportUpgrade(&status)
 	p.setReady(&status, facts)
 	p.setRelaxed(&status)
@@ -130,7 +131,7 @@ func (p *planner) interception(w install.Webhook) install.Interception {
 	return w.Interception
 }
 
-func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts) {
+func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f phase.Facts) {
 	ready := metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllWebhooksServe", Message: "every declared webhook is registered and reachable"}
 	for _, d := range status.Deployments {
 		for _, w := range d.Registrations() {
@@ -141,16 +142,16 @@ func (p *planner) setReady(status *managerv1alpha1.WebhookRolloutStatus, f facts
 		}
 	}
 	switch {
-	case f.failure != nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(f.failure.Reason), f.failure.Message
-	case f.notUpgradeable != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phaseNotUpgradeable.Reason), f.notUpgradeable
-	case f.unmet != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phaseUnmet.Reason), f.unmet
-	case f.notReady != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "WaitsForReplaced", f.notReady
-	case f.awaits != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonVersionAwaited, "waits for "+f.awaits
+	case f.Failure != nil:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(f.Failure.Reason), f.Failure.Message
+	case f.NotUpgradeable != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phase.NotUpgradeable.Reason), f.NotUpgradeable
+	case f.Unmet != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phase.Unmet.Reason), f.Unmet
+	case f.NotReady != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "WaitsForReplaced", f.NotReady
+	case f.Awaits != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonVersionAwaited, "waits for "+f.Awaits
 	}
 	p.setCondition(status, ready)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -42,8 +43,8 @@ func TestInstallTimeout(t *testing.T) {
 		c.now = noon.Add(moment.at)
 		moment.happens()
 		c.pass()
-		if phase := phaseOf(c.CSV.Status); phase.Phase != moment.want || !strings.Contains(phase.Message, moment.because) {
-			t.Errorf("at %s it is %s: %s; want %s: …%s…", moment.at, phase.Phase, phase.Message, moment.want, moment.because)
+		if is := phase.Of(c.CSV.Status); is.Phase != moment.want || !strings.Contains(is.Message, moment.because) {
+			t.Errorf("at %s it is %s: %s; want %s: …%s…", moment.at, is.Phase, is.Message, moment.want, moment.because)
 		}
 	}
 }

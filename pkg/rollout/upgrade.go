@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // Upgrade is how a ClusterServiceVersion stands to other versions of its operator. It is
@@ -247,38 +248,22 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previo
 	return status
 }
 
-// LeavingPhase is the phase of a version that a newer one has taken over from, after the
-// phase that it is in.
-func LeavingPhase(from operatorsv1alpha1.ClusterServiceVersionPhase, newer string, mayGo bool) *Phase {
-	switch {
-	case from == operatorsv1alpha1.CSVPhaseDeleting:
-		return nil
-	case mayGo:
-		return &phaseReplaced
-	case from != operatorsv1alpha1.CSVPhaseReplacing:
-		replacing := phaseReplacing.because(newer)
-		return &replacing
-	default:
-		return nil
-	}
-}
-
 // upgradeFacts are what the phase depends on of what the other versions say.
-func (p *planner) upgradeFacts(f *facts) {
-	f.replacedBy, f.failForward = p.Upgrade.ReplacedBy, p.Upgrade.FailForward
+func (p *planner) upgradeFacts(f *phase.Facts) {
+	f.ReplacedBy, f.FailForward = p.Upgrade.ReplacedBy, p.Upgrade.FailForward
 	if p.Upgrade.Began || len(p.Upgrade.From) == 0 {
 		return
 	}
-	f.notUpgradeable = p.Upgrade.NotUpgradeable
-	f.notReady = p.Upgrade.NotReady
-	if f.notReady == "" && p.Upgrade.Unannounced {
+	f.NotUpgradeable = p.Upgrade.NotUpgradeable
+	f.NotReady = p.Upgrade.NotReady
+	if f.NotReady == "" && p.Upgrade.Unannounced {
 		var older []string
 		for _, c := range p.Upgrade.From {
 			older = append(older, c.Name)
 		}
-		f.notReady = "waits for " + strings.Join(older, ", ") + " to be ready for replacement"
+		f.NotReady = "waits for " + strings.Join(older, ", ") + " to be ready for replacement"
 	}
 	if p.forbidden != "" {
-		f.unmet = p.forbidden
+		f.Unmet = p.forbidden
 	}
 }

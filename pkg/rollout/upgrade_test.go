@@ -194,39 +194,6 @@ func TestUpgradeWaits(t *testing.T) {
 	}
 }
 
-// A version that is replaced says so, once it is installed.
-func TestReplacing(t *testing.T) {
-	tests := map[string]struct {
-		from        operatorsv1alpha1.ClusterServiceVersionPhase
-		reason      operatorsv1alpha1.ConditionReason
-		replacedBy  string
-		failForward bool
-		want        string // the last transition; empty for none
-	}{
-		"succeeded":               {"Succeeded", "InstallSucceeded", "shop.v2", false, "Replacing BeingReplaced: being replaced by csv: shop.v2"},
-		"replacing":               {"Replacing", "BeingReplaced", "shop.v2", false, ""},
-		"failed":                  {"Failed", "ComponentUnhealthy", "shop.v2", false, ""},
-		"failed, failing forward": {"Failed", "ComponentUnhealthy", "shop.v2", true, "Replacing BeingReplaced: Fail Forward is enabled, allowing Failed csv to be replaced by csv: shop.v2"},
-		"the other has gone":      {"Replacing", "BeingReplaced", "", false, "Installing InstallWaiting: installing: waiting for deployment d"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			f := facts{replacedBy: test.replacedBy, failForward: test.failForward, waits: "deployment d", unhealthy: "deployment d"}
-			message := ""
-			if test.from == "Failed" {
-				message = "deployment d"
-			}
-			got := ""
-			for _, p := range transitions(Phase{test.from, test.reason, message}, f) {
-				got = string(p.Phase) + " " + string(p.Reason) + ": " + p.Message
-			}
-			if got != test.want {
-				t.Errorf("the last transition is %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {

@@ -1,4 +1,4 @@
-package rollout
+package phase
 
 import (
 	"strings"
@@ -17,8 +17,8 @@ func TestHeldPhases(t *testing.T) {
 	for _, told := range []struct {
 		inUse string
 		want  int
-	}{{"things are in use", 1}, {"things are in use", 0}, {WithoutBackend("things are in use"), 1}, {WithoutBackend("things are in use"), 0}} {
-		phases := HeldPhases(csv.Status, told.inUse, "")
+	}{{"things are in use", 1}, {"things are in use", 0}, {NamespaceDeleted("things are in use"), 1}, {NamespaceDeleted("things are in use"), 0}} {
+		phases := DeletionBlocked(csv.Status, told.inUse, "")
 		if len(phases) != told.want {
 			t.Fatalf("told %v after %q", phases, csv.Status.Message)
 		}

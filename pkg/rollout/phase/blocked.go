@@ -1,4 +1,4 @@
-package rollout
+package phase
 
 import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -7,21 +7,21 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// HeldPhases are what a ClusterServiceVersion that is being deleted says while a conversion
+// DeletionBlocked are what a ClusterServiceVersion that is being deleted says while a conversion
 // holds it; none when it says so already.
 //
 // details is the command that shows all of it; empty while there is no WebhookRollout.
-func HeldPhases(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse, details string) []Phase {
+func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse, details string) []Phase {
 	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ConditionConversionInUse, inUse}.brief(details)
-	if phaseOf(status) == held {
+	if Of(status) == held {
 		return nil
 	}
 	return []Phase{held}
 }
 
-// WithoutBackend adds to what holds a ClusterServiceVersion that its Namespace is being deleted, which
+// NamespaceDeleted adds to what holds a ClusterServiceVersion that its Namespace is being deleted, which
 // nothing in it outlives. The only way out is in front.
-func WithoutBackend(inUse string) string {
+func NamespaceDeleted(inUse string) string {
 	return "its Namespace is being deleted, and with it what converts: only the annotation " + vocabulary.AnnotationForceConversion + "=true on the ClusterServiceVersion lets it go; " + inUse +
 		". Nothing can be migrated any more: requests in another version than an object is stored in fail, and lose nothing. Once the annotation is set they drop fields, until the operator is installed in another Namespace"
 }

@@ -1,0 +1,66 @@
+package phase
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+)
+
+// However long a cause is, the message of a condition is not, in any phase and from any phase;
+// and a phase that is brief is not written again.
+func TestConditionsAreBrief(t *testing.T) {
+	long := strings.Repeat("a cause that the API server explains at length; ", 200)
+	causes := map[string]Facts{
+		"Failure":        {Failure: &Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, long}},
+		"Unmet":          {Unmet: long},
+		"Refused":        {Refused: long},
+		"Waits":          {Waits: long},
+		"TimedOut":       {Waits: long, TimedOut: long},
+		"Lacks":          {Waits: long, Lacks: long},
+		"Unhealthy":      {Unhealthy: long},
+		"NotUpgradeable": {NotUpgradeable: long},
+		"NotReady":       {NotReady: long},
+	}
+	// The first is the command that shows the details, the second a name; the others are in no message.
+	brief := []string{"Details", "ReplacedBy", "Awaits", "Reinstall", "FailForward"}
+	for i := range reflect.TypeFor[Facts]().NumField() {
+		name := reflect.TypeFor[Facts]().Field(i).Name
+		if _, isCause := causes[name]; !isCause && !slices.Contains(brief, name) {
+			t.Errorf("facts.%s is new: can it be long, and where does it go?", name)
+		}
+	}
+	for name, f := range causes {
+		f.Details = "kubectl -n shop describe webhookrollouts shop.v1"
+		t.Run(name, func(t *testing.T) { wantBrief(t, f) })
+	}
+}
+
+// wantBrief fails unless each phase that the facts lead to is brief, is not written again, and at
+// least one is cut.
+func wantBrief(t *testing.T, f Facts) {
+	t.Helper()
+	cut := false
+	for _, from := range []Phase{{}, Unknown, Unmet, Ready, Installing, Waiting, Succeeded, Refused, Timeout, Unhealthy, Reinstall} {
+		walked := Transitions(from, f)
+		for _, p := range walked {
+			if len(p.Message) > csvstatus.MaxMessage {
+				t.Errorf("from %s: %d bytes: %s", from.Phase, len(p.Message), p.Message)
+			}
+			cut = cut || strings.HasSuffix(p.Message, f.Details)
+		}
+		if len(walked) == 0 {
+			continue
+		}
+		if again := Transitions(walked[len(walked)-1], f); len(again) > 0 {
+			t.Errorf("from %s: written again: %v", from.Phase, again)
+		}
+	}
+	if !cut {
+		t.Error("no phase says it")
+	}
+}

@@ -1,0 +1,30 @@
+package phase
+
+import (
+	"slices"
+	"testing"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Of phases gone through at once the last is told, whatever failed on the way, and that
+// a wait is over.
+func TestMilestones(t *testing.T) {
+	for name, test := range map[string]struct {
+		from         Phase
+		walked, want []Phase
+	}{
+		"none":                 {Succeeded, nil, nil},
+		"one":                  {Installing, []Phase{Succeeded}, []Phase{Succeeded}},
+		"an installation":      {Phase{}, []Phase{Unknown, Ready, Installing, Succeeded}, []Phase{Succeeded}},
+		"a wait that is over":  {Phase{Reason: operatorsv1alpha1.CSVReasonRequirementsNotMet}, []Phase{Ready, Installing}, []Phase{Ready, Installing}},
+		"a failure on the way": {Installing, []Phase{Timeout, Reinstall, Ready}, []Phase{Timeout, Ready}},
+		"a failure at the end": {Ready, []Phase{Installing, Timeout}, []Phase{Timeout}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Milestones(test.from.Reason, test.walked); !slices.Equal(got, test.want) {
+				t.Errorf("told of %v, want %v", got, test.want)
+			}
+		})
+	}
+}

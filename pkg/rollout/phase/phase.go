@@ -1,0 +1,79 @@
+// Package phase decides which phase of a ClusterServiceVersion follows from facts about its installation.
+// Phases, reasons and messages are OLM v0's.
+package phase
+
+import (
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+)
+
+// Phase is one transition of a ClusterServiceVersion.
+type Phase struct {
+	Phase   operatorsv1alpha1.ClusterServiceVersionPhase
+	Reason  operatorsv1alpha1.ConditionReason
+	Message string
+}
+
+// The phases, with OLM v0's reasons and messages. Where a message goes on after
+// these words, the rest names the cause (see csvstatus.Words).
+var (
+	Unknown = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
+		"requirements not yet checked"}
+	Unmet = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet,
+		"one or more requirements couldn't be found"}
+	Lost = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonRequirementsNotMet,
+		"requirements no longer met"}
+	Reinstall = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonNeedsReinstall,
+		"calculated deployment install is bad"}
+	Ready = Phase{operatorsv1alpha1.CSVPhaseInstallReady, operatorsv1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install"}
+	Installing = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonInstallSuccessful,
+		"waiting for install components to report healthy"}
+	Waiting = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting,
+		"installing: waiting for "}
+	Unavailable = Phase{operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting,
+		"apiServices not installed: "}
+	Succeeded = Phase{operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful,
+		"install strategy completed with no errors"}
+	Invalid = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
+		""}
+	Conflict = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict,
+		""}
+	Refused = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed,
+		"install strategy failed: "}
+	Timeout = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed,
+		"install timeout"}
+	Unhealthy = Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy,
+		""}
+	NotUpgradeable = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+		"operator is not upgradeable: "}
+	Replacing = Phase{operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced,
+		"being replaced by csv: "}
+	FailingForward = Phase{operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced,
+		"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "}
+	Replaced = Phase{operatorsv1alpha1.CSVPhaseDeleting, operatorsv1alpha1.CSVReasonReplaced,
+		"has been replaced by a newer ClusterServiceVersion that has successfully installed."}
+)
+
+// Of is the phase that a ClusterServiceVersion is in. A cause that stands in its
+// message, and not in a condition, is told anew.
+func Of(status operatorsv1alpha1.ClusterServiceVersionStatus) Phase {
+	explained := csvstatus.Explained(status)
+	if explained == status.Message {
+		explained = csvstatus.Words(explained)
+	}
+	return Phase{status.Phase, status.Reason, explained}
+}
+
+// brief returns the phase with a message that people can read as a whole. The WebhookRollout has
+// all of it.
+func (p Phase) brief(details string) Phase {
+	p.Message = csvstatus.Brief(p.Message, details)
+	return p
+}
+
+func (p Phase) Because(cause string) Phase {
+	p.Message += cause
+	return p
+}

@@ -1,0 +1,238 @@
+package phase
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+func TestTransitions(t *testing.T) {
+	const (
+		pending      = operatorsv1alpha1.CSVPhasePending
+		installReady = operatorsv1alpha1.CSVPhaseInstallReady
+		installing   = operatorsv1alpha1.CSVPhaseInstalling
+		failed       = operatorsv1alpha1.CSVPhaseFailed
+	)
+	noGroup := &Phase{failed, operatorsv1alpha1.CSVReasonNoOperatorGroup, "csv in namespace with no operatorgroups"}
+	invalid := &Phase{failed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "webhook rules cannot include all groups"}
+	unknown := "Pending RequirementsUnknown: requirements not yet checked"
+	unmet := "Pending RequirementsNotMet: one or more requirements couldn't be found: ServiceAccount x"
+	lost := "Failed RequirementsNotMet: requirements no longer met"
+	reinstall := "Pending NeedsReinstall: calculated deployment install is bad"
+	ready := "InstallReady AllRequirementsMet: all requirements found, attempting install"
+	install := "Installing InstallSucceeded: waiting for install components to report healthy"
+	wait := "Installing InstallWaiting: installing: waiting for d"
+	succeeded := "Succeeded InstallSucceeded: install strategy completed with no errors"
+	timeout := "Failed InstallCheckFailed: install timeout: waiting for d"
+	refused := "Failed InstallComponentFailed: install strategy failed: no"
+	unhealthy := "Failed ComponentUnhealthy: gone"
+
+	for name, test := range map[string]struct {
+		from  Phase
+		facts Facts
+		want  []string
+	}{
+		"new, nothing to wait for":            {Phase{}, Facts{}, []string{unknown, ready, install, succeeded}},
+		"new, something to wait for":          {Phase{}, Facts{Waits: "d"}, []string{unknown, ready, install, wait}},
+		"new, no group":                       {Phase{}, Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
+		"new, invalid":                        {Phase{}, Facts{Failure: invalid, Unmet: "ServiceAccount x"}, []string{"Failed InvalidWebhookDescription: webhook rules cannot include all groups"}},
+		"new, requirements not met":           {Phase{}, Facts{Unmet: "ServiceAccount x"}, []string{unknown, unmet}},
+		"new, refused":                        {Phase{}, Facts{Waits: "d", Refused: "no"}, []string{unknown, ready, install, refused}},
+		"requirements still not met":          {Unmet.Because(": ServiceAccount x"), Facts{Unmet: "ServiceAccount x"}, nil},
+		"other requirements not met":          {Unmet.Because(": ServiceAccount y"), Facts{Unmet: "ServiceAccount x"}, []string{unmet}},
+		"requirements met":                    {Unmet.Because(": ServiceAccount x"), Facts{Waits: "d"}, []string{ready, install, wait}},
+		"installing, still waiting":           {Waiting.Because("d"), Facts{Waits: "d"}, nil},
+		"installing, waiting for the next":    {Waiting.Because("c"), Facts{Waits: "d"}, []string{wait}},
+		"installing, nothing left":            {Waiting.Because("d"), Facts{}, []string{succeeded}},
+		"installing, too long":                {Waiting.Because("d"), Facts{Waits: "d", TimedOut: "d"}, []string{timeout}},
+		"installing, refused":                 {Waiting.Because("d"), Facts{Waits: "d", Refused: "no", TimedOut: "d"}, []string{refused}},
+		"installing, unavailable at first":    {Waiting.Because("d"), Facts{Waits: "d", Unhealthy: "gone"}, nil},
+		"installing, a requirement is lost":   {Waiting.Because("d"), Facts{Waits: "d", Unmet: "ServiceAccount x"}, []string{unmet}},
+		"installing, the group is lost":       {Waiting.Because("d"), Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
+		"installing, the Deployment changes":  {Waiting.Because("d"), Facts{Waits: "d", Reinstall: true}, nil},
+		"too long, and still":                 {Timeout.Because(": waiting for d"), Facts{Waits: "d", Unhealthy: "gone"}, nil},
+		"too long, and done at last":          {Timeout.Because(": waiting for d"), Facts{}, []string{reinstall, ready, install, succeeded}},
+		"too long, and changed":               {Timeout.Because(": waiting for d"), Facts{Waits: "d", Reinstall: true}, []string{reinstall, ready, install, wait}},
+		"too long, and refused":               {Timeout.Because(": waiting for d"), Facts{Waits: "d", Refused: "no"}, []string{refused}},
+		"succeeded":                           {Succeeded, Facts{}, nil},
+		"succeeded, a webhook waits":          {Succeeded, Facts{Waits: "d"}, nil},
+		"succeeded, the pods are gone":        {Succeeded, Facts{Waits: "d", Unhealthy: "gone"}, []string{unhealthy}},
+		"succeeded, a change":                 {Succeeded, Facts{Waits: "d", Unhealthy: "gone", Reinstall: true}, []string{reinstall, ready, install, wait}},
+		"succeeded, a change is refused":      {Succeeded, Facts{Waits: "d", Refused: "no"}, []string{refused}},
+		"succeeded, a requirement is lost":    {Succeeded, Facts{Unmet: "ServiceAccount x"}, []string{lost, unmet}},
+		"succeeded, the group is lost":        {Succeeded, Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
+		"unhealthy, and still":                {Unhealthy.Because("gone"), Facts{Waits: "d", Unhealthy: "gone"}, nil},
+		"unhealthy, for another cause":        {Unhealthy.Because("crash"), Facts{Waits: "d", Unhealthy: "gone"}, []string{unhealthy}},
+		"unhealthy, and recovering":           {Unhealthy.Because("gone"), Facts{Waits: "d"}, []string{reinstall, ready, install, wait}},
+		"unhealthy, and recovered":            {Unhealthy.Because("gone"), Facts{}, []string{reinstall, ready, install, succeeded}},
+		"refused, and still":                  {Refused.Because("no"), Facts{Waits: "d", Refused: "no", Unhealthy: "gone"}, nil},
+		"refused, for another cause":          {Refused.Because("quota"), Facts{Waits: "d", Refused: "no"}, []string{refused}},
+		"refused, and accepted":               {Refused.Because("no"), Facts{Waits: "d", Unhealthy: "it is being created"}, []string{reinstall, ready, install, wait}},
+		"no group, and still":                 {*noGroup, Facts{Failure: noGroup}, nil},
+		"no group, and another failure":       {*noGroup, Facts{Failure: invalid}, []string{"Failed InvalidWebhookDescription: webhook rules cannot include all groups"}},
+		"a group again":                       {*noGroup, Facts{}, []string{unknown, ready, install, succeeded}},
+		"a group again, requirements not met": {*noGroup, Facts{Unmet: "ServiceAccount x"}, []string{unknown, unmet}},
+		"corrected":                           {*invalid, Facts{Waits: "d"}, []string{unknown, ready, install, wait}},
+		"OLM was checking requirements":       {Phase{pending, operatorsv1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked"}, Facts{Waits: "d"}, []string{ready, install, wait}},
+		"OLM was about to install":            {Phase{installReady, operatorsv1alpha1.CSVReasonRequirementsMet, "x"}, Facts{Waits: "d"}, []string{install, wait}},
+		"OLM was installing":                  {Phase{installing, operatorsv1alpha1.CSVReasonInstallSuccessful, "x"}, Facts{Waits: "d"}, []string{wait}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := inWords(Transitions(test.from, test.facts))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("phases (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// From every phase, whoever set it, and under every combination of facts: the walk
+// ends, a second walk from its end goes nowhere, and it ends where the facts allow.
+func TestTransitionsAlwaysEnd(t *testing.T) {
+	// No phase is walked through twice.
+	const longest = 6
+	for _, from := range everyPhase() {
+		for _, f := range everyFacts() {
+			last, steps := from, 0
+			for g := f; steps <= longest; steps++ {
+				to := next(last, g)
+				if to == last {
+					break
+				}
+				last, g.Reinstall = to, false
+			}
+			if steps > longest {
+				t.Fatalf("from %+v with %+v the walk does not end", from, f)
+			}
+			if walked := Transitions(from, f); len(walked) > 0 && walked[len(walked)-1] != last || len(walked) == 0 && last != from {
+				t.Fatalf("from %+v with %+v: %v does not end at %+v", from, f, walked, last)
+			}
+			settled := f
+			settled.Reinstall = false
+			if again := Transitions(last, settled); len(again) > 0 {
+				t.Errorf("from %+v with %+v to %+v, and then %v", from, f, last, again)
+			}
+			if problem := contradiction(from, last, settled); problem != "" {
+				t.Errorf("from %+v with %+v to %+v: %s", from, f, last, problem)
+			}
+		}
+	}
+}
+
+// contradiction says what is wrong with coming to a phase under some facts.
+func contradiction(from, to Phase, f Facts) string {
+	succeeded := to.Phase == operatorsv1alpha1.CSVPhaseSucceeded
+	began := from.Phase != operatorsv1alpha1.CSVPhaseSucceeded
+	switch {
+	case f.Failure != nil && to != *f.Failure:
+		return "the failure is not told"
+	case f.Failure == nil && f.Unmet != "" && to.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet:
+		return "requirements are not met"
+	case succeeded && (f.Refused != "" || f.Unhealthy != "" && !began || f.Waits != "" && began):
+		return "it did not succeed"
+	case f == Facts{} && !succeeded:
+		return "nothing speaks against success"
+	default:
+		return ""
+	}
+}
+
+// everyPhase is each phase with each reason that the manager or OLM v0 gives.
+func everyPhase() []Phase {
+	var all []Phase
+	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{
+		operatorsv1alpha1.CSVPhaseNone, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseInstallReady, operatorsv1alpha1.CSVPhaseInstalling,
+		operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVPhaseUnknown, operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVPhaseDeleting,
+	} {
+		for _, reason := range []operatorsv1alpha1.ConditionReason{
+			"", operatorsv1alpha1.CSVReasonRequirementsUnknown, operatorsv1alpha1.CSVReasonRequirementsNotMet, operatorsv1alpha1.CSVReasonRequirementsMet,
+			operatorsv1alpha1.CSVReasonInstallSuccessful, operatorsv1alpha1.CSVReasonWaiting, operatorsv1alpha1.CSVReasonNeedsReinstall, operatorsv1alpha1.CSVReasonNeedsCertRotation,
+			operatorsv1alpha1.CSVReasonComponentFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, operatorsv1alpha1.CSVReasonInstallCheckFailed,
+			operatorsv1alpha1.CSVReasonInvalidWebhookDescription, operatorsv1alpha1.CSVReasonNoOperatorGroup, operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup, "SomethingElse",
+		} {
+			for _, message := range []string{"", "d", "installing: waiting for d"} {
+				all = append(all, Phase{phase, reason, message})
+			}
+		}
+	}
+	return all
+}
+
+// everyFacts is each combination that a decision can come to: what is refused, has
+// broken or takes too long is waited for, too.
+func everyFacts() []Facts {
+	var all []Facts
+	for combination := range 1 << 7 {
+		text := func(bit int, text string) string { return strings.Repeat(text, combination>>bit&1) }
+		f := Facts{
+			Unmet: text(0, "ServiceAccount x"), Waits: text(1, "d"), Refused: text(2, "no"), TimedOut: text(3, "d"), Unhealthy: text(4, "gone"),
+			Reinstall: combination>>5&1 == 1,
+		}
+		if combination>>6&1 == 1 {
+			f.Failure = &Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup, "csv in namespace with no operatorgroups"}
+		}
+		all = append(all, f)
+	}
+	return slices.DeleteFunc(all, func(f Facts) bool { return f.Waits == "" && f.Refused+f.TimedOut+f.Unhealthy != "" })
+}
+
+func TestEveryFactIsTold(t *testing.T) {
+	for _, f := range everyFacts() {
+		walked := Transitions(Phase{}, f)
+		said := fmt.Sprint(walked[len(walked)-1])
+		for _, fact := range []struct{ is, told string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Waits, f.Waits}} {
+			if f.Failure == nil && fact.is != "" {
+				if !strings.Contains(said, fact.told) {
+					t.Errorf("with %+v, %q does not tell %q", f, said, fact.told)
+				}
+				break
+			}
+		}
+	}
+}
+
+// inWords returns a line for each phase.
+func inWords(phases []Phase) (lines []string) {
+	for _, p := range phases {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", p.Phase, p.Reason, p.Message))
+	}
+	return lines
+}
+
+// A version that is replaced says so, once it is installed.
+func TestReplacing(t *testing.T) {
+	tests := map[string]struct {
+		from        operatorsv1alpha1.ClusterServiceVersionPhase
+		reason      operatorsv1alpha1.ConditionReason
+		replacedBy  string
+		failForward bool
+		want        string // the last transition; empty for none
+	}{
+		"succeeded":               {"Succeeded", "InstallSucceeded", "shop.v2", false, "Replacing BeingReplaced: being replaced by csv: shop.v2"},
+		"replacing":               {"Replacing", "BeingReplaced", "shop.v2", false, ""},
+		"failed":                  {"Failed", "ComponentUnhealthy", "shop.v2", false, ""},
+		"failed, failing forward": {"Failed", "ComponentUnhealthy", "shop.v2", true, "Replacing BeingReplaced: Fail Forward is enabled, allowing Failed csv to be replaced by csv: shop.v2"},
+		"the other has gone":      {"Replacing", "BeingReplaced", "", false, "Installing InstallWaiting: installing: waiting for deployment d"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{ReplacedBy: test.replacedBy, FailForward: test.failForward, Waits: "deployment d", Unhealthy: "deployment d"}
+			message := ""
+			if test.from == "Failed" {
+				message = "deployment d"
+			}
+			got := ""
+			for _, p := range Transitions(Phase{test.from, test.reason, message}, f) {
+				got = string(p.Phase) + " " + string(p.Reason) + ": " + p.Message
+			}
+			if got != test.want {
+				t.Errorf("the last transition is %q, want %q", got, test.want)
+			}
+		})
+	}
+}

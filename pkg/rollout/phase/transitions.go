@@ -1,0 +1,157 @@
+package phase
+
+import (
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Transitions walks from the phase that the ClusterServiceVersion is in as far as
+// the facts carry. Each step is recorded: people and scripts know the sequence.
+func Transitions(from Phase, f Facts) []Phase {
+	var walked []Phase
+	for {
+		to := next(from, f).brief(f.Details)
+		if to == from {
+			return walked
+		}
+		walked = append(walked, to)
+		from = to
+		f.Reinstall = false
+	}
+}
+
+// next is the phase after the given one.
+func next(from Phase, f Facts) Phase {
+	if f.ReplacedBy != "" {
+		if to, replaced := replacing(from, f); replaced {
+			return to
+		}
+	}
+	if to, held := holding(from, f); held {
+		return to
+	}
+	switch from.Phase {
+	case operatorsv1alpha1.CSVPhasePending:
+		return Ready
+	case operatorsv1alpha1.CSVPhaseInstallReady:
+		return Installing
+	case operatorsv1alpha1.CSVPhaseInstalling:
+		return afterInstalling(f)
+	case operatorsv1alpha1.CSVPhaseSucceeded:
+		return afterSucceeded(from, f)
+	default:
+		return afterFailed(from, f)
+	}
+}
+
+// holding is the phase of a version that may not be installed, or not yet.
+func holding(from Phase, f Facts) (to Phase, held bool) {
+	switch {
+	case f.Failure != nil:
+		return *f.Failure, true
+	case from.Phase == "" || isStable(from) || isBeingReplaced(from):
+		return Unknown, true
+	case f.NotUpgradeable != "":
+		return NotUpgradeable.Because(f.NotUpgradeable), true
+	case f.Unmet != "" && from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
+		return Lost, true
+	case f.Unmet != "":
+		return Unmet.Because(": " + f.Unmet), true
+	case f.NotReady != "":
+		return Unknown.Because(": " + f.NotReady), true
+	default:
+		return from, false
+	}
+}
+
+// replacing is the phase of a version that a newer one may replace.
+func replacing(from Phase, f Facts) (to Phase, replaced bool) {
+	switch {
+	case isBeingReplaced(from):
+		return from, true
+	case from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
+		return Replacing.Because(f.ReplacedBy), true
+	case from.Phase == operatorsv1alpha1.CSVPhaseFailed && f.FailForward:
+		return FailingForward.Because(f.ReplacedBy), true
+	default:
+		return from, false
+	}
+}
+
+// isBeingReplaced tells the phases of a version that a newer one replaces. When that one
+// goes, the installation begins anew.
+func isBeingReplaced(p Phase) bool {
+	return p.Phase == operatorsv1alpha1.CSVPhaseReplacing || p.Phase == operatorsv1alpha1.CSVPhaseDeleting
+}
+
+// isStable tells the failures that only a change of the ClusterServiceVersion or
+// of its OperatorGroup ends.
+func isStable(p Phase) bool {
+	if p.Phase != operatorsv1alpha1.CSVPhaseFailed {
+		return false
+	}
+	switch p.Reason {
+	case operatorsv1alpha1.CSVReasonRequirementsNotMet, operatorsv1alpha1.CSVReasonInstallCheckFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, operatorsv1alpha1.CSVReasonComponentFailed:
+		return false
+	default:
+		return true
+	}
+}
+
+func afterInstalling(f Facts) Phase {
+	switch {
+	case f.Refused != "":
+		return Refused.Because(f.Refused)
+	case f.TimedOut != "":
+		return Timeout.Because(": waiting for " + f.TimedOut)
+	case f.Lacks != "":
+		return Unavailable.Because(f.Lacks)
+	case f.Waits != "":
+		return Waiting.Because(f.Waits)
+	default:
+		return Succeeded
+	}
+}
+
+func afterSucceeded(from Phase, f Facts) Phase {
+	switch {
+	case f.Reinstall:
+		return Reinstall
+	case f.Refused != "":
+		return Refused.Because(f.Refused)
+	case f.Unhealthy != "":
+		return Unhealthy.Because(f.Unhealthy)
+	default:
+		return from
+	}
+}
+
+func afterFailed(from Phase, f Facts) Phase {
+	switch {
+	case f.Reinstall:
+		return Reinstall
+	case f.Refused != "":
+		return Refused.Because(f.Refused)
+	case f.Unhealthy != "" && from.Reason == operatorsv1alpha1.CSVReasonComponentUnhealthy:
+		return Unhealthy.Because(f.Unhealthy)
+	case f.Waits != "" && from.Reason == operatorsv1alpha1.CSVReasonInstallCheckFailed:
+		return from
+	default:
+		return Reinstall
+	}
+}
+
+// AfterReplacement is the phase of a version that a newer one has taken over from, after the
+// phase that it is in.
+func AfterReplacement(from operatorsv1alpha1.ClusterServiceVersionPhase, newer string, mayGo bool) *Phase {
+	switch {
+	case from == operatorsv1alpha1.CSVPhaseDeleting:
+		return nil
+	case mayGo:
+		return &Replaced
+	case from != operatorsv1alpha1.CSVPhaseReplacing:
+		replacing := Replacing.Because(newer)
+		return &replacing
+	default:
+		return nil
+	}
+}
