@@ -18,6 +18,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 )
 
 // removeOptions are the flags of remove-manager.
@@ -52,14 +54,14 @@ deleted with their ClusterServiceVersions.`,
   kubectl webhooks remove-manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.namespace, o.limited = *o.flags.Namespace, cmd.Flags().Changed(controller.NamespacesFlag)
+			o.namespace, o.limited = *o.flags.Namespace, cmd.Flags().Changed(coexistence.NamespacesFlag)
 			return removeManager(cmd, o)
 		},
 	}
 	o.flags.add(cmd, cmd.Flags())
 	cmd.Flags().Lookup("namespace").Usage = "namespace of the manager's Deployment"
 	cmd.Flags().StringVar(&o.deployment, "deployment", "olm-webhook-manager", "name of the manager's Deployment")
-	cmd.Flags().StringSliceVar(&o.namespaces, controller.NamespacesFlag, nil, "namespaces that the manager was limited to; empty for all (default: those of its Deployment)")
+	cmd.Flags().StringSliceVar(&o.namespaces, coexistence.NamespacesFlag, nil, "namespaces that the manager was limited to; empty for all (default: those of its Deployment)")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "list what would be deleted and changed, and change nothing")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return cmd
@@ -71,7 +73,7 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	if err != nil {
 		return err
 	}
-	clients, err := controller.NewClients(config)
+	clients, err := clients.New(config)
 	if err != nil {
 		return err
 	}
@@ -83,11 +85,11 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	if o.namespaces, err = o.lookedAfter(d, gone); err != nil {
 		return err
 	}
-	if err := controller.RefuseBesideOLM(ctx, clients.Kube, o.namespaces); err != nil {
+	if err := coexistence.RefuseBesideOLM(ctx, clients.Kube, o.namespaces); err != nil {
 		return err
 	}
 	own := types.NamespacedName{Namespace: o.namespace, Name: o.deployment}
-	if err := controller.RefuseOtherManagers(ctx, clients.Kube, own, !gone, o.namespaces, time.Now()); err != nil {
+	if err := coexistence.RefuseOtherManagers(ctx, clients.Kube, own, !gone, o.namespaces, time.Now()); err != nil {
 		return err
 	}
 	writes, held := controller.FarewellPlan(ctx, config, o.namespaces...)
@@ -139,9 +141,9 @@ func (o removeOptions) lookedAfter(d *appsv1.Deployment, gone bool) ([]string, e
 		return o.namespaces, nil
 	case gone:
 		return nil, fmt.Errorf("deployment %s/%s does not exist, and only its arguments say which namespaces the manager was limited to: name the Deployment with -n and --deployment, or the namespaces with --%s (--%[3]s= for all)",
-			o.namespace, o.deployment, controller.NamespacesFlag)
+			o.namespace, o.deployment, coexistence.NamespacesFlag)
 	default:
-		return controller.LimitedTo(*d)
+		return coexistence.LimitedTo(*d)
 	}
 }
 

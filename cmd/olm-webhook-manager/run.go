@@ -13,6 +13,9 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -37,7 +40,7 @@ func runCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.controller.Namespaces, controller.NamespacesFlag, nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
+	f.StringSliceVar(&o.controller.Namespaces, coexistence.NamespacesFlag, nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
 	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate, and a review at its path (serving), or when its Deployment is available (available)")
 	f.StringVar(&o.probe, "probe", string(controller.ProbeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
@@ -66,18 +69,18 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	clients, err := controller.NewClients(config)
+	clients, err := clients.New(config)
 	if err != nil {
 		return err
 	}
-	if err := controller.RefuseBesideOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
+	if err := coexistence.RefuseBesideOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
 		return err
 	}
 
 	registry := prometheus.NewRegistry()
 	events, stopEvents := newRecorder(clients.Kube)
 	defer stopEvents()
-	c, err := controller.New(clients, events, controller.NewMetrics(registry), logrus.NewEntry(log), o.controller)
+	c, err := controller.New(clients, events, metrics.New(registry), logrus.NewEntry(log), o.controller)
 	if err != nil {
 		return err
 	}

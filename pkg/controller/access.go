@@ -9,6 +9,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -20,13 +22,13 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 	namespaces := install.GrantedIn(csv.Namespace, targets)
 	for _, account := range install.RequiredAccounts(csv) {
 		for _, subject := range install.SubjectsOf(csv.Namespace, account) {
-			for _, b := range c.caches.clusterRoleBindings.by(bySubject, subject) {
+			for _, b := range c.caches.ClusterRoleBindings.By(informers.BySubject, subject) {
 				if but[drift.KeyOf(b)] {
 					continue
 				}
 				access.Everywhere[account] = append(access.Everywhere[account], c.rules(metav1.NamespaceAll, b.RoleRef)...)
 			}
-			for _, b := range c.caches.roleBindings.by(bySubject, subject) {
+			for _, b := range c.caches.RoleBindings.By(informers.BySubject, subject) {
 				if !slices.Contains(namespaces, b.Namespace) || but[drift.KeyOf(b)] {
 					continue
 				}
@@ -45,7 +47,7 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
 	accounts := map[string]*corev1.ServiceAccount{}
 	for _, name := range install.RequiredAccounts(csv) {
-		if account := c.caches.accounts.get(csv.Namespace, name); account != nil {
+		if account := c.caches.Accounts.Get(csv.Namespace, name); account != nil {
 			accounts[name] = account
 		}
 	}
@@ -56,10 +58,10 @@ func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[
 // does not exist.
 func (c *Controller) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	if ref.Kind == "ClusterRole" {
-		if role := c.caches.clusterRoles.get("", ref.Name); role != nil {
+		if role := c.caches.ClusterRoles.Get("", ref.Name); role != nil {
 			return role.Rules
 		}
-	} else if role := c.caches.roles.get(namespace, ref.Name); role != nil {
+	} else if role := c.caches.Roles.Get(namespace, ref.Name); role != nil {
 		return role.Rules
 	}
 	return nil
@@ -69,9 +71,9 @@ func (c *Controller) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.Policy
 // means, and meant.
 func (c *Controller) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
-		for _, subject := range subjectsOf(binding) {
-			for _, csv := range c.caches.csvs.by(bySubject, subject) {
-				c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+		for _, subject := range informers.SubjectsOf(binding) {
+			for _, csv := range c.caches.CSVs.By(informers.BySubject, subject) {
+				c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 			}
 		}
 	}
@@ -79,89 +81,11 @@ func (c *Controller) grantChanged(before, after drift.Object) {
 
 // rulesChanged matters to those whom a role is bound to.
 func (c *Controller) rulesChanged(before, after drift.Object) {
-	role := roleKeyOf(present(before, after)[0])
-	for _, binding := range c.caches.roleBindings.by(byRole, role) {
+	role := informers.RoleKeyOf(present(before, after)[0])
+	for _, binding := range c.caches.RoleBindings.By(informers.ByRole, role) {
 		c.grantChanged(nil, binding)
 	}
-	for _, binding := range c.caches.clusterRoleBindings.by(byRole, role) {
+	for _, binding := range c.caches.ClusterRoleBindings.By(informers.ByRole, role) {
 		c.grantChanged(nil, binding)
 	}
-}
-
-// subjectsOf are the subjects of a binding, and those that a ClusterServiceVersion's
-// ServiceAccounts are.
-func subjectsOf(o any) []string {
-	switch o := o.(type) {
-	case *rbacv1.RoleBinding:
-		return install.SubjectKeys(o.Subjects)
-	case *rbacv1.ClusterRoleBinding:
-		return install.SubjectKeys(o.Subjects)
-	case *operatorsv1alpha1.ClusterServiceVersion:
-		var subjects []string
-		for _, account := range install.RequiredAccounts(o) {
-			subjects = append(subjects, install.SubjectsOf(o.Namespace, account)...)
-		}
-		return subjects
-	default:
-		return nil
-	}
-}
-
-// roleOf is the role that a binding refers to.
-func roleOf(o any) []string {
-	switch o := o.(type) {
-	case *rbacv1.RoleBinding:
-		return []string{roleKey(o.RoleRef.Kind, o.Namespace, o.RoleRef.Name)}
-	case *rbacv1.ClusterRoleBinding:
-		return []string{roleKey(o.RoleRef.Kind, metav1.NamespaceAll, o.RoleRef.Name)}
-	default:
-		return nil
-	}
-}
-
-func roleKeyOf(o drift.Object) string {
-	if _, role := o.(*rbacv1.Role); role {
-		return roleKey("Role", o.GetNamespace(), o.GetName())
-	}
-	return roleKey("ClusterRole", metav1.NamespaceAll, o.GetName())
-}
-
-func roleKey(kind, namespace, name string) string {
-	if kind == "ClusterRole" {
-		namespace = metav1.NamespaceAll
-	}
-	return kind + "/" + namespace + "/" + name
-}
-
-// onlyRules keeps what a role grants.
-func onlyRules(o any) (any, error) {
-	switch o := o.(type) {
-	case *rbacv1.Role:
-		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
-	case *rbacv1.ClusterRole:
-		o.ObjectMeta = identityOf(o.ObjectMeta)
-	}
-	return o, nil
-}
-
-// onlySubjects keeps whom a binding gives what.
-func onlySubjects(o any) (any, error) {
-	switch o := o.(type) {
-	case *rbacv1.RoleBinding:
-		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
-	case *rbacv1.ClusterRoleBinding:
-		o.ObjectMeta = identityOf(o.ObjectMeta)
-	}
-	return o, nil
-}
-
-// identityAndOwnersOf also keeps with whom a namespaced object would go.
-func identityAndOwnersOf(meta metav1.ObjectMeta) metav1.ObjectMeta {
-	identity := identityOf(meta)
-	identity.OwnerReferences = meta.OwnerReferences
-	return identity
-}
-
-func identityOf(meta metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 }

@@ -8,6 +8,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
@@ -18,7 +20,7 @@ import (
 func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		if c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)) != nil {
+		if c.caches.APIServices.Get("", install.APIServiceName(owned.Group, owned.Version)) != nil {
 			continue
 		}
 		if why := install.OccupiedGroup(owned.Group, c.others(s, relatives)); why != "" {
@@ -35,14 +37,14 @@ func (c *Controller) others(s *snapshot, relatives lineage.Lineage) install.Othe
 	ownership := c.ownership(family...)
 	return install.Others{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
-			return slices.DeleteFunc(slices.Clone(c.caches.apiServices.by(byGroup, group)), func(live *apiregistrationv1.APIService) bool {
+			return slices.DeleteFunc(slices.Clone(c.caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
 				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.Labelled(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
 				return live.Spec.Service == nil || s.mayClaim(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
 			})
 		},
 		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
-			return slices.DeleteFunc(slices.Clone(c.caches.crds.by(byGroup, group)), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+			return slices.DeleteFunc(slices.Clone(c.caches.CRDs.By(informers.ByGroup, group)), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 				owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.OwnsCRD(crd.Name) }
 				return slices.ContainsFunc(family, owns) && !c.ownedElsewhere(crd.Name, s.csv, family)
 			})
@@ -54,7 +56,7 @@ func (c *Controller) others(s *snapshot, relatives lineage.Lineage) install.Othe
 // the better right.
 func (c *Controller) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
 	own := c.claimant(csv)
-	return slices.ContainsFunc(c.caches.csvs.by(byCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(c.caches.CSVs.By(informers.ByCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(family, other) && c.claimant(other).Precedes(own)
 	})
 }
@@ -62,7 +64,7 @@ func (c *Controller) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterSe
 // groupServed has those reconciled that own an APIService of a group of which a version was
 // registered, changed or removed.
 func (c *Controller) groupServed(group string) {
-	for _, csv := range c.caches.csvs.by(byGroup, group) {
-		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	for _, csv := range c.caches.CSVs.By(informers.ByGroup, group) {
+		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
 }

@@ -10,22 +10,23 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // observeKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
-func (c *Controller) observeKinds(s *snapshot, by asker) {
+func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version))
+		live := c.caches.APIServices.Get("", install.APIServiceName(owned.Group, owned.Version))
 		if live == nil || !install.Available(live) {
 			continue
 		}
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		group := kind.GroupVersion()
-		reply := c.served.resources.of(group, by, discoveryAge)
-		s.observed.Served[kind], s.observed.Undiscovered[group], s.observed.Announced[group] = hasKind(reply.answer, kind.Kind), !reply.known, reply.announced
+		reply := c.served.Resources.Of(group, by, discovery.MaxAge)
+		s.observed.Served[kind], s.observed.Undiscovered[group], s.observed.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
 	}
 }
 
@@ -33,7 +34,7 @@ func (c *Controller) observeKinds(s *snapshot, by asker) {
 // holds for one that is installed, too: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
 func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
-	reserved := install.ReservedAPI(s.csv, c.caches.apiServices.all())
+	reserved := install.ReservedAPI(s.csv, c.caches.APIServices.All())
 	for _, group := range slices.Sorted(maps.Keys(s.observed.Occupied)) {
 		reserved = cmp.Or(reserved, s.observed.Occupied[group])
 	}
@@ -54,7 +55,7 @@ func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
 		return nil
 	}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		if live := c.caches.apiServices.get("", install.APIServiceName(owned.Group, owned.Version)); live != nil {
+		if live := c.caches.APIServices.Get("", install.APIServiceName(owned.Group, owned.Version)); live != nil {
 			if refusal := s.mayClaim(live); refusal != "" {
 				return cannotAdopt(refusal)
 			}
@@ -79,7 +80,7 @@ func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
 		groups[live.Spec.Group] = true
 	}
 	for group := range groups {
-		reserved, _ := install.ReservedGroup(group, c.caches.apiServices.all())
+		reserved, _ := install.ReservedGroup(group, c.caches.APIServices.All())
 		groups[group] = reserved != ""
 	}
 	return groups

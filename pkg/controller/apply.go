@@ -19,6 +19,9 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -33,13 +36,13 @@ const (
 )
 
 // apply carries out steps in their order, until an answer makes the rest doubtful.
-func (c *Controller) apply(ctx context.Context, k key, s *snapshot, steps []rollout.Step) (news, error) {
+func (c *Controller) apply(ctx context.Context, k queue.Key, s *snapshot, steps []rollout.Step) (news, error) {
 	var created []drift.Object
 	changed := false
 	var failed error
 	for _, step := range due(s, steps) {
 		written, existing, err := c.write(ctx, s.csv.Namespace, step)
-		c.metrics.observeWrite(step, err)
+		c.metrics.ObserveWrite(step, err)
 		switch {
 		case existing != nil:
 			s.learn(existing)
@@ -89,14 +92,14 @@ func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written drift.
 
 // remember notes a write for those who look before the caches show it: the rest of this
 // pass, and the passes and the other decisions that follow.
-func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written drift.Object) {
+func (c *Controller) remember(k queue.Key, s *snapshot, step rollout.Step, written drift.Object) {
 	if secret, ok := written.(*corev1.Secret); ok {
 		s.secrets[secret.Name] = secret
 		if step.Verb == rollout.Delete {
 			s.secrets[secret.Name] = nil
 		}
 	}
-	c.writes.add(k, pendingWrite{object: written, changed: step.Live != nil, gone: step.Verb == rollout.Delete, at: c.now()})
+	c.writes.Add(k, informers.Write{Object: written, Changed: step.Live != nil, Deleted: step.Verb == rollout.Delete, At: c.now()})
 	c.compare(s, step, written)
 	if step.Verb == rollout.Create {
 		c.note(s, written)
@@ -106,23 +109,23 @@ func (c *Controller) remember(k key, s *snapshot, step rollout.Step, written dri
 // compare remembers what became of a write, and counts it where somebody undid the one before,
 // or where admission made something else of it that is not accepted.
 func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Object) {
-	csv, object := nameOf(s.csv), step.Key()
+	csv, object := records.NameOf(s.csv), step.Key()
 	if step.Verb == rollout.Delete {
-		c.contests.deleted(csv, object)
+		c.repairs.Deleted(csv, object)
 		delete(s.observed.Writes, object)
 		return
 	}
 	if step.Desired != nil {
 		write := drift.WriteOf(step.Desired, written)
-		c.contests.wrote(csv, object, write)
+		c.repairs.Wrote(csv, object, write)
 		s.observed.Writes[object] = write
 		if change, refused := write.Refused(); refused {
-			c.contests.repaired(csv, object, change, c.now())
+			c.repairs.Repaired(csv, object, change, c.now())
 			return
 		}
 	}
 	if step.Repairs(s.status, s.observed.Contests) {
-		c.contests.repaired(csv, object, step.Drift, c.now())
+		c.repairs.Repaired(csv, object, step.Drift, c.now())
 	}
 }
 
@@ -131,12 +134,12 @@ func (c *Controller) note(s *snapshot, written drift.Object) {
 	if drift.IsRegistration(written) {
 		now := c.now()
 		s.observed.Born[written.GetUID()] = now
-		c.births.note(written, now)
+		c.creationTimes.Add(written, now)
 	}
 }
 
-func (c *Controller) logWrite(k key, step rollout.Step) {
-	log := c.log.WithFields(k.fields()).WithField("why", step.Why())
+func (c *Controller) logWrite(k queue.Key, step rollout.Step) {
+	log := c.log.WithFields(k.Fields()).WithField("why", step.Why())
 	if webhook, ok := step.Object.GetLabels()[vocabulary.LabelWebhookGenerateName]; ok {
 		log = log.WithField("webhook", webhook)
 	}

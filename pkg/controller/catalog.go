@@ -12,6 +12,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -25,16 +28,16 @@ const (
 
 // builtIn returns what the API server serves of a version of a group of Kubernetes; nil when it has not
 // answered. That changes with the version of the API server, which then changes the APIService.
-func (c *Controller) builtIn(version schema.GroupVersion, by asker) []install.Resource {
-	reply := c.served.resources.of(version, by, builtInAge)
-	if reply.known && len(reply.answer) == 0 {
-		reply = c.served.resources.of(version, by, emptyAge)
+func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []install.Resource {
+	reply := c.served.Resources.Of(version, by, builtInAge)
+	if reply.Known && len(reply.Answer) == 0 {
+		reply = c.served.Resources.Of(version, by, emptyAge)
 	}
-	if len(reply.answer) == 0 {
+	if len(reply.Answer) == 0 {
 		return nil
 	}
-	resources := make([]install.Resource, 0, len(reply.answer))
-	for _, r := range reply.answer {
+	resources := make([]install.Resource, 0, len(reply.Answer))
+	for _, r := range reply.Answer {
 		kind := version.WithKind(r.Kind)
 		if r.Version != "" {
 			kind.Group, kind.Version = r.Group, r.Version
@@ -51,9 +54,9 @@ func (c *Controller) builtIn(version schema.GroupVersion, by asker) []install.Re
 // catalog lists what the API server serves of the groups that the rules of a
 // ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
 // which is asked for once. Of what other API servers answer, nothing is known.
-func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by asker) install.Catalog {
+func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) install.Catalog {
 	groups := install.RuledGroups(csv)
-	catalog := install.Catalog{Closed: len(groups) > 0 && !c.caches.aggregation.absent.Load()}
+	catalog := install.Catalog{Closed: len(groups) > 0 && !c.caches.Aggregation.Absent()}
 	for _, group := range groups {
 		c.addGroup(&catalog, group, by)
 		if catalog.Closed && catalog.Groups[group] == nil && catalog.Names == nil {
@@ -63,8 +66,8 @@ func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by as
 	return catalog
 }
 
-func (c *Controller) addGroup(catalog *install.Catalog, group string, by asker) {
-	for _, service := range c.caches.apiServices.by(byGroup, group) {
+func (c *Controller) addGroup(catalog *install.Catalog, group string, by discovery.Asker) {
+	for _, service := range c.caches.APIServices.By(informers.ByGroup, group) {
 		version := schema.GroupVersion{Group: group, Version: service.Spec.Version}
 		switch {
 		case service.Spec.Service != nil:
@@ -73,7 +76,7 @@ func (c *Controller) addGroup(catalog *install.Catalog, group string, by asker) 
 			catalog.Add(version, c.builtIn(version, by))
 		}
 	}
-	for _, crd := range c.caches.crds.by(byGroup, group) {
+	for _, crd := range c.caches.CRDs.By(informers.ByGroup, group) {
 		if established(crd) {
 			catalog.AddDefinition(crd)
 		}
@@ -83,24 +86,10 @@ func (c *Controller) addGroup(catalog *install.Catalog, group string, by asker) 
 // servedGroups are the names of all groups.
 func (c *Controller) servedGroups() []string {
 	names := []string{}
-	for _, service := range c.caches.apiServices.all() {
+	for _, service := range c.caches.APIServices.All() {
 		names = append(names, service.Spec.Group)
 	}
 	return names
-}
-
-// groupOf is the API group that a definition or an APIService makes an API server serve.
-func groupOf(o any) []string {
-	switch o := o.(type) {
-	case *apiextensionsv1.CustomResourceDefinition:
-		return []string{o.Spec.Group}
-	case *apiregistrationv1.APIService:
-		return []string{o.Spec.Group}
-	case *operatorsv1alpha1.ClusterServiceVersion:
-		return install.ServedGroups(o)
-	default:
-		return nil
-	}
 }
 
 // servedBy is what makes an entry of a catalog of an object.
@@ -127,12 +116,12 @@ func (c *Controller) servedChanged(before, after drift.Object) {
 	}
 	for _, o := range present(before, after) {
 		if service, ok := o.(*apiregistrationv1.APIService); ok {
-			c.served.resources.announce(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
+			c.served.Resources.Announce(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
 		}
 	}
-	for _, group := range groupOf(present(before, after)[0]) {
-		for _, csv := range c.caches.csvs.by(byRuled, group) {
-			c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	for _, group := range informers.GroupsServedBy(present(before, after)[0]) {
+		for _, csv := range c.caches.CSVs.By(informers.ByRuled, group) {
+			c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -67,7 +68,7 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 			facts.Issued, err = s.mint(facts.Blank.Name, *decision.Mint)
 		case certs.NeedRotating:
 			this := types.NamespacedName{Namespace: facts.Blank.Namespace, Name: facts.Blank.Name}
-			facts.Rotating = new(c.places.others(this, c.caches.secrets.by(byReplacing, ""), c.Certificates.Parallel, now))
+			facts.Rotating = new(c.rotationSlots.Others(this, c.caches.Secrets.By(informers.ByReplacing, ""), c.Certificates.Parallel, now))
 		case certs.NeedLive:
 			err = c.readLive(ctx, s, deployment, &facts)
 		case certs.NeedEvidence:

@@ -10,6 +10,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -21,7 +23,7 @@ import (
 func (c *Controller) claimant(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
 	claimant := scope.Claimant{CSV: csv, Began: c.begun(csv), Kinds: c.kindsOwned(csv)}
 	for _, name := range lineage.Replaced(csv) {
-		older := c.caches.csvs.get(csv.Namespace, name)
+		older := c.caches.CSVs.Get(csv.Namespace, name)
 		claimant.Began = claimant.Began || older != nil && c.begun(older)
 	}
 	return claimant
@@ -32,7 +34,7 @@ func (c *Controller) claimant(csv *operatorsv1alpha1.ClusterServiceVersion) scop
 func (c *Controller) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	kinds := map[string]string{}
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
-		if crd := c.caches.crds.get("", d.Name); crd != nil {
+		if crd := c.caches.CRDs.Get("", d.Name); crd != nil {
 			kinds[d.Name] = crd.Spec.Names.Kind
 		}
 	}
@@ -49,7 +51,7 @@ func (c *Controller) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, re
 		seen[relative.Name] = true
 	}
 	for _, owned := range install.Owned(csv) {
-		for _, other := range c.caches.csvs.by(byOwned, csv.Namespace+"/"+owned) {
+		for _, other := range c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned) {
 			if !seen[other.Name] && !c.leaving(other) {
 				seen[other.Name] = true
 				found = append(found, c.claimant(other))
@@ -79,7 +81,7 @@ func (c *Controller) rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 // their APIs may be another then.
 func (c *Controller) claim(namespace, name string) {
 	c.setClaim(namespace+"/"+name, func() *scope.Rival {
-		csv := c.caches.csvs.get(namespace, name)
+		csv := c.caches.CSVs.Get(namespace, name)
 		if csv == nil || csv.IsCopied() || c.leaving(csv) {
 			return nil
 		}
@@ -99,7 +101,7 @@ func (c *Controller) claimAll(namespace string) {
 		}
 		return nil
 	})
-	for _, csv := range c.caches.csvs.in(namespace) {
+	for _, csv := range c.caches.CSVs.In(namespace) {
 		c.claim(csv.Namespace, csv.Name)
 	}
 }
@@ -119,11 +121,11 @@ func (c *Controller) setClaim(key string, look func() *scope.Rival) {
 func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
 	names, all := scope.Named(groups)
 	if all {
-		return c.caches.namespaces.all()
+		return c.caches.Namespaces.All()
 	}
 	var found []*corev1.Namespace
 	for _, name := range names {
-		if namespace := c.caches.namespaces.get("", name); namespace != nil {
+		if namespace := c.caches.Namespaces.Get("", name); namespace != nil {
 			found = append(found, namespace)
 		}
 	}
@@ -151,12 +153,12 @@ func claimsAnew(before, after drift.Object) bool {
 
 func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, owned := range install.Owned(csv) {
-		c.lookAtOthers(csv, c.caches.csvs.by(byOwned, csv.Namespace+"/"+owned))
+		c.lookAtOthers(csv, c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned))
 		_, group, _ := strings.Cut(owned, ".")
 		c.groupServed(group)
 	}
 	for _, name := range install.DeploymentNames(csv) {
-		c.lookAtOthers(csv, c.caches.csvs.by(byDeployment, csv.Namespace+"/"+name))
+		c.lookAtOthers(csv, c.caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name))
 	}
 }
 
@@ -169,5 +171,5 @@ func (c *Controller) lookAtOthers(csv *operatorsv1alpha1.ClusterServiceVersion, 
 }
 
 func (c *Controller) lookAt(csv *operatorsv1alpha1.ClusterServiceVersion) {
-	c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 }

@@ -12,6 +12,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -35,10 +37,10 @@ func teams(t testing.TB, number int) *Controller {
 		csvs, groups = append(csvs, csv), append(groups, group)
 		namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	c := &Controller{queue: newQueue(nil), now: time.Now, caches: emptyCaches(t)}
-	c.caches.csvs = holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
-	c.caches.groups = holding(t, &operatorsv1.OperatorGroup{}, groups...)
-	c.caches.namespaces = holding(t, &corev1.Namespace{}, namespaces...)
+	c := &Controller{queue: queue.New(nil), now: time.Now, caches: informerstest.Empty(t)}
+	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
+	c.caches.Groups = informerstest.Holding(t, &operatorsv1.OperatorGroup{}, groups...)
+	c.caches.Namespaces = informerstest.Holding(t, &corev1.Namespace{}, namespaces...)
 	for _, csv := range csvs {
 		c.claimChanged(nil, csv)
 	}
@@ -47,7 +49,7 @@ func teams(t testing.TB, number int) *Controller {
 }
 
 // drain takes what waits off the queue.
-func (c *Controller) drain() (woken []key) {
+func (c *Controller) drain() (woken []queue.Key) {
 	for c.queue.Len() > 0 {
 		k, _ := c.queue.Get()
 		c.queue.Done(k)
@@ -58,16 +60,16 @@ func (c *Controller) drain() (woken []key) {
 
 // eventsOfOneTeam are changes of which the other teams need not know.
 func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
-	before := c.caches.csvs.get("team-7", "op.v1")
+	before := c.caches.CSVs.Get("team-7", "op.v1")
 	edited := before.DeepCopy()
 	edited.Generation = 2
 	begun := before.DeepCopy()
 	begun.Status.Phase = operatorsv1alpha1.CSVPhaseSucceeded
-	group := c.caches.groups.get("team-7", "og")
+	group := c.caches.Groups.Get("team-7", "og")
 	status, selects := group.DeepCopy(), group.DeepCopy()
 	status.Status.Namespaces = []string{"team-7"}
 	selects.Generation, selects.Spec.UpgradeStrategy = 2, operatorsv1.UpgradeStrategyUnsafeFailForward
-	namespace := c.caches.namespaces.get("", "team-7")
+	namespace := c.caches.Namespaces.Get("", "team-7")
 	labelled := namespace.DeepCopy()
 	labelled.Labels = map[string]string{"of": "team-7"}
 	put := func(s interface{ Update(any) error }, o drift.Object) {
@@ -77,19 +79,19 @@ func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	}
 	return map[string]func(){
 		"an edit of its operator": func() {
-			put(c.caches.csvs.informers[0].GetStore(), edited)
+			put(c.caches.CSVs.Informers[0].GetStore(), edited)
 			c.claimChanged(before, edited)
 			c.versionChanged(before, edited)
 		},
 		"another phase": func() {
-			put(c.caches.csvs.informers[0].GetStore(), begun)
+			put(c.caches.CSVs.Informers[0].GetStore(), begun)
 			c.claimChanged(before, begun)
 			c.versionChanged(before, begun)
 		},
-		"a status of its group": func() { put(c.caches.groups.informers[0].GetStore(), status); c.groupChanged(group, status) },
-		"an edit of its group":  func() { put(c.caches.groups.informers[0].GetStore(), selects); c.groupChanged(group, selects) },
+		"a status of its group": func() { put(c.caches.Groups.Informers[0].GetStore(), status); c.groupChanged(group, status) },
+		"an edit of its group":  func() { put(c.caches.Groups.Informers[0].GetStore(), selects); c.groupChanged(group, selects) },
 		"a label of its Namespace": func() {
-			put(c.caches.namespaces.informers[0].GetStore(), labelled)
+			put(c.caches.Namespaces.Informers[0].GetStore(), labelled)
 			c.namespaceChanged(namespace, labelled)
 		},
 	}
@@ -103,7 +105,7 @@ func TestAnEventOfOneTeamAmongMany(t *testing.T) {
 		many.drain()
 		event()
 		for _, k := range many.drain() {
-			if k.namespace != "team-7" && k.name != "team-7" {
+			if k.Namespace != "team-7" && k.Name != "team-7" {
 				t.Errorf("%s wakes %v", name, k)
 			}
 		}
@@ -126,7 +128,7 @@ func BenchmarkOneEventAmongTeams(b *testing.B) {
 			for b.Loop() {
 				event()
 				c.drain()
-				csv := c.caches.csvs.get("team-7", "op.v1")
+				csv := c.caches.CSVs.Get("team-7", "op.v1")
 				own, _ := c.scopeOf(csv.Namespace)
 				claimant, relatives := c.claimant(csv), c.lineage(csv)
 				if own.Conflict(claimant, c.rivals(claimant, own)) != nil || len(c.neighbours(csv, relatives)) > 0 || len(c.contenders(csv, relatives)) > 0 {

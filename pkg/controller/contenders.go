@@ -7,6 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -21,7 +22,7 @@ func (c *Controller) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, re
 	}
 	var found []*operatorsv1alpha1.ClusterServiceVersion
 	for _, name := range install.DeploymentNames(csv) {
-		for _, other := range c.caches.csvs.by(byDeployment, csv.Namespace+"/"+name) {
+		for _, other := range c.caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name) {
 			if !known[other.Name] {
 				known[other.Name] = true
 				found = append(found, other)
@@ -43,7 +44,7 @@ func (c *Controller) contention(facts *install.Facts, relatives lineage.Lineage)
 	}
 	facts.Active, facts.Deployments = c.begun(facts.CSV), map[string]*appsv1.Deployment{}
 	for _, name := range install.DeploymentNames(facts.CSV) {
-		if live := c.caches.deployments.get(facts.CSV.Namespace, name); live != nil {
+		if live := c.caches.Deployments.Get(facts.CSV.Namespace, name); live != nil {
 			facts.Deployments[name] = live
 		}
 	}

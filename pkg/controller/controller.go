@@ -10,21 +10,19 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -53,92 +51,56 @@ type Options struct {
 	CacheGrace time.Duration
 }
 
-// Clients reach the API server.
-type Clients struct {
-	Kube       kubernetes.Interface
-	OLM        clientset.Interface
-	Extensions apiextensions.Interface
-	Metadata   metadata.Interface
-	Aggregator aggregator.Interface
-	Dynamic    dynamic.Interface
-}
-
-// NewClients are the clients of one configuration.
-func NewClients(config *rest.Config) (Clients, error) {
-	// Built-in kinds travel in half the time in their binary form; others have none.
-	binary := rest.CopyConfig(config)
-	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	binary.ContentType = runtime.ContentTypeProtobuf
-	kube, err := kubernetes.NewForConfig(binary)
-	if err != nil {
-		return Clients{}, err
-	}
-	olm, err := olmclient.New(config)
-	if err != nil {
-		return Clients{}, err
-	}
-	extensions, err := apiextensions.NewForConfig(binary)
-	if err != nil {
-		return Clients{}, err
-	}
-	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		return Clients{}, err
-	}
-	apis, err := aggregator.NewForConfig(binary)
-	if err != nil {
-		return Clients{}, err
-	}
-	foreign, err := dynamic.NewForConfig(config)
-	return Clients{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects, Aggregator: apis, Dynamic: foreign}, err
-}
-
 // Controller is the whole manager: one queue, one worker function, one pass per key.
 type Controller struct {
 	Options
-	Clients
-	caches  caches
-	foreign *onDemand // what other issuers look after
-	queue   queue
+	clients.Set
+	caches  *informers.Caches
+	foreign *informers.OnDemand // objects of certificate issuers, and OperatorConditions
+	queue   queue.Queue
 	events  record.EventRecorder
 	log     *logrus.Entry
-	metrics *Metrics
+	metrics *metrics.Metrics
 	now     func() time.Time
-	self    string // the user name of the manager; empty where the API server does not tell
+	self    string // the user name of the manager; empty when the API server does not report it
 
-	writes   writes   // what caches have yet to show
-	contests contests // repairs that another client undid
-	births   births   // of registrations
-	turns    turns    // of the versions of one operator
-	scopes   scopes   // of groups that select by labels
-	claims   claims   // who provides what, and where
-	places   places   // for rotations that go on at once
+	writes         informers.Expectations
+	repairs        records.Repairs
+	creationTimes  records.CreationTimes // of registrations
+	namespaceLocks keymutex.KeyMutex     // held while one of several versions of an operator is reconciled
+	scopes         records.Scopes
+	claims         claims // which ClusterServiceVersion provides which API, and where
+	rotationSlots  records.RotationSlots
 
-	unlabelled labelRefusals // of Namespaces
-	contested  fieldContests // fields of objects that are not the manager's
-	served     served        // what the API server says of itself
+	unlabelled records.LabelRefusals
+	contested  records.FieldContests
+	served     discovery.APIServer
 
 	processors processors
 }
 
-// New wires the informers to the queue; Run starts them.
-func New(clients Clients, events record.EventRecorder, metrics *Metrics, log *logrus.Entry, options Options) (*Controller, error) {
+// namespaceLocks is the number of locks that all namespaces share.
+const namespaceLocks = 1024
+
+// New connects the informers with the queue. Run starts them.
+func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics, log *logrus.Entry, options Options) (*Controller, error) {
 	c := &Controller{
 		Options: options,
-		Clients: clients,
-		caches:  newCaches(clients, options.Namespaces),
-		queue:   newQueue(options.Clock),
+		Set:     set,
+		caches:  informers.NewCaches(set, options.Namespaces),
+		queue:   queue.New(options.Clock),
 		events:  events,
 		log:     log,
-		metrics: metrics,
+		metrics: measured,
 		now:     time.Now,
-		writes:  writes{grace: cmp.Or(options.CacheGrace, time.Second)},
+		writes:  informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
 
-		processors: newProcessors(),
+		namespaceLocks: keymutex.NewHashed(namespaceLocks),
+		processors:     newProcessors(),
 	}
-	c.served = newServed(clients.Kube.Discovery(), log, c.queue.Add)
-	metrics.registry.MustRegister(statusCollector{c.managedRollouts})
-	c.foreign = newOnDemand(clients.Dynamic, options.Namespaces, c.now, c.foreignChanged)
+	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
+	measured.RegisterStatus(c.managedRollouts)
+	c.foreign = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, c.foreignChanged)
 	return c, c.watch()
 }
 
@@ -149,17 +111,17 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if c.self, err = whoAmI(ctx, c.Kube); err != nil {
 		return err
 	}
-	if err := c.caches.aggregation.find(c.Kube.Discovery()); err != nil {
+	if err := c.caches.Aggregation.Discover(c.Kube.Discovery()); err != nil {
 		return err
 	}
-	c.caches.start(ctx)
-	c.foreign.live(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), c.caches.synced()...) {
+	c.caches.Start(ctx)
+	c.foreign.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced()...) {
 		return errors.New("told to stop before the caches were filled")
 	}
 	if c.hasOperatorConditions() { // every ClusterServiceVersion has one
-		conditions, _ := c.foreign.of(operatorConditions)
-		cache.WaitForCacheSync(ctx.Done(), conditions.synced)
+		conditions, _ := c.foreign.Of(operatorConditions)
+		cache.WaitForCacheSync(ctx.Done(), conditions.Synced)
 	}
 	return nil
 }
@@ -167,8 +129,8 @@ func (c *Controller) Fill(ctx context.Context) error {
 // Run works until the context ends, and then finishes the passes that are under way.
 func (c *Controller) Run(ctx context.Context) {
 	c.log.WithField("workers", c.Workers).Info("working")
-	c.metrics.leader.Set(1)
-	defer c.metrics.leader.Set(0)
+	c.metrics.SetLeader(true)
+	defer c.metrics.SetLeader(false)
 	var workers wait.Group
 	for range c.Workers {
 		// A pass that has begun is finished: the context of the passes outlives ctx.
@@ -181,7 +143,7 @@ func (c *Controller) Run(ctx context.Context) {
 
 // Synced tells whether the caches are filled.
 func (c *Controller) Synced() bool {
-	for _, synced := range c.caches.synced() {
+	for _, synced := range c.caches.Synced() {
 		if !synced() {
 			return false
 		}

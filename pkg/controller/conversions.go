@@ -16,6 +16,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -29,13 +30,13 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, o
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
-			if crd := c.caches.crds.get("", name); crd != nil {
+			if crd := c.caches.CRDs.Get("", name); crd != nil {
 				found[name] = crd
 			}
 		}
 	}
 	for _, service := range c.ownServiceNames(csv, owners) {
-		for _, crd := range c.caches.crds.by(byConverter, csv.Namespace+"/"+service) {
+		for _, crd := range c.caches.CRDs.By(informers.ByConverter, csv.Namespace+"/"+service) {
 			found[crd.Name] = crd
 		}
 	}
@@ -46,12 +47,12 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, o
 // ClusterServiceVersion, and of those that are missing in front of their Deployments.
 func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) []string {
 	var all []string
-	for _, service := range c.caches.services.ofOwners(owners) {
+	for _, service := range c.caches.Services.OfOwners(owners) {
 		all = append(all, service.Name)
 	}
-	for _, d := range c.caches.deployments.ofOwners(owners) {
+	for _, d := range c.caches.Deployments.OfOwners(owners) {
 		for _, name := range []string{names.Service(d.Name), install.AlternateServiceName(csv, d.Name)} {
-			if c.caches.services.get(csv.Namespace, name) == nil {
+			if c.caches.Services.Get(csv.Namespace, name) == nil {
 				all = append(all, name)
 			}
 		}
@@ -64,7 +65,7 @@ func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersio
 func (c *Controller) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
 	all := maps.Clone(crds)
 	for _, name := range install.RequiredCRDs(csv) {
-		if crd := c.caches.crds.get("", name); crd != nil {
+		if crd := c.caches.CRDs.Get("", name); crd != nil {
 			all[name] = crd
 		}
 	}
@@ -77,12 +78,12 @@ func (c *Controller) otherConverters(own []string, crds map[string]*apiextension
 	others := map[string]bool{}
 	for _, crd := range crds {
 		namespace, name := install.ConvertedBy(crd)
-		service := c.caches.services.get(namespace, name)
+		service := c.caches.Services.Get(namespace, name)
 		if service == nil {
 			continue
 		}
-		for _, owner := range ownersOf(service) {
-			if !slices.Contains(own, owner) && len(c.caches.csvs.ofOwner(owner)) > 0 {
+		for _, owner := range informers.OwnersOf(service) {
+			if !slices.Contains(own, owner) && len(c.caches.CSVs.OfOwner(owner)) > 0 {
 				others[namespace+"/"+name] = true
 			}
 		}
@@ -98,7 +99,7 @@ func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alp
 	foreign, decided := map[string]bool{}, map[string]bool{}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
-			crd := c.caches.crds.get("", name)
+			crd := c.caches.CRDs.Get("", name)
 			if decided[name] || crd == nil || !rollout.ConvertedByAnother(crd) {
 				continue
 			}
@@ -123,7 +124,7 @@ func (c *Controller) callsAnother(ctx context.Context, namespace, name string, v
 	if name == "" {
 		return true, nil
 	}
-	if c.caches.services.get(namespace, name) != nil {
+	if c.caches.Services.Get(namespace, name) != nil {
 		return false, nil
 	}
 	service, err := c.Kube.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -12,6 +12,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -20,10 +22,10 @@ import (
 
 // lookAtCSV is one pass over one ClusterServiceVersion, in the way that its place among the
 // versions of its operator asks for. It tells when the answer may change by itself.
-func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
-	csv := c.caches.csvs.get(k.namespace, k.name)
+func (c *Controller) lookAtCSV(ctx context.Context, k queue.Key) (time.Time, error) {
+	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
-		c.contests.forget(types.NamespacedName{Namespace: k.namespace, Name: k.name})
+		c.repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
 		return time.Time{}, nil
 	}
 	if !c.manages(csv) {
@@ -31,17 +33,18 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 	}
 	relatives := c.lineage(csv)
 	if !relatives.Alone() || len(c.contenders(csv, relatives)) > 0 {
-		defer c.turns.take(k.namespace)()
-		if csv = c.caches.csvs.get(k.namespace, k.name); csv == nil {
+		c.namespaceLocks.LockKey(k.Namespace)
+		defer func() { _ = c.namespaceLocks.UnlockKey(k.Namespace) }() // a hashed lock never fails
+		if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 			return time.Time{}, nil // its going wakes nobody: the relatives are looked at for it
 		}
 		relatives = c.lineage(csv)
 	}
 	if !c.shown(k, csv, relatives) {
-		return time.Time{}, errNotYet
+		return time.Time{}, informers.ErrStale
 	}
 	// The caches may show it only since they were read.
-	if csv = c.caches.csvs.get(k.namespace, k.name); csv == nil {
+	if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 		return time.Time{}, nil
 	}
 	relatives = c.lineage(csv)
@@ -56,7 +59,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k key) (time.Time, error) {
 
 // lookAtCurrent is the pass over a version that no newer one has taken over from: observe,
 // decide, apply, report.
-func (c *Controller) lookAtCurrent(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
+func (c *Controller) lookAtCurrent(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
 	s, err := c.observe(ctx, csv, relatives)
 	if err == nil {
 		err = c.askUpgradeable(&s.upgrade)
@@ -84,13 +87,13 @@ func (c *Controller) lookAtCurrent(ctx context.Context, k key, csv *operatorsv1a
 
 // shown tells whether the caches show what was written for a ClusterServiceVersion, for the other
 // versions of its operator, and for those that contend for its Deployments.
-func (c *Controller) shown(k key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) bool {
+func (c *Controller) shown(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) bool {
 	for _, relative := range slices.Concat(l.Older, l.Newer, c.contenders(csv, l)) {
-		if !c.writes.shown(key{csvKind, relative.Namespace, relative.Name}, c.caches, c.now()) {
+		if !c.writes.Fulfilled(queue.CSVKey(relative.Namespace, relative.Name), c.caches, c.now()) {
 			return false
 		}
 	}
-	return c.writes.shown(k, c.caches, c.now())
+	return c.writes.Fulfilled(k, c.caches, c.now())
 }
 
 // manages tells which ClusterServiceVersions are looked after: neither copies nor
@@ -113,7 +116,7 @@ func (c *Controller) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool 
 }
 
 func (c *Controller) terminating(name string) bool {
-	namespace := c.caches.namespaces.get("", name)
+	namespace := c.caches.Namespaces.Get("", name)
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
 }
 
@@ -127,7 +130,7 @@ func scopeKnown(failure *scope.Failure) bool {
 // decision may ask for endpoints to be dialled, and the API server's answer to a
 // write may be something that the caches did not show. What was lacking and has been made
 // is as good as shown by them: what follows from it need not wait for another pass.
-func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.Plan, error) {
+func (c *Controller) carryOut(ctx context.Context, k queue.Key, s *snapshot) (rollout.Plan, error) {
 	begun := s.csv
 	var walked []phase.Phase
 	for {
@@ -143,7 +146,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, s *snapshot) (rollout.
 			return plan, err
 		}
 		if disowned {
-			return plan, errNotYet
+			return plan, informers.ErrStale
 		}
 		news, err := c.apply(ctx, k, s, plan.Steps)
 		if err != nil {

@@ -16,7 +16,7 @@ func (c *Controller) definitions(csv *operatorsv1alpha1.ClusterServiceVersion) [
 		for _, rule := range d.Rules {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
-					if crd := c.caches.crds.get("", resource+"."+group); crd != nil {
+					if crd := c.caches.CRDs.Get("", resource+"."+group); crd != nil {
 						found = append(found, crd)
 					}
 				}

@@ -17,8 +17,8 @@ import (
 // observeDelegations finds the bindings for servers of APIServices among all that the
 // ClusterServiceVersion has.
 func (c *Controller) observeDelegations(s *snapshot, owners []string) {
-	s.observed.AuthDelegators = byName(proven(s.ownership, delegating(c.caches.clusterRoleBindings.ofOwners(owners), true)))
-	s.observed.AuthReaders = byName(proven(s.ownership, delegating(c.caches.roleBindings.ofOwners(owners), true)))
+	s.observed.AuthDelegators = byName(proven(s.ownership, delegating(c.caches.ClusterRoleBindings.OfOwners(owners), true)))
+	s.observed.AuthReaders = byName(proven(s.ownership, delegating(c.caches.RoleBindings.OfOwners(owners), true)))
 }
 
 func delegating[T drift.Object](objects []T, do bool) []T {

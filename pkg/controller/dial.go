@@ -40,7 +40,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 			continue
 		}
 		for i, result := range results {
-			c.metrics.observeProbe(result)
+			c.metrics.ObserveProbe(result)
 			s.observed.Answers[some[i]] = answerOf(result)
 		}
 	}

@@ -13,6 +13,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -27,11 +30,11 @@ import (
 // The manager must not run any more: it would put everything back. Namespaces are those that it
 // was limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
 // works in any of them is an error: what it looks after is not the manager's.
-func Farewell(ctx context.Context, clients Clients, log *logrus.Entry, namespaces ...string) error {
-	if err := RefuseBesideOLM(ctx, clients.Kube, namespaces); err != nil {
+func Farewell(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces ...string) error {
+	if err := coexistence.RefuseBesideOLM(ctx, set.Kube, namespaces); err != nil {
 		return err
 	}
-	c := &Controller{Clients: clients, log: log, Options: Options{Namespaces: namespaces}}
+	c := &Controller{Set: set, log: log, Options: Options{Namespaces: namespaces}}
 	csvs, err := c.finalizedCSVs(ctx)
 	if err != nil {
 		return err
@@ -80,7 +83,7 @@ func (c *Controller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha
 // dismiss unregisters the webhooks of one ClusterServiceVersion, revokes what was lifted for
 // it, and removes the finalizer; inUse says which conversions have to stay.
 func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	log := c.log.WithFields(key{csvKind, csv.Namespace, csv.Name}.fields())
+	log := c.log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields())
 	ownership, err := c.liveOwnership(ctx, csv)
 	if err != nil {
 		return "", err

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 )
 
 // FarewellPlan returns the writes that Farewell would make now, in their order. It runs Farewell itself
@@ -22,13 +24,13 @@ func FarewellPlan(ctx context.Context, config *rest.Config, namespaces ...string
 	dry.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) { return plan.send(r, next) })
 	})
-	clients, err := NewClients(dry)
+	set, err := clients.New(dry)
 	if err != nil {
 		return nil, err
 	}
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
-	err = Farewell(ctx, clients, logrus.NewEntry(silent), namespaces...)
+	err = Farewell(ctx, set, logrus.NewEntry(silent), namespaces...)
 	return plan.writes, err
 }
 

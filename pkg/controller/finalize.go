@@ -16,6 +16,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -32,7 +34,7 @@ import (
 //
 // A version that replaces another and goes before that one does gives it back what it
 // took over.
-func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
+func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
 	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
 		return time.Time{}, nil
 	}
@@ -59,7 +61,7 @@ func (c *Controller) finalize(ctx context.Context, k key, csv *operatorsv1alpha1
 	if inUse != "" {
 		return c.holdUp(ctx, k, csv, relatives, inUse)
 	}
-	c.log.WithFields(k.fields()).Info("webhooks are unregistered")
+	c.log.WithFields(k.Fields()).Info("webhooks are unregistered")
 	if csv.DeletionTimestamp == nil {
 		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
@@ -162,8 +164,8 @@ func converters(relatives lineage.Lineage, backends install.Backends) []*operato
 //
 // Those that another version of the operator converts, or will, are not ended. It says
 // which are in use.
-func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	crds := c.convertible(csv, []string{ownerID(csv.Namespace, csv.Name)})
+func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+	crds := c.convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
 	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
 			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
@@ -172,7 +174,7 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 		}
 	}
 	definitions, objects := slices.Collect(maps.Values(crds)), map[string]int{}
-	services := install.Converters(csv, c.caches.services.in(csv.Namespace), definitions)
+	services := install.Converters(csv, c.caches.Services.In(csv.Namespace), definitions)
 	for {
 		end := rollout.EndConversions(csv.Namespace, services, definitions, objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
@@ -184,7 +186,7 @@ func (c *Controller) endConversions(ctx context.Context, k key, csv *operatorsv1
 			if err != nil {
 				return "", err
 			}
-			c.writes.add(k, pendingWrite{object: written, at: c.now()})
+			c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 		}
 		return end.InUse, nil
 	}

@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,19 +15,21 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // lookAtGroup keeps the status of an OperatorGroup true.
-func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
-	if c.caches.groups.get(k.namespace, k.name) == nil || !c.inScope(k.namespace) {
+func (c *Controller) lookAtGroup(ctx context.Context, k queue.Key) error {
+	if c.caches.Groups.Get(k.Namespace, k.Name) == nil || !c.inScope(k.Namespace) {
 		return nil
 	}
-	if !c.writes.shown(k, c.caches, c.now()) {
-		return errNotYet
+	if !c.writes.Fulfilled(k, c.caches, c.now()) {
+		return informers.ErrStale
 	}
-	group := c.caches.groups.get(k.namespace, k.name) // with what was written
+	group := c.caches.Groups.Get(k.Namespace, k.Name) // with what was written
 	if group == nil {
 		return nil
 	}
@@ -37,30 +37,30 @@ func (c *Controller) lookAtGroup(ctx context.Context, k key) error {
 	if refusal != nil && why == "" || group == nil {
 		return refusal
 	}
-	account := c.caches.accounts.get(k.namespace, group.Spec.ServiceAccountName)
-	status, changed := scope.GroupStatus(group, c.caches.groups.in(k.namespace), c.namespacesFor(group), account, scope.Refused{Labels: c.unlabelled.of(scope.LabelOf(group)), ProvidedAPIs: why}, c.now())
+	account := c.caches.Accounts.Get(k.Namespace, group.Spec.ServiceAccountName)
+	status, changed := scope.GroupStatus(group, c.caches.Groups.In(k.Namespace), c.namespacesFor(group), account, scope.Refused{Labels: c.unlabelled.Of(scope.LabelOf(group)), ProvidedAPIs: why}, c.now())
 	if !changed {
 		return refusal
 	}
 	updated := group.DeepCopy()
 	updated.Status = status
-	written, err := c.OLM.OperatorsV1().OperatorGroups(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.OperatorsV1().OperatorGroups(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return err
 	}
-	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 	return refusal
 }
 
 // lookAtNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
 // key and retries of its own: one whose change is refused does not keep another from its labels.
-func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
-	if c.caches.namespaces.get("", k.name) != nil && !c.writes.shown(k, c.caches, c.now()) {
-		return errNotYet
+func (c *Controller) lookAtNamespace(ctx context.Context, k queue.Key) error {
+	if c.caches.Namespaces.Get("", k.Name) != nil && !c.writes.Fulfilled(k, c.caches, c.now()) {
+		return informers.ErrStale
 	}
-	namespace := c.caches.namespaces.get("", k.name) // with what was written
+	namespace := c.caches.Namespaces.Get("", k.Name) // with what was written
 	if namespace == nil {
-		c.lookAtLabels(c.unlabelled.accepted(k.name))
+		c.lookAtLabels(c.unlabelled.Accepted(k.Name))
 		return nil
 	}
 	wanted := scope.LabelsOf(slices.DeleteFunc(c.groupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !c.inScope(g.Namespace) }))
@@ -70,7 +70,7 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k key) error {
 	}
 	// A live webhook must not lose a Namespace because its group went away.
 	remove = slices.DeleteFunc(remove, func(label string) bool { return c.selects(label) && !c.labels(label) })
-	held, until, contest := c.contested.held(written{"Namespace " + namespace.Name, namespace.UID}, labelFields(add, remove), c.now())
+	held, until, contest := c.contested.Held(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), c.now())
 	if len(held) > 0 {
 		c.queue.AddAfter(k, until.Sub(c.now()))
 	}
@@ -103,24 +103,24 @@ func labelFields(add, remove []string) map[string]string {
 func (c *Controller) noteRefusal(namespace string, labels []string, contest string, err error) []string {
 	switch {
 	case err == nil && contest != "":
-		return c.unlabelled.refused(namespace, labels, contest)
+		return c.unlabelled.Refused(namespace, labels, contest)
 	case err == nil:
-		return c.unlabelled.accepted(namespace)
+		return c.unlabelled.Accepted(namespace)
 	case !refused(err) && !unanswered(err):
 		return nil
 	default:
-		return c.unlabelled.refused(namespace, labels, err.Error())
+		return c.unlabelled.Refused(namespace, labels, err.Error())
 	}
 }
 
 // groupsOf are the OperatorGroups that may target a Namespace, and those whose labels it bears.
 func (c *Controller) groupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
-	found := c.caches.groups.by(byTarget, namespace.Name)
+	found := c.caches.Groups.By(informers.ByTarget, namespace.Name)
 	for _, key := range scope.SelectableBy(namespace) {
-		found = append(found, c.caches.groups.by(bySelection, key)...)
+		found = append(found, c.caches.Groups.By(informers.BySelection, key)...)
 	}
 	for _, label := range scope.GroupLabels(namespace) {
-		found = append(found, c.caches.groups.by(byGroupLabel, label)...)
+		found = append(found, c.caches.Groups.By(informers.ByGroupLabel, label)...)
 	}
 	slices.SortFunc(found, func(a, b *operatorsv1.OperatorGroup) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -132,15 +132,15 @@ func (c *Controller) groupsOf(namespace *corev1.Namespace) []*operatorsv1.Operat
 // namespaces, say which Namespaces could not be given them.
 func (c *Controller) lookAtLabels(labels []string) {
 	for _, label := range labels {
-		for _, group := range c.caches.groups.by(byGroupLabel, label) {
-			c.queue.Add(key{groupKind, group.Namespace, group.Name})
+		for _, group := range c.caches.Groups.By(informers.ByGroupLabel, label) {
+			c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
 			c.lookAtCSVsOf(group.Namespace)
 		}
 	}
 }
 
 // label changes labels of a Namespace that is still the one that was looked at.
-func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespace, add, remove []string) error {
+func (c *Controller) label(ctx context.Context, k queue.Key, namespace *corev1.Namespace, add, remove []string) error {
 	if len(add)+len(remove) == 0 {
 		return nil
 	}
@@ -164,8 +164,8 @@ func (c *Controller) label(ctx context.Context, k key, namespace *corev1.Namespa
 	if err != nil {
 		return err
 	}
-	c.writes.add(k, pendingWrite{object: labelled, at: c.now()})
-	c.contested.wrote(written{"Namespace " + namespace.Name, namespace.UID}, labelFields(add, remove), c.now())
+	c.writes.Add(k, informers.Write{Object: labelled, At: c.now()})
+	c.contested.Wrote(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), c.now())
 	return undone(labelled, add, remove)
 }
 
@@ -179,60 +179,22 @@ func undone(written *corev1.Namespace, add, remove []string) error {
 	if len(back) == 0 {
 		return nil
 	}
-	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(takenBack(back, "Namespace")))
+	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(records.TakenBack(back, "Namespace")))
 }
 
 // selects reports whether live registrations select Namespaces by a label.
 func (c *Controller) selects(label string) bool {
-	return len(c.caches.validating.by(byGroupLabel, label))+len(c.caches.mutating.by(byGroupLabel, label)) > 0
-}
-
-// selectedBy are the labels by which a registration selects Namespaces.
-func selectedBy(registration drift.Object) map[string]bool {
-	selected := map[string]bool{}
-	note := func(selector *metav1.LabelSelector) {
-		if selector == nil {
-			return
-		}
-		for label := range selector.MatchLabels {
-			selected[label] = true
-		}
-	}
-	switch c := registration.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			note(w.NamespaceSelector)
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			note(w.NamespaceSelector)
-		}
-	}
-	return selected
+	return len(c.caches.Validating.By(informers.ByGroupLabel, label))+len(c.caches.Mutating.By(informers.ByGroupLabel, label)) > 0
 }
 
 // labels tells whether a group marks its targets with the label and is not on its way
 // out. It asks for the group's spec: its status may still tell of the spec before.
 func (c *Controller) labels(label string) bool {
-	return slices.ContainsFunc(c.caches.groups.by(byGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
+	return slices.ContainsFunc(c.caches.Groups.By(informers.ByGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
 		if g.DeletionTimestamp != nil {
 			return false
 		}
 		targets, err := scope.Targets(g, c.namespacesFor(g))
 		return err == nil && !slices.Contains(targets, metav1.NamespaceAll)
 	})
-}
-
-// groupLabelsOf are the labels of OperatorGroups that an object bears, is the origin of, or selects by.
-func groupLabelsOf(o drift.Object) []string {
-	switch o := o.(type) {
-	case *corev1.Namespace:
-		return scope.GroupLabels(o)
-	case *operatorsv1.OperatorGroup:
-		return []string{scope.LabelOf(o)}
-	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
-		return slices.DeleteFunc(slices.Collect(maps.Keys(selectedBy(o))), func(label string) bool { return !operatorsv1.IsOperatorGroupLabel(label) })
-	default:
-		return nil
-	}
 }

@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -16,13 +17,13 @@ import (
 
 // holdUp is the pass over a ClusterServiceVersion that cannot go yet. It may take long, so
 // the certificates of what objects need are replaced as ever.
-func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
+func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
 	again := c.now().Add(countPause)
 	terminating := c.terminating(csv.Namespace)
 	if terminating {
 		inUse = phase.NamespaceDeleted(inUse)
 	}
-	current := c.caches.rollouts.get(csv.Namespace, csv.Name)
+	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
 	details := ""
 	if current != nil || !terminating {
 		details = rollout.DetailsOf(csv)
@@ -62,7 +63,7 @@ func (c *Controller) holdUp(ctx context.Context, k key, csv *operatorsv1alpha1.C
 
 // reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
 // being deleted, it may be all that is left.
-func (c *Controller) reportHeld(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
+func (c *Controller) reportHeld(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
 	held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
 	return c.reportCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }

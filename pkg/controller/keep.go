@@ -17,6 +17,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -32,12 +34,12 @@ type kept struct {
 
 // keepable are the kinds of what converts, and of what its pods need. Those that run go first.
 var keepable = []kept{
-	{"Deployment", appsv1.SchemeGroupVersion.WithResource("deployments"), ownedIn(func(c *caches) store[*appsv1.Deployment] { return c.deployments })},
-	{"Service", corev1.SchemeGroupVersion.WithResource("services"), ownedIn(func(c *caches) store[*corev1.Service] { return c.services })},
-	{"Secret", corev1.SchemeGroupVersion.WithResource("secrets"), ownedIn(func(c *caches) store[*corev1.Secret] { return c.secrets })},
-	{"RoleBinding", rbacv1.SchemeGroupVersion.WithResource("rolebindings"), ownedIn(func(c *caches) store[*rbacv1.RoleBinding] { return c.roleBindings })},
-	{"Role", rbacv1.SchemeGroupVersion.WithResource("roles"), ownedIn(func(c *caches) store[*rbacv1.Role] { return c.roles })},
-	{"ServiceAccount", corev1.SchemeGroupVersion.WithResource("serviceaccounts"), ownedIn(func(c *caches) store[*corev1.ServiceAccount] { return c.accounts })},
+	{"Deployment", appsv1.SchemeGroupVersion.WithResource("deployments"), ownedIn(func(c *informers.Caches) informers.Store[*appsv1.Deployment] { return c.Deployments })},
+	{"Service", corev1.SchemeGroupVersion.WithResource("services"), ownedIn(func(c *informers.Caches) informers.Store[*corev1.Service] { return c.Services })},
+	{"Secret", corev1.SchemeGroupVersion.WithResource("secrets"), ownedIn(func(c *informers.Caches) informers.Store[*corev1.Secret] { return c.Secrets })},
+	{"RoleBinding", rbacv1.SchemeGroupVersion.WithResource("rolebindings"), ownedIn(func(c *informers.Caches) informers.Store[*rbacv1.RoleBinding] { return c.RoleBindings })},
+	{"Role", rbacv1.SchemeGroupVersion.WithResource("roles"), ownedIn(func(c *informers.Caches) informers.Store[*rbacv1.Role] { return c.Roles })},
+	{"ServiceAccount", corev1.SchemeGroupVersion.WithResource("serviceaccounts"), ownedIn(func(c *informers.Caches) informers.Store[*corev1.ServiceAccount] { return c.Accounts })},
 	{operatorConditionKind, operatorConditions, func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
 		if condition, err := c.operatorCondition(csv); err == nil && condition != nil {
 			return []metav1.Object{condition}
@@ -46,9 +48,9 @@ var keepable = []kept{
 	}},
 }
 
-func ownedIn[T drift.Object](in func(*caches) store[T]) func(*Controller, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
+func ownedIn[T drift.Object](in func(*informers.Caches) informers.Store[T]) func(*Controller, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
 	return func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) (all []metav1.Object) {
-		for _, o := range in(&c.caches).ofOwner(ownerID(csv.Namespace, csv.Name)) {
+		for _, o := range in(c.caches).OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 			if o.GetNamespace() == csv.Namespace {
 				all = append(all, o)
 			}
@@ -65,7 +67,7 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 	}
 	c.nameServices(s, s.csv, false)
 	wanted := install.Keep(s.csv, s.observed.Deployments, s.services, s.observed.CRDs)
-	bindings := c.caches.roleBindings.ofOwner(ownerID(s.csv.Namespace, s.csv.Name))
+	bindings := c.caches.RoleBindings.OfOwner(informers.OwnerID(s.csv.Namespace, s.csv.Name))
 	for _, k := range keepable {
 		for _, o := range k.of(c, s.csv) {
 			owners, differ := wanted.Owners(k.kind, o, bindings)
@@ -75,7 +77,7 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 			if err := c.setOwners(ctx, k, o, owners); err != nil {
 				return err
 			}
-			c.contested.wrote(keepersOf(k, o), keepersField(owners), c.now())
+			c.contested.Wrote(keepersOf(k, o), keepersField(owners), c.now())
 		}
 	}
 	return nil
@@ -85,16 +87,16 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 // them back each time.
 func (c *Controller) keepersHeld(s *snapshot, k kept, o metav1.Object, owners []metav1.OwnerReference) bool {
 	object := keepersOf(k, o)
-	held, _, _ := c.contested.held(object, keepersField(owners), c.now())
+	held, _, _ := c.contested.Held(object, keepersField(owners), c.now())
 	if len(held) == 0 {
 		return false
 	}
-	s.observed.Contests[object.title] = c.contested.of(object)
+	s.observed.Contests[object.Title] = c.contested.Of(object)
 	return true
 }
 
-func keepersOf(k kept, o metav1.Object) written {
-	return written{"Owners of " + k.kind + " " + o.GetNamespace() + "/" + o.GetName(), o.GetUID()}
+func keepersOf(k kept, o metav1.Object) records.FieldObject {
+	return records.FieldObject{Title: "Owners of " + k.kind + " " + o.GetNamespace() + "/" + o.GetName(), UID: o.GetUID()}
 }
 
 // keepersField is the field with the owner references, as fieldContests compares it.

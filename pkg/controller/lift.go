@@ -10,6 +10,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -17,7 +19,7 @@ import (
 
 // lift grants the permissions of a ClusterServiceVersion wherever its OperatorGroup wants
 // them, and counts what is granted: that it is granted is a requirement.
-func (c *Controller) lift(ctx context.Context, k key, s *snapshot) error {
+func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
 	if !c.LiftRoles || s.failure != nil || s.verdict.Mistakes() != "" || s.verdict.Conflict != "" {
 		return nil
 	}
@@ -62,13 +64,13 @@ func (l lifting) bindsOthersRules(step rollout.Step) bool {
 }
 
 // liftStep carries out one step. It reports whether the next may follow.
-func (c *Controller) liftStep(ctx context.Context, k key, s *snapshot, l lifting, step rollout.Step) (goOn bool, err error) {
+func (c *Controller) liftStep(ctx context.Context, k queue.Key, s *snapshot, l lifting, step rollout.Step) (goOn bool, err error) {
 	if l.bindsOthersRules(step) {
 		c.notLifted(s, step, step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 		return true, nil
 	}
 	written, existing, err := c.write(ctx, s.csv.Namespace, step)
-	c.metrics.observeWrite(step, err)
+	c.metrics.ObserveWrite(step, err)
 	switch {
 	case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv) || !s.ownership.Proves(existing) && !install.IsLiftedAs(step.Object, existing)):
 		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
@@ -84,7 +86,7 @@ func (c *Controller) liftStep(ctx context.Context, k key, s *snapshot, l lifting
 		return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
 	default:
 		c.logWrite(k, step)
-		c.writes.add(k, pendingWrite{object: written, gone: step.Verb == rollout.Delete, at: c.now()})
+		c.writes.Add(k, informers.Write{Object: written, Deleted: step.Verb == rollout.Delete, At: c.now()})
 		c.compare(s, step, written)
 		l.note(step, written)
 	}
@@ -131,7 +133,7 @@ func (c *Controller) lifted(s *snapshot) []drift.Object {
 // labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
 // ClusterServiceVersion by more than labels, and the others.
 func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Object) {
-	owners := ownerIDs(s.csv, s.upgrade.From)
+	owners := informers.OwnerIDs(s.csv, s.upgrade.From)
 	add := func(o drift.Object) {
 		switch {
 		case !install.IsLifted(o):
@@ -141,16 +143,16 @@ func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Obje
 			alleged = append(alleged, o)
 		}
 	}
-	for _, o := range c.caches.clusterRoles.ofOwners(owners) {
+	for _, o := range c.caches.ClusterRoles.OfOwners(owners) {
 		add(o)
 	}
-	for _, o := range c.caches.clusterRoleBindings.ofOwners(owners) {
+	for _, o := range c.caches.ClusterRoleBindings.OfOwners(owners) {
 		add(o)
 	}
-	for _, o := range c.caches.roles.ofOwners(owners) {
+	for _, o := range c.caches.Roles.OfOwners(owners) {
 		add(o)
 	}
-	for _, o := range c.caches.roleBindings.ofOwners(owners) {
+	for _, o := range c.caches.RoleBindings.OfOwners(owners) {
 		add(o)
 	}
 	return proven, alleged
@@ -169,13 +171,13 @@ func (c *Controller) grants(s *snapshot, lifted []drift.Object) install.Grants {
 	}
 	seen := map[string]bool{}
 	for _, account := range install.RequiredAccounts(s.csv) {
-		for _, b := range c.caches.roleBindings.by(bySubject, install.SubjectsOf(s.csv.Namespace, account)[0]) {
+		for _, b := range c.caches.RoleBindings.By(informers.BySubject, install.SubjectsOf(s.csv.Namespace, account)[0]) {
 			if b.Namespace != s.csv.Namespace || seen[b.Name] {
 				continue
 			}
 			seen[b.Name] = true
 			g.Bindings = append(g.Bindings, b)
-			if role := c.caches.roles.get(b.Namespace, b.RoleRef.Name); role != nil {
+			if role := c.caches.Roles.Get(b.Namespace, b.RoleRef.Name); role != nil {
 				g.Roles[role.Name] = role
 			}
 			for _, o := range c.namesakes(g.Elsewhere(), b) {
@@ -193,12 +195,12 @@ func (c *Controller) grants(s *snapshot, lifted []drift.Object) install.Grants {
 func (c *Controller) namesakes(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
 	for _, namespace := range namespaces {
 		if namespace == metav1.NamespaceAll {
-			found = appendFound(found, c.caches.clusterRoles.get("", b.RoleRef.Name))
-			found = appendFound(found, c.caches.clusterRoleBindings.get("", b.Name))
+			found = appendFound(found, c.caches.ClusterRoles.Get("", b.RoleRef.Name))
+			found = appendFound(found, c.caches.ClusterRoleBindings.Get("", b.Name))
 			continue
 		}
-		found = appendFound(found, c.caches.roles.get(namespace, b.RoleRef.Name))
-		found = appendFound(found, c.caches.roleBindings.get(namespace, b.Name))
+		found = appendFound(found, c.caches.Roles.Get(namespace, b.RoleRef.Name))
+		found = appendFound(found, c.caches.RoleBindings.Get(namespace, b.Name))
 	}
 	return found
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,6 +16,8 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -33,10 +34,10 @@ func (c *Controller) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) linea
 func (c *Controller) relativesIn(namespace string) lineage.Namespace {
 	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
-			return c.caches.csvs.get(namespace, name)
+			return c.caches.CSVs.Get(namespace, name)
 		},
 		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
-			return c.caches.csvs.by(byReplaced, namespace+"/"+name)
+			return c.caches.CSVs.By(informers.ByReplaced, namespace+"/"+name)
 		},
 		TookFrom: c.tookFrom,
 		TakenBy:  c.takenBy,
@@ -45,7 +46,7 @@ func (c *Controller) relativesIn(namespace string) lineage.Namespace {
 
 // tookFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
 func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
-	for _, d := range c.caches.deployments.ofOwner(ownerID(csv.Namespace, csv.Name)) {
+	for _, d := range c.caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !install.OwnedBy(d, csv) {
 			continue
 		}
@@ -60,7 +61,7 @@ func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (ver
 
 // takenBy are the versions that have taken over a Deployment which a ClusterServiceVersion still owns.
 func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
-	for _, d := range c.caches.deployments.ofOwner(ownerID(csv.Namespace, csv.Name)) {
+	for _, d := range c.caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !install.Owns(csv, d) {
 			continue
 		}
@@ -76,14 +77,14 @@ func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (vers
 // recordsUpgrade reports whether the manager has recorded that a version replaces an older one. Owner
 // references alone prove nothing: who may edit a Deployment may write them.
 func (c *Controller) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
-	current := c.caches.rollouts.get(newer.Namespace, newer.Name)
+	current := c.caches.Rollouts.Get(newer.Namespace, newer.Name)
 	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
 // coOwners are the other ClusterServiceVersions that own an object, by their uids.
 func (c *Controller) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, reference := range o.GetOwnerReferences() {
-		other := c.caches.csvs.get(o.GetNamespace(), reference.Name)
+		other := c.caches.CSVs.Get(o.GetNamespace(), reference.Name)
 		if other != nil && other.UID == reference.UID && other.Name != csv.Name {
 			others = append(others, other)
 		}
@@ -94,11 +95,11 @@ func (c *Controller) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServ
 // begun tells whether a version has taken over from those that it replaces. Its phase
 // says so, and so does anything that it has in hand, whatever becomes of its phase.
 func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	owner := ownerID(csv.Namespace, csv.Name)
+	owner := informers.OwnerID(csv.Namespace, csv.Name)
 	return lineage.Began(csv) ||
-		labelled(c.caches.deployments.ofOwner(owner), csv) || labelled(c.caches.services.ofOwner(owner), csv) ||
-		labelled(c.caches.validating.ofOwner(owner), csv) || labelled(c.caches.mutating.ofOwner(owner), csv) ||
-		labelled(c.caches.apiServices.ofOwner(owner), csv)
+		labelled(c.caches.Deployments.OfOwner(owner), csv) || labelled(c.caches.Services.OfOwner(owner), csv) ||
+		labelled(c.caches.Validating.OfOwner(owner), csv) || labelled(c.caches.Mutating.OfOwner(owner), csv) ||
+		labelled(c.caches.APIServices.OfOwner(owner), csv)
 }
 
 func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -137,8 +138,8 @@ func (c *Controller) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lin
 // lookAtReplaced is the pass over a version that a newer one has taken over from: it
 // waits for that one's success, and goes. The eldest goes first, so that no version is
 // cut off from those behind it.
-func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (time.Time, error) {
-	if current := c.caches.rollouts.get(csv.Namespace, csv.Name); current != nil {
+func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (time.Time, error) {
+	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
 		if err := c.updateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
 			return time.Time{}, err
 		}
@@ -150,7 +151,7 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k key, csv *operatorsv1
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
 		return time.Time{}, nil
 	}
-	c.log.WithFields(k.fields()).Infof("replaced by %s", newer)
+	c.log.WithFields(k.Fields()).Infof("replaced by %s", newer)
 	err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(csv.UID))})
 	if apierrors.IsNotFound(err) {
 		return time.Time{}, nil
@@ -256,30 +257,7 @@ func (c *Controller) versionChanged(before, after drift.Object) {
 		}
 		l := c.lineage(csv)
 		for _, relative := range slices.Concat(l.Older, l.Newer) {
-			c.queue.Add(key{csvKind, relative.Namespace, relative.Name})
+			c.queue.Add(queue.CSVKey(relative.Namespace, relative.Name))
 		}
 	}
-}
-
-// turns lets the versions of one operator be looked at one after the other, so that two
-// of them never write at once. Those of one Namespace share a turn; versions that stand
-// alone take none.
-type turns struct {
-	mutex sync.Mutex
-	of    map[string]*sync.Mutex // by namespace
-}
-
-func (t *turns) take(namespace string) (done func()) {
-	t.mutex.Lock()
-	if t.of == nil {
-		t.of = map[string]*sync.Mutex{}
-	}
-	turn := t.of[namespace]
-	if turn == nil {
-		turn = &sync.Mutex{}
-		t.of[namespace] = turn
-	}
-	t.mutex.Unlock()
-	turn.Lock()
-	return turn.Unlock
 }

@@ -14,6 +14,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -21,12 +24,12 @@ const finalizersField = "metadata.finalizers"
 
 // mark puts the finalizer on the ClusterServiceVersion before anything is made for
 // it, and the annotations by which it tells its scope. The pass goes on with it as it is then.
-func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
+func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 	lacks := lacking(s.csv, s)
 	object := markedCSV(s.csv)
-	held, _, why := c.contested.held(object, lacks, c.now())
+	held, _, why := c.contested.Held(object, lacks, c.now())
 	if len(held) > 0 {
-		s.observed.Contests[object.title] = c.contested.of(object)
+		s.observed.Contests[object.Title] = c.contested.Of(object)
 		maps.DeleteFunc(lacks, func(field, _ string) bool { return slices.Contains(held, field) })
 	}
 	if len(lacks) > 0 {
@@ -48,7 +51,7 @@ func (c *Controller) mark(ctx context.Context, k key, s *snapshot) error {
 }
 
 // putMarks writes what the ClusterServiceVersion lacks. It returns why it lacks some of it still.
-func (c *Controller) putMarks(ctx context.Context, k key, s *snapshot, lacks map[string]string) (refusal string, err error) {
+func (c *Controller) putMarks(ctx context.Context, k queue.Key, s *snapshot, lacks map[string]string) (refusal string, err error) {
 	marked, err := c.writeMarks(ctx, s.csv, lacks)
 	if err != nil && refused(err) {
 		return err.Error(), nil
@@ -56,16 +59,16 @@ func (c *Controller) putMarks(ctx context.Context, k key, s *snapshot, lacks map
 	if err != nil {
 		return "", err
 	}
-	c.contested.wrote(markedCSV(marked), lacks, c.now())
-	c.writes.add(k, pendingWrite{object: marked, at: c.now()})
-	dropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
+	c.contested.Wrote(markedCSV(marked), lacks, c.now())
+	c.writes.Add(k, informers.Write{Object: marked, At: c.now()})
+	informers.DropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
 	s.csv = marked
 	back := slices.Sorted(maps.Keys(lacking(marked, s)))
 	back = slices.DeleteFunc(back, func(field string) bool { _, wrote := lacks[field]; return !wrote })
 	if len(back) == 0 {
 		return "", nil
 	}
-	return takenBack(back, operatorsv1alpha1.ClusterServiceVersionKind), nil
+	return records.TakenBack(back, operatorsv1alpha1.ClusterServiceVersionKind), nil
 }
 
 // lacking are the fields by which a ClusterServiceVersion is marked and that it does not have, with their values.
@@ -105,6 +108,6 @@ func (c *Controller) writeMarks(ctx context.Context, csv *operatorsv1alpha1.Clus
 
 func annotationField(annotation string) string { return "metadata.annotations." + annotation }
 
-func markedCSV(csv *operatorsv1alpha1.ClusterServiceVersion) written {
-	return written{operatorsv1alpha1.ClusterServiceVersionKind + " " + csv.Namespace + "/" + csv.Name, csv.UID}
+func markedCSV(csv *operatorsv1alpha1.ClusterServiceVersion) records.FieldObject {
+	return records.FieldObject{Title: operatorsv1alpha1.ClusterServiceVersionKind + " " + csv.Namespace + "/" + csv.Name, UID: csv.UID}
 }

@@ -16,6 +16,10 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -58,12 +62,12 @@ type snapshot struct {
 // observe reads the caches, and what the API server says of itself where a
 // ClusterServiceVersion depends on that; nothing else.
 func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
-	owners := ownerIDs(csv, relatives.Older)
+	owners := informers.OwnerIDs(csv, relatives.Older)
 	s := c.snapshotOf(csv, owners, c.ownership(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...))
-	s.observed.Writes, s.observed.Contests = c.contests.of(nameOf(csv), relatives.Older, c.now())
+	s.observed.Writes, s.observed.Contests = c.repairs.Of(records.NameOf(csv), relatives.Older, c.now())
 	c.observePods(s, owners)
 	c.observeDelegations(s, owners)
-	by := newAsker(key{csvKind, csv.Namespace, csv.Name})
+	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))
 	c.observeKinds(s, by)
 	s.observed.Reserved = c.reservedGroups(s)
 	s.observed.Catalog = c.catalog(csv, by)
@@ -72,7 +76,7 @@ func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	s.observed.Occupied = c.occupiedGroups(s, relatives)
 	s.observed.Lifted = c.lifted(s)
 	if s.failure == nil {
-		s.observed.Uncovered, s.observed.Unlabelled = c.uncovered(s.scope), c.unlabelled.of(scope.LabelOf(s.scope.Group))
+		s.observed.Uncovered, s.observed.Unlabelled = c.uncovered(s.scope), c.unlabelled.Of(scope.LabelOf(s.scope.Group))
 		s.failure = c.unfit(s)
 	}
 	var err error
@@ -91,7 +95,7 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 
 		csv:     csv,
 		config:  c.config(csv),
-		rollout: c.caches.rollouts.get(csv.Namespace, csv.Name),
+		rollout: c.caches.Rollouts.Get(csv.Namespace, csv.Name),
 		secrets: map[string]*corev1.Secret{},
 		minted:  map[string]certs.Generation{},
 		taken:   map[string]bool{},
@@ -99,19 +103,19 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 
 		rehearsed: map[string]bool{},
 		foreign:   map[string]bool{},
-		exists:    func(owner string) bool { return len(c.caches.csvs.ofOwner(owner)) > 0 },
+		exists:    func(owner string) bool { return len(c.caches.CSVs.OfOwner(owner)) > 0 },
 
 		duePending: certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
 		observed: rollout.Observed{
-			Deployments:  byName(c.caches.deployments.ofOwners(owners)),
-			Services:     byName(c.caches.services.ofOwners(owners)),
-			Slices:       byService(c.caches.slices.ofOwners(owners)),
+			Deployments:  byName(c.caches.Deployments.OfOwners(owners)),
+			Services:     byName(c.caches.Services.OfOwners(owners)),
+			Slices:       byService(c.caches.Slices.OfOwners(owners)),
 			Pods:         map[string][]*corev1.Pod{},
-			Roles:        byName(atHome(csv.Namespace, c.caches.roles.ofOwners(owners))),
-			RoleBindings: byName(atHome(csv.Namespace, delegating(c.caches.roleBindings.ofOwners(owners), false))),
-			Validating:   proven(ownership, c.caches.validating.ofOwners(owners)),
-			Mutating:     proven(ownership, c.caches.mutating.ofOwners(owners)),
-			APIServices:  proven(ownership, c.caches.apiServices.ofOwners(owners)),
+			Roles:        byName(atHome(csv.Namespace, c.caches.Roles.OfOwners(owners))),
+			RoleBindings: byName(atHome(csv.Namespace, delegating(c.caches.RoleBindings.OfOwners(owners), false))),
+			Validating:   proven(ownership, c.caches.Validating.OfOwners(owners)),
+			Mutating:     proven(ownership, c.caches.Mutating.OfOwners(owners)),
+			APIServices:  proven(ownership, c.caches.APIServices.OfOwners(owners)),
 			CRDs:         c.convertible(csv, owners),
 			Objects:      map[string]int{},
 			Answers:      map[rollout.Endpoint]rollout.Answer{},
@@ -124,7 +128,7 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 		},
 	}
 	s.status = s.said()
-	s.observed.Born = c.births.of(s.observed.Registered())
+	s.observed.Born = c.creationTimes.Of(s.observed.Registered())
 	return s
 }
 
@@ -157,7 +161,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 	facts := install.Facts{
 		CSV: csv, Targets: s.scope.Namespaces,
 		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces, nil),
-		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(ownerIDs(csv, relatives.Older), s.observed.CRDs),
+		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(informers.OwnerIDs(csv, relatives.Older), s.observed.CRDs),
 		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
 	}
 	c.contention(&facts, relatives)
@@ -170,7 +174,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 
 // observePods gives each Deployment the pods that its selector matches.
 func (c *Controller) observePods(s *snapshot, owners []string) {
-	pods := c.caches.pods.ofOwners(owners)
+	pods := c.caches.Pods.OfOwners(owners)
 	for _, spec := range install.Deployments(s.csv) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
@@ -201,7 +205,7 @@ func (s *snapshot) nameService(c *Controller, deployment string) {
 	s.services[deployment] = name
 	secret := names.Secret(name)
 	if _, learned := s.secrets[secret]; !learned {
-		if cached := c.caches.secrets.get(s.csv.Namespace, secret); cached != nil {
+		if cached := c.caches.Secrets.Get(s.csv.Namespace, secret); cached != nil {
 			s.secrets[secret] = cached
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -31,7 +33,7 @@ const (
 // hasOperatorConditions tells whether the cluster has the kind: one with an old OLM, or
 // where somebody left its definition out, does not.
 func (c *Controller) hasOperatorConditions() bool {
-	crd := c.caches.crds.get("", operatorConditionsCRD)
+	crd := c.caches.CRDs.Get("", operatorConditionsCRD)
 	return crd != nil && established(crd) && serves(crd, operatorsv2.GroupVersion.Version)
 }
 
@@ -59,11 +61,11 @@ func (c *Controller) operatorCondition(csv *operatorsv1alpha1.ClusterServiceVers
 	if !c.hasOperatorConditions() {
 		return nil, nil
 	}
-	cached, filled := c.foreign.of(operatorConditions)
+	cached, filled := c.foreign.Of(operatorConditions)
 	if !filled {
-		return nil, errNotYet
+		return nil, informers.ErrStale
 	}
-	return cached.get(csv.Namespace, csv.Name), nil
+	return cached.Get(csv.Namespace, csv.Name), nil
 }
 
 func typedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
@@ -165,12 +167,12 @@ func (c *Controller) mirrorConditions(ctx context.Context, csv *operatorsv1alpha
 // conditionChanged matters to the version that says something in it, and to those that
 // replace it.
 func (c *Controller) conditionChanged(condition drift.Object) {
-	csv := c.caches.csvs.get(condition.GetNamespace(), condition.GetName())
+	csv := c.caches.CSVs.Get(condition.GetNamespace(), condition.GetName())
 	if csv == nil {
 		return
 	}
-	c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	for _, newer := range c.lineage(csv).Newer {
-		c.queue.Add(key{csvKind, newer.Namespace, newer.Name})
+		c.queue.Add(queue.CSVKey(newer.Namespace, newer.Name))
 	}
 }

@@ -14,6 +14,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -24,8 +26,8 @@ func (c *Controller) ownership(versions ...*operatorsv1alpha1.ClusterServiceVers
 	o := install.Ownership{Versions: versions, Recorded: map[types.UID]bool{}}
 	var services []*corev1.Service
 	for _, csv := range versions {
-		noteRecorded(o.Recorded, c.caches.rollouts.get(csv.Namespace, csv.Name))
-		services = append(services, c.caches.services.ofOwner(ownerID(csv.Namespace, csv.Name))...)
+		noteRecorded(o.Recorded, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
+		services = append(services, c.caches.Services.OfOwner(informers.OwnerID(csv.Namespace, csv.Name))...)
 	}
 	o.Services = servicesOf(versions, services)
 	return o
@@ -104,7 +106,7 @@ func (c *Controller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, le
 	slices.Sort(keys)
 	message := fmt.Sprintf("%s: not deleted, because only labels name ClusterServiceVersion %s/%s as the owner: no record, InstallPlan or bundle install has created them. Delete them if they are not needed",
 		listed(slices.Compact(keys)), csv.Namespace, csv.Name)
-	c.log.WithFields(key{csvKind, csv.Namespace, csv.Name}.fields()).Warn(message)
+	c.log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).Warn(message)
 	if c.events != nil {
 		c.events.Event(csv, corev1.EventTypeWarning, "LabelledObjectsLeft", message)
 	}

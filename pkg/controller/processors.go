@@ -1,6 +1,8 @@
 package controller
 
-import "runtime"
+import (
+	"runtime"
+)
 
 // processors are places to render and compare in, as many as can be used at once. More passes
 // than that would only hold in memory what they have made while they wait for a processor; and

@@ -14,18 +14,21 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // tellProvidedAPIs writes the annotation by which a group tells what its operators own. It returns the group as
 // it is then, nil when it is gone, and why the annotation is not as it should be.
-func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operatorsv1.OperatorGroup) (told *operatorsv1.OperatorGroup, why string, err error) {
-	provided := scope.ProvidedAPIs(c.caches.csvs.in(k.namespace))
+func (c *Controller) tellProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (told *operatorsv1.OperatorGroup, why string, err error) {
+	provided := scope.ProvidedAPIs(c.caches.CSVs.In(k.Namespace))
 	if !scope.ProvidedAPIsDiffer(group, provided) {
 		return group, "", nil
 	}
-	object, fields := written{groupKey(k), group.UID}, map[string]string{annotationField(operatorsv1.OperatorGroupProvidedAPIsAnnotationKey): provided}
-	if held, until, why := c.contested.held(object, fields, c.now()); len(held) > 0 {
+	object, fields := records.FieldObject{Title: groupKey(k), UID: group.UID}, map[string]string{annotationField(operatorsv1.OperatorGroupProvidedAPIsAnnotationKey): provided}
+	if held, until, why := c.contested.Held(object, fields, c.now()); len(held) > 0 {
 		c.queue.AddAfter(k, until.Sub(c.now()))
 		return group, why, nil
 	}
@@ -38,10 +41,10 @@ func (c *Controller) tellProvidedAPIs(ctx context.Context, k key, group *operato
 	case err != nil:
 		return group, "", err
 	}
-	c.writes.add(k, pendingWrite{object: annotated, at: c.now()})
-	c.contested.wrote(object, fields, c.now())
+	c.writes.Add(k, informers.Write{Object: annotated, At: c.now()})
+	c.contested.Wrote(object, fields, c.now())
 	if scope.ProvidedAPIsDiffer(annotated, provided) {
-		why = takenBack(slices.Collect(maps.Keys(fields)), "OperatorGroup")
+		why = records.TakenBack(slices.Collect(maps.Keys(fields)), "OperatorGroup")
 		return annotated, why, errors.New(why)
 	}
 	return annotated, "", nil
@@ -58,4 +61,4 @@ func (c *Controller) writeProvidedAPIs(ctx context.Context, group *operatorsv1.O
 	return c.OLM.OperatorsV1().OperatorGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
 }
 
-func groupKey(k key) string { return "OperatorGroup " + k.namespace + "/" + k.name }
+func groupKey(k queue.Key) string { return "OperatorGroup " + k.Namespace + "/" + k.Name }

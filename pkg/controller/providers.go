@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -156,7 +157,7 @@ func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deploymen
 	}
 	i.Finding, i.secret = issuers.FromCertManager(facts), secret
 	i.steps = append(i.steps, adoptIssued(s, secret)...)
-	i.steps = append(i.steps, adoptIssued(s, c.caches.secrets.get(s.csv.Namespace, names.Issued(names.CA(service))))...)
+	i.steps = append(i.steps, adoptIssued(s, c.caches.Secrets.Get(s.csv.Namespace, names.Issued(names.CA(service))))...)
 	return i, nil
 }
 
@@ -170,8 +171,8 @@ func retryAt(since, now time.Time) time.Time {
 // orderFrom compares what was ordered of cert-manager with what is there.
 func (c *Controller) orderFrom(s *snapshot, facts *issuers.CertManagerFacts) (i issuance) {
 	for _, resource := range []schema.GroupVersionResource{issuers.Certificates, issuers.Issuers, issuers.ClusterIssuers} {
-		if cached, filled := c.foreign.of(resource); !filled {
-			return issuance{again: retryAt(cached.began, c.now())}
+		if cached, filled := c.foreign.Of(resource); !filled {
+			return issuance{again: retryAt(cached.Began, c.now())}
 		}
 	}
 	for _, desired := range facts.Order.Objects() {
@@ -192,13 +193,13 @@ func (c *Controller) orderFrom(s *snapshot, facts *issuers.CertManagerFacts) (i 
 }
 
 func (c *Controller) lookUpForeign(resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	cached, _ := c.foreign.of(resource)
-	return cached.get(namespace, name)
+	cached, _ := c.foreign.Of(resource)
+	return cached.Get(namespace, name)
 }
 
 // hasCertManager tells whether cert-manager's definitions are there and served.
 func (c *Controller) hasCertManager() bool {
-	crd := c.caches.crds.get("", issuers.CertificatesCRD)
+	crd := c.caches.CRDs.Get("", issuers.CertificatesCRD)
 	return crd != nil && established(crd)
 }
 
@@ -222,8 +223,8 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 	}
 	i := issuance{service: issuers.ServiceCAAnnotations(service)}
 	facts := issuers.ServiceCAFacts{Service: s.observed.Services[service], Secret: secret}
-	cached, filled := c.foreign.of(configMaps)
-	live := cached.get(desired.GetNamespace(), desired.GetName())
+	cached, filled := c.foreign.Of(informers.ConfigMaps)
+	live := cached.Get(desired.GetNamespace(), desired.GetName())
 	if live != nil {
 		facts.Bundle = &corev1.ConfigMap{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, facts.Bundle); err != nil {
@@ -233,7 +234,7 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 	if filled {
 		i.steps = applyIfDiffers(desired, live)
 	} else {
-		i.again = retryAt(cached.began, c.now())
+		i.again = retryAt(cached.Began, c.now())
 	}
 	if secret == nil {
 		i.again = retryAt(orderedAt(facts.Service, c.now()), c.now()) // it is not watched before it is adopted
@@ -286,14 +287,12 @@ func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
 	return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: found, Desired: desired}}
 }
 
-var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
-
 // toldResources are those of the objects by which issuers and operators are told something, by
 // kind: the manager has no types for them, or caches them apart.
 var toldResources = map[string]schema.GroupVersionResource{
 	"Certificate":         issuers.Certificates,
 	"Issuer":              issuers.Issuers,
-	"ConfigMap":           configMaps,
+	"ConfigMap":           informers.ConfigMaps,
 	operatorConditionKind: operatorConditions,
 }
 

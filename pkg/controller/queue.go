@@ -8,52 +8,36 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 )
-
-// kind is what a key stands for.
-type kind string
-
-const (
-	csvKind       kind = "ClusterServiceVersion"
-	groupKind     kind = "OperatorGroup"
-	namespaceKind kind = "Namespace" // its labels
-)
-
-// key is an item of the queue: something to look at.
-type key struct {
-	kind            kind
-	namespace, name string
-}
-
-// errNotYet says that a pass waits for its own earlier writes, or for a deletion that the API server
-// knows of, to come back through the caches. Their arrival wakes it up.
-var errNotYet = errors.New("the caches do not show the last writes yet")
 
 // passTimeout ends a pass that waits for an API server that does not answer.
 const passTimeout = time.Minute
 
 // pass looks at one key once, and says when to look at it again.
-func (c *Controller) pass(ctx context.Context, k key) {
+func (c *Controller) pass(ctx context.Context, k queue.Key) {
 	started := c.now()
 	next, err := c.look(ctx, k)
-	c.metrics.observePass(k.kind, c.now().Sub(started), err)
-	log := c.log.WithFields(k.fields())
+	c.metrics.ObserveReconciliation(k.Kind, c.now().Sub(started), err)
+	log := c.log.WithFields(k.Fields())
 	switch {
 	case err == nil:
 		c.queue.Forget(k)
 		if !next.IsZero() {
 			c.queue.AddAfter(k, next.Sub(c.now()))
 		}
-	case errors.Is(err, errNotYet):
-		c.queue.lanes.ask(k, regular)
-		c.queue.AddAfter(k, c.writes.grace)
+	case errors.Is(err, informers.ErrStale):
+		c.queue.Raise(k, queue.Regular)
+		c.queue.AddAfter(k, c.writes.Grace)
 	case apierrors.IsConflict(err):
 		log.WithError(err).Debug("somebody else wrote first, looking again")
-		c.queue.lanes.ask(k, regular)
+		c.queue.Raise(k, queue.Regular)
 		c.queue.AddRateLimited(k)
 	default:
 		log.WithError(err).Error("pass failed, trying again")
-		c.queue.lanes.ask(k, regular)
+		c.queue.Raise(k, queue.Regular)
 		c.queue.AddRateLimited(k)
 		if !next.IsZero() { // it went on after what failed
 			c.queue.AddAfter(k, next.Sub(c.now()))
@@ -61,7 +45,7 @@ func (c *Controller) pass(ctx context.Context, k key) {
 	}
 }
 
-func (c *Controller) look(ctx context.Context, k key) (next time.Time, err error) {
+func (c *Controller) look(ctx context.Context, k queue.Key) (next time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	// An object that breaks the code must not take the others down with it.
@@ -70,23 +54,12 @@ func (c *Controller) look(ctx context.Context, k key) (next time.Time, err error
 			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 		}
 	}()
-	switch k.kind {
-	case csvKind:
+	switch k.Kind {
+	case queue.CSV:
 		return c.lookAtCSV(ctx, k)
-	case groupKind:
+	case queue.OperatorGroup:
 		return time.Time{}, c.lookAtGroup(ctx, k)
 	default:
 		return time.Time{}, c.lookAtNamespace(ctx, k)
-	}
-}
-
-func (k key) fields() map[string]any {
-	switch k.kind {
-	case csvKind:
-		return map[string]any{"csv": k.name, "namespace": k.namespace}
-	case groupKind:
-		return map[string]any{"operatorgroup": k.name, "namespace": k.namespace}
-	default:
-		return map[string]any{"namespace": k.name}
 	}
 }

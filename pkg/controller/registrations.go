@@ -4,6 +4,7 @@ import (
 	"context"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -43,4 +44,16 @@ func (l liveRegistrations) proven(o install.Ownership) liveRegistrations {
 // unproven are the others.
 func (l liveRegistrations) unproven(o install.Ownership) []drift.Object {
 	return append(append(unproven(o, l.validating), unproven(o, l.mutating)...), unproven(o, l.apiServices)...)
+}
+
+// liveAPIServices are those that the API server selects; none where it does not know the kind.
+func (c *Controller) liveAPIServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
+	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }

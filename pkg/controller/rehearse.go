@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -24,7 +25,7 @@ func (c *Controller) rehearse(ctx context.Context, s *snapshot, steps []rollout.
 		}
 		if write, same := drift.Rehearsed(step.Desired, step.Live, answer); same {
 			s.observed.Writes[step.Key()] = write
-			c.contests.wrote(nameOf(s.csv), step.Key(), write)
+			c.repairs.Wrote(records.NameOf(s.csv), step.Key(), write)
 			accepted = true
 		}
 	}

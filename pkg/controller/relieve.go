@@ -7,6 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -28,7 +29,7 @@ func (c *Controller) relieve(s *snapshot, service string, provider managerv1alph
 		return steps, true
 	}
 	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
-		secret := c.caches.secrets.get(s.csv.Namespace, name)
+		secret := c.caches.Secrets.Get(s.csv.Namespace, name)
 		if secret != nil && s.mayClaim(secret) == "" && issuers.IssuedBy(secret) != provider && install.Managed(secret) && s.ownership.Owns(secret) {
 			steps = append(steps, deletion(secret)...)
 		}
@@ -42,22 +43,22 @@ func (c *Controller) dismissCertManager(s *snapshot, service string) (steps []ro
 	}
 	order := issuers.Order{Service: service, Meta: install.OwnedMeta(s.csv, "")}
 	for _, o := range order.Objects() {
-		cached, _ := c.foreign.of(toldResources[o.GetKind()])
-		steps = append(steps, deleteOwned(s, cached.get(o.GetNamespace(), o.GetName()))...)
+		cached, _ := c.foreign.Of(toldResources[o.GetKind()])
+		steps = append(steps, deleteOwned(s, cached.Get(o.GetNamespace(), o.GetName()))...)
 	}
 	return steps
 }
 
 // dismissServiceCA takes its ConfigMap away. The Service stops asking when it is written.
 func (c *Controller) dismissServiceCA(s *snapshot, service string, asks bool) []rollout.Step {
-	cached, known := c.foreign.known(configMaps)
+	cached, known := c.foreign.Known(informers.ConfigMaps)
 	if !known && asks {
-		cached, known = c.foreign.of(configMaps)
+		cached, known = c.foreign.Of(informers.ConfigMaps)
 	}
 	if !known {
 		return nil
 	}
-	return deleteOwned(s, cached.get(s.csv.Namespace, names.CA(service)))
+	return deleteOwned(s, cached.Get(s.csv.Namespace, names.CA(service)))
 }
 
 func deleteOwned(s *snapshot, o *unstructured.Unstructured) []rollout.Step {

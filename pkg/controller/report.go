@@ -16,6 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -23,7 +25,7 @@ import (
 
 // reportPatiently reports what is worth being told by now, and says when to look again. What
 // people and later passes rely on, the WebhookRollout has at once.
-func (c *Controller) reportPatiently(ctx context.Context, k key, s *snapshot, plan rollout.Plan) (time.Time, error) {
+func (c *Controller) reportPatiently(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) (time.Time, error) {
 	at := rollout.TellAt(s.csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience)
 	switch {
 	case !c.now().Before(at):
@@ -38,7 +40,7 @@ func (c *Controller) reportPatiently(ctx context.Context, k key, s *snapshot, pl
 // report says what the pass came to: in the WebhookRollout, in the status of the
 // ClusterServiceVersion, in events and in metrics. What is said already is not said
 // again. A ClusterServiceVersion whose WebhookRollout would be too large still gets its phase.
-func (c *Controller) report(ctx context.Context, k key, s *snapshot, plan rollout.Plan) error {
+func (c *Controller) report(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) error {
 	err := c.reportRollout(ctx, k, s, plan.Status)
 	if err != nil && !tooLarge(err) {
 		return err
@@ -53,7 +55,7 @@ func tooLarge(err error) bool {
 
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
 // that declare webhooks, own APIServices, or have something that no garbage collection removes.
-func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
 	if !install.Declares(s.csv) && len(status.Created) == 0 && s.rollout == nil {
 		return nil
 	}
@@ -68,33 +70,33 @@ func (c *Controller) reportRollout(ctx context.Context, k key, s *snapshot, stat
 }
 
 // newRollout makes a WebhookRollout, unless there is one that the caches do not show yet.
-func (c *Controller) newRollout(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
-	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace)
+func (c *Controller) newRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
+	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
 	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: install.OwnedMeta(csv, csv.Name)},
 		metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
-		created, err = client.Get(ctx, k.name, metav1.GetOptions{})
+		created, err = client.Get(ctx, k.Name, metav1.GetOptions{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.writes.add(k, pendingWrite{object: created, at: c.now()})
+	c.writes.Add(k, informers.Write{Object: created, At: c.now()})
 	return created, nil
 }
 
 // updateRollout writes a status that differs, and tells what changed.
-func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *Controller) updateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
 	if equality.Semantic.DeepEqual(current.Status, status) {
 		return nil
 	}
 	updated := current.DeepCopy()
 	updated.Status = status
-	written, err := c.OLM.ManagerV1alpha1().WebhookRollouts(k.namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
 	if err != nil {
 		return err
 	}
-	c.writes.add(k, pendingWrite{object: written, at: c.now()})
-	c.metrics.observeChange(k, current.Status, status, c.now())
+	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
+	c.metrics.ObserveChange(k, current.Status, status, c.now())
 	for _, e := range rollout.Events(current.Status, status) {
 		c.events.Event(csv, severity(e.Warning), e.Reason, e.Message)
 	}
@@ -103,7 +105,7 @@ func (c *Controller) updateRollout(ctx context.Context, k key, csv *operatorsv1a
 
 // reportCSV writes the phases that the ClusterServiceVersion went through, and the
 // results of its requirements.
-func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases []phase.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phases []phase.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
 	updated := s.csv.DeepCopy()
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(c.now())
@@ -130,10 +132,10 @@ func (c *Controller) reportCSV(ctx context.Context, k key, s *snapshot, phases [
 	if err != nil {
 		return err
 	}
-	c.writes.add(k, pendingWrite{object: written, at: c.now()})
+	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 	for _, p := range phase.Milestones(s.csv.Status.Reason, phases) {
 		c.events.Event(s.csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
-		c.log.WithFields(k.fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
+		c.log.WithFields(k.Fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 )
 
 // twoOf is a group that selects two of so many Namespaces.
@@ -25,7 +28,7 @@ func twoOf(t *testing.T, namespaces int) *Controller {
 		all = append(all, ns)
 	}
 	c := subscribed(t, 1)
-	c.caches.groups, c.caches.namespaces = holding(t, &operatorsv1.OperatorGroup{}, group), holding(t, &corev1.Namespace{}, all...)
+	c.caches.Groups, c.caches.Namespaces = informerstest.Holding(t, &operatorsv1.OperatorGroup{}, group), informerstest.Holding(t, &corev1.Namespace{}, all...)
 	return c
 }
 
@@ -58,10 +61,10 @@ func TestTheScopeIsFoundWithoutLookingAtAll(t *testing.T) {
 func TestTheScopeIsFoundAnew(t *testing.T) {
 	c := twoOf(t, 3)
 	c.targets(t)
-	was := c.caches.namespaces.get("", "2")
+	was := c.caches.Namespaces.Get("", "2")
 	is := was.DeepCopy()
 	is.Labels = map[string]string{"team": "red"}
-	if err := c.caches.namespaces.informers[0].GetStore().Update(is); err != nil {
+	if err := c.caches.Namespaces.Informers[0].GetStore().Update(is); err != nil {
 		t.Fatal(err)
 	}
 	c.namespaceChanged(was, is)
@@ -69,9 +72,9 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 		t.Errorf("with another Namespace it covers %v", got)
 	}
 
-	group := c.caches.groups.get("shop", "og").DeepCopy()
+	group := c.caches.Groups.Get("shop", "og").DeepCopy()
 	group.ResourceVersion, group.Spec.Selector.MatchLabels["team"] = "2", "blue"
-	if err := c.caches.groups.informers[0].GetStore().Update(group); err != nil {
+	if err := c.caches.Groups.Informers[0].GetStore().Update(group); err != nil {
 		t.Fatal(err)
 	}
 	if _, failure := c.scopeOf("shop"); failure == nil {
@@ -93,14 +96,14 @@ func TestANamespaceWakesGroupsWhoseMatchChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := twoOf(t, 3)
-			was := c.caches.namespaces.get("", test.namespace)
+			was := c.caches.Namespaces.Get("", test.namespace)
 			is := was.DeepCopy()
 			is.Labels = test.labels
 			c.namespaceChanged(was, is)
 			woken := false
 			for c.queue.Len() > 0 {
 				k, _ := c.queue.Get()
-				woken = woken || k.kind == groupKind
+				woken = woken || k.Kind == queue.OperatorGroup
 			}
 			if woken != test.wakes {
 				t.Errorf("the group is woken: %t", woken)

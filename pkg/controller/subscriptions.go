@@ -8,6 +8,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -17,7 +19,7 @@ func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) instal
 	relatives := c.relativesIn(csv.Namespace)
 	return install.ConfigOf(install.SubscriptionOf(csv, install.Subscriptions{
 		Naming: func(name string) []*operatorsv1alpha1.Subscription {
-			return c.caches.subscriptions.by(byNamed, csv.Namespace+"/"+name)
+			return c.caches.Subscriptions.By(informers.ByNamed, csv.Namespace+"/"+name)
 		},
 		Named:     relatives.Named,
 		Replacing: relatives.Replacing,
@@ -35,12 +37,12 @@ func (c *Controller) subscriptionChanged(before, after drift.Object) {
 		for _, name := range install.NamedBy(s.(*operatorsv1alpha1.Subscription)) {
 			// It may be gone, or not there yet.
 			named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name}}
-			if cached := c.caches.csvs.get(s.GetNamespace(), name); cached != nil {
+			if cached := c.caches.CSVs.Get(s.GetNamespace(), name); cached != nil {
 				named = cached
 			}
 			l := c.lineage(named)
 			for _, csv := range slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer) {
-				c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+				c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 			}
 		}
 	}

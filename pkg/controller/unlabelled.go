@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -58,6 +59,6 @@ func addNamed[T drift.Object](ctx context.Context, s *snapshot, found []T, name 
 
 // isOthers tells whether an object is labelled for another ClusterServiceVersion.
 func (s *snapshot) isOthers(o drift.Object) bool {
-	ours := ownerIDs(s.csv, s.upgrade.From)
-	return slices.ContainsFunc(ownersOf(o), func(owner string) bool { return !slices.Contains(ours, owner) && s.exists(owner) })
+	ours := informers.OwnerIDs(s.csv, s.upgrade.From)
+	return slices.ContainsFunc(informers.OwnersOf(o), func(owner string) bool { return !slices.Contains(ours, owner) && s.exists(owner) })
 }

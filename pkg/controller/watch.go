@@ -14,6 +14,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -25,36 +27,36 @@ func (c *Controller) watch() error {
 		informers []cache.SharedIndexInformer
 		changed   func(before, after drift.Object)
 	}{
-		{c.caches.csvs.informers, c.versionChanged},
-		{c.caches.csvs.informers, c.apisChanged},
-		{c.caches.csvs.informers, c.claimChanged},
-		{c.caches.rollouts.informers, c.ownersChanged},
-		{c.caches.deployments.informers, c.deploymentChanged},
-		{c.caches.pods.informers, c.ownersChanged},
-		{c.caches.services.informers, c.ownersChanged},
-		{c.caches.slices.informers, c.ownersChanged},
-		{c.caches.secrets.informers, c.ownersChanged},
-		{c.caches.roles.informers, c.ownersChanged},
-		{c.caches.roleBindings.informers, c.ownersChanged},
-		{c.caches.clusterRoleBindings.informers, c.ownersChanged},
-		{c.caches.clusterRoles.informers, c.ownersChanged},
-		{c.caches.validating.informers, c.registrationChanged},
-		{c.caches.mutating.informers, c.registrationChanged},
-		{c.caches.crds.informers, c.crdChanged},
-		{c.caches.crds.informers, c.servedChanged},
-		{c.caches.groups.informers, c.groupChanged},
-		{c.caches.subscriptions.informers, c.subscriptionChanged},
-		{c.caches.namespaces.informers, c.namespaceChanged},
-		{c.caches.accounts.informers, c.accountChanged},
-		{c.caches.roles.informers, c.rulesChanged},
-		{c.caches.clusterRoles.informers, c.rulesChanged},
-		{c.caches.roleBindings.informers, c.grantChanged},
-		{c.caches.clusterRoleBindings.informers, c.grantChanged},
-		{c.caches.apiServices.informers, c.apiServiceChanged},
-		{c.caches.apiServices.informers, c.servedChanged},
+		{c.caches.CSVs.Informers, c.versionChanged},
+		{c.caches.CSVs.Informers, c.apisChanged},
+		{c.caches.CSVs.Informers, c.claimChanged},
+		{c.caches.Rollouts.Informers, c.ownersChanged},
+		{c.caches.Deployments.Informers, c.deploymentChanged},
+		{c.caches.Pods.Informers, c.ownersChanged},
+		{c.caches.Services.Informers, c.ownersChanged},
+		{c.caches.Slices.Informers, c.ownersChanged},
+		{c.caches.Secrets.Informers, c.ownersChanged},
+		{c.caches.Roles.Informers, c.ownersChanged},
+		{c.caches.RoleBindings.Informers, c.ownersChanged},
+		{c.caches.ClusterRoleBindings.Informers, c.ownersChanged},
+		{c.caches.ClusterRoles.Informers, c.ownersChanged},
+		{c.caches.Validating.Informers, c.registrationChanged},
+		{c.caches.Mutating.Informers, c.registrationChanged},
+		{c.caches.CRDs.Informers, c.crdChanged},
+		{c.caches.CRDs.Informers, c.servedChanged},
+		{c.caches.Groups.Informers, c.groupChanged},
+		{c.caches.Subscriptions.Informers, c.subscriptionChanged},
+		{c.caches.Namespaces.Informers, c.namespaceChanged},
+		{c.caches.Accounts.Informers, c.accountChanged},
+		{c.caches.Roles.Informers, c.rulesChanged},
+		{c.caches.ClusterRoles.Informers, c.rulesChanged},
+		{c.caches.RoleBindings.Informers, c.grantChanged},
+		{c.caches.ClusterRoleBindings.Informers, c.grantChanged},
+		{c.caches.APIServices.Informers, c.apiServiceChanged},
+		{c.caches.APIServices.Informers, c.servedChanged},
 	} {
 		for _, informer := range watched.informers {
-			if _, err := informer.AddEventHandler(handler(watched.changed)); err != nil {
+			if _, err := informer.AddEventHandler(informers.Handler(watched.changed)); err != nil {
 				return err
 			}
 		}
@@ -62,50 +64,33 @@ func (c *Controller) watch() error {
 	return nil
 }
 
-// handler calls changed with both states of an object; before is nil for a new one,
-// after for one that is gone.
-func handler(changed func(before, after drift.Object)) cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(nil, o.(drift.Object)) },
-		UpdateFunc: func(before, after any) {
-			changed(before.(drift.Object), after.(drift.Object))
-		},
-		DeleteFunc: func(o any) {
-			if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = unknown.Obj
-			}
-			changed(o.(drift.Object), nil)
-		},
-	}
-}
-
 // ownersChanged looks at the ClusterServiceVersions that an object belongs to, and
 // at those that it belonged to.
 func (c *Controller) ownersChanged(before, after drift.Object) {
-	c.lookAtOwners(regular, before, after)
+	c.lookAtOwners(queue.Regular, before, after)
 }
 
 // deploymentChanged also matters, when a Deployment is deleted, to others that name it and wait for it.
 func (c *Controller) deploymentChanged(before, after drift.Object) {
 	c.ownersChanged(before, after)
 	if after == nil {
-		for _, csv := range c.caches.csvs.by(byDeployment, before.GetNamespace()+"/"+before.GetName()) {
+		for _, csv := range c.caches.CSVs.By(informers.ByDeployment, before.GetNamespace()+"/"+before.GetName()) {
 			c.lookAt(csv)
 		}
 	}
 }
 
-// lookAtOwners does so in a lane, or in the spare one what the manager has written itself.
-func (c *Controller) lookAtOwners(wanted lane, before, after drift.Object) {
+// lookAtOwners does so in a queue.Priority, or in the spare one what the manager has written itself.
+func (c *Controller) lookAtOwners(wanted queue.Priority, before, after drift.Object) {
 	for _, o := range present(before, after) {
-		for _, owner := range ownersOf(o) {
-			for _, csv := range c.caches.csvs.ofOwner(owner) {
-				k := key{csvKind, csv.Namespace, csv.Name}
-				if after != nil && c.writes.echoes(k, after) {
-					c.queue.add(k, spare)
+		for _, owner := range informers.OwnersOf(o) {
+			for _, csv := range c.caches.CSVs.OfOwner(owner) {
+				k := queue.CSVKey(csv.Namespace, csv.Name)
+				if after != nil && c.writes.IsEcho(k, after) {
+					c.queue.AddWithPriority(k, queue.Low)
 					continue
 				}
-				c.queue.add(k, wanted)
+				c.queue.AddWithPriority(k, wanted)
 			}
 		}
 	}
@@ -121,12 +106,12 @@ func (c *Controller) registrationChanged(before, after drift.Object) {
 		c.ownersChanged(before, after)
 		return
 	}
-	c.lookAtOwners(urgent, before, after) // somebody may have taken a webhook out of service
+	c.lookAtOwners(queue.Urgent, before, after) // somebody may have taken a webhook out of service
 	still := map[string]bool{}
 	if after != nil {
-		still = selectedBy(after)
+		still = informers.SelectedLabels(after)
 	}
-	for label := range selectedBy(before) {
+	for label := range informers.SelectedLabels(before) {
 		if !still[label] {
 			c.lookAtNamespacesWith(label)
 		}
@@ -140,8 +125,8 @@ func (c *Controller) crdChanged(before, after drift.Object) {
 	if crd.Name == issuers.CertificatesCRD || crd.Name == operatorConditionsCRD {
 		c.lookAtAllCSVs()
 	}
-	for _, csv := range c.caches.csvs.by(byCRD, crd.Name) {
-		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	for _, csv := range c.caches.CSVs.By(informers.ByCRD, crd.Name) {
+		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
 	c.groupServed(crd.Spec.Group)
 	for _, v := range crd.Spec.Versions {
@@ -149,7 +134,7 @@ func (c *Controller) crdChanged(before, after drift.Object) {
 	}
 	for _, o := range present(before, after) {
 		namespace, service := install.ConvertedBy(o.(*apiextensionsv1.CustomResourceDefinition))
-		if owned := c.caches.services.get(namespace, service); owned != nil {
+		if owned := c.caches.Services.Get(namespace, service); owned != nil {
 			c.ownersChanged(nil, owned)
 		}
 	}
@@ -164,7 +149,7 @@ func (c *Controller) foreignChanged(before, after drift.Object) {
 		c.conditionChanged(changed)
 		return
 	}
-	if len(ownersOf(changed)) > 0 {
+	if len(informers.OwnersOf(changed)) > 0 {
 		c.ownersChanged(before, after)
 	} else if changed.GetKind() != "ConfigMap" {
 		c.lookAtAllCSVs()
@@ -172,8 +157,8 @@ func (c *Controller) foreignChanged(before, after drift.Object) {
 }
 
 func (c *Controller) lookAtAllCSVs() {
-	for _, csv := range c.caches.csvs.all() {
-		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	for _, csv := range c.caches.CSVs.All() {
+		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
 }
 
@@ -198,7 +183,7 @@ func (c *Controller) lookAtTargets(group *operatorsv1.OperatorGroup) {
 	targets, err := scope.Targets(group, c.namespacesFor(group))
 	if err == nil {
 		for _, name := range targets {
-			c.queue.Add(key{kind: namespaceKind, name: name})
+			c.queue.Add(queue.NamespaceKey(name))
 		}
 	}
 	c.lookAtNamespacesWith(scope.LabelOf(group))
@@ -206,8 +191,8 @@ func (c *Controller) lookAtTargets(group *operatorsv1.OperatorGroup) {
 
 // lookAtNamespacesWith has the labels of the Namespaces checked that bear one.
 func (c *Controller) lookAtNamespacesWith(label string) {
-	for _, namespace := range c.caches.namespaces.by(byGroupLabel, label) {
-		c.queue.Add(key{kind: namespaceKind, name: namespace.Name})
+	for _, namespace := range c.caches.Namespaces.By(informers.ByGroupLabel, label) {
+		c.queue.Add(queue.NamespaceKey(namespace.Name))
 	}
 }
 
@@ -219,7 +204,7 @@ func (c *Controller) namespaceChanged(before, after drift.Object) {
 		return
 	}
 	name := present(before, after)[0].GetName()
-	c.queue.Add(key{kind: namespaceKind, name: name})
+	c.queue.Add(queue.NamespaceKey(name))
 	c.lookAtCSVsOf(name)
 	c.claimAll(name)
 	was, _ := before.(*corev1.Namespace)
@@ -227,8 +212,8 @@ func (c *Controller) namespaceChanged(before, after drift.Object) {
 	for _, o := range present(before, after) {
 		for _, group := range c.groupsOf(o.(*corev1.Namespace)) {
 			if scope.Concerns(group, was, is) {
-				c.scopes.forget(group.Namespace)
-				c.queue.Add(key{groupKind, group.Namespace, group.Name})
+				c.scopes.Forget(group.Namespace)
+				c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
 				c.lookAtCSVsOf(group.Namespace)
 				c.claimAll(group.Namespace)
 			}
@@ -241,12 +226,12 @@ func (c *Controller) namespaceChanged(before, after drift.Object) {
 func (c *Controller) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
-		for _, csv := range c.caches.csvs.by(bySubject, install.SubjectsOf(account.Namespace, account.Name)[0]) {
-			c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+		for _, csv := range c.caches.CSVs.By(informers.BySubject, install.SubjectsOf(account.Namespace, account.Name)[0]) {
+			c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 		}
-		for _, group := range c.caches.groups.in(account.Namespace) {
+		for _, group := range c.caches.Groups.In(account.Namespace) {
 			if group.Spec.ServiceAccountName == account.Name {
-				c.queue.Add(key{groupKind, group.Namespace, group.Name})
+				c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
 			}
 		}
 	}
@@ -260,14 +245,14 @@ func (c *Controller) apisChanged(before, after drift.Object) {
 }
 
 func (c *Controller) lookAtCSVsOf(namespace string) {
-	for _, csv := range c.caches.csvs.in(namespace) {
-		c.queue.Add(key{csvKind, csv.Namespace, csv.Name})
+	for _, csv := range c.caches.CSVs.In(namespace) {
+		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
 }
 
 func (c *Controller) lookAtGroupsOf(namespace string) {
-	for _, group := range c.caches.groups.in(namespace) {
-		c.queue.Add(key{groupKind, group.Namespace, group.Name})
+	for _, group := range c.caches.Groups.In(namespace) {
+		c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
 	}
 }
 

@@ -30,6 +30,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -39,11 +41,11 @@ var oneGigabyte = resource.MustParse("1Gi")
 // manage runs the manager until the test ends.
 func (e *env) manage(t *testing.T) {
 	t.Helper()
-	clients, err := controller.NewClients(cluster.Config())
+	clients, err := clients.New(cluster.Config())
 	must(t, err)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	c, err := controller.New(clients, &record.FakeRecorder{}, controller.NewMetrics(prometheus.NewRegistry()), logrus.NewEntry(log),
+	c, err := controller.New(clients, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log),
 		controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2})
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -31,6 +31,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -38,7 +40,7 @@ import (
 // env is an API server with a manager for all namespaces. Nothing runs, so a webhook is
 // registered when its Deployment is available, which the test says it is.
 type env struct {
-	controller.Clients
+	clients.Set
 	dynamic dynamic.Interface
 }
 
@@ -48,7 +50,7 @@ func newEnv(t *testing.T) *env {
 	must(t, err)
 	must(t, cluster.InstallCRDs(t.Context(), append(crds, "../../manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml")...))
 	e := &env{}
-	e.Clients, err = controller.NewClients(cluster.Config())
+	e.Set, err = clients.New(cluster.Config())
 	must(t, err)
 	e.dynamic, err = dynamic.NewForConfig(cluster.Config())
 	must(t, err)
@@ -63,7 +65,7 @@ func (e *env) manage(t *testing.T) {
 	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2}
 	options.Rollout.Gate = rollout.GateAvailable
 	options.Rollout.Patience = 0 // whoever plays the Deployments goes by what is told
-	c, err := controller.New(e.Clients, &record.FakeRecorder{}, controller.NewMetrics(prometheus.NewRegistry()), logrus.NewEntry(log), options)
+	c, err := controller.New(e.Set, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log), options)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running wait.Group

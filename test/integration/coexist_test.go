@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 )
 
 // Two managers of the same ClusterServiceVersions would undo each other's work: beside
@@ -35,7 +35,7 @@ func TestRefuseBesideOLM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			e.olmOperator(test.args, test.scaled)
-			err := controller.RefuseBesideOLM(e.ctx, e.kube, test.ours)
+			err := coexistence.RefuseBesideOLM(e.ctx, e.kube, test.ours)
 			switch {
 			case test.refused == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -46,7 +46,7 @@ func TestRefuseBesideOLM(t *testing.T) {
 	}
 	t.Run("no OLM v0", func(t *testing.T) {
 		e := newEnv(t)
-		if err := controller.RefuseBesideOLM(e.ctx, e.kube, nil); err != nil {
+		if err := coexistence.RefuseBesideOLM(e.ctx, e.kube, nil); err != nil {
 			t.Error(err)
 		}
 	})

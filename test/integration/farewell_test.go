@@ -21,6 +21,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
@@ -45,7 +47,7 @@ func TestFarewell(t *testing.T) {
 	e.must(err)
 	m.stop()
 
-	clients, err := controller.NewClients(cluster.Config())
+	clients, err := clients.New(cluster.Config())
 	e.must(err)
 	e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) // the definition names it still
 	e.plansTheFarewell("operator.v1", "other.v1", role)
@@ -113,7 +115,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 	other := e.beside()
 	own := types.NamespacedName{Namespace: e.namespace, Name: "manager"}
 	refusal := func(exists bool) string {
-		if err := controller.RefuseOtherManagers(e.ctx, e.kube, own, exists, []string{e.namespace}, time.Now()); err != nil {
+		if err := coexistence.RefuseOtherManagers(e.ctx, e.kube, own, exists, []string{e.namespace}, time.Now()); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -176,7 +178,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: install.OwnerLabels(theirs)},
 	}, metav1.CreateOptions{})
 	e.must(err)
-	clients, err := controller.NewClients(cluster.Config())
+	clients, err := clients.New(cluster.Config())
 	e.must(err)
 	e.must(controller.Farewell(e.ctx, clients, logger(), e.namespace))
 	e.registersNothing()

@@ -58,7 +58,7 @@ func newEnv(t *testing.T) *env {
 	if err := installCRDs(); err != nil {
 		t.Fatal(err)
 	}
-	kubeClient, olmClient := clients(t, cluster.Config())
+	kubeClient, olmClient := typedClients(t, cluster.Config())
 	anyClient, err := dynamic.NewForConfig(cluster.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func newParallelEnv(t *testing.T) *env {
 	return e
 }
 
-func clients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset.Interface) {
+func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset.Interface) {
 	t.Helper()
 	kubeClient, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -61,9 +63,9 @@ func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Opti
 	for _, f := range change {
 		f(&options)
 	}
-	clients, err := controller.NewClients(config)
+	clients, err := clients.New(config)
 	e.must(err)
-	c, err := controller.New(clients, recorder, controller.NewMetrics(m.metrics), logger(), options)
+	c, err := controller.New(clients, recorder, metrics.New(m.metrics), logger(), options)
 	e.must(err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	var running wait.Group

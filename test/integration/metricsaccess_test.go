@@ -20,7 +20,7 @@ import (
 func TestMetricsAccess(t *testing.T) {
 	e := newParallelEnv(t)
 	e.grant()
-	manager, _ := clients(t, asAccount())
+	manager, _ := typedClients(t, asAccount())
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
 	server, err := httpserver.Start("127.0.0.1:0", httpserver.Authorized(manager, handler, logger()), nil, logger())
 	e.must(err)

@@ -116,7 +116,7 @@ func (e *env) grant() sets.Set[permission] {
 	if _, err := e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		e.must(err)
 	}
-	_, client := clients(e.T, asAccount())
+	_, client := typedClients(e.T, asAccount())
 	e.eventually("the account may do what it is granted", func() (bool, any) {
 		_, err := client.OperatorsV1alpha1().ClusterServiceVersions("").List(e.ctx, metav1.ListOptions{Limit: 1})
 		return err == nil, err

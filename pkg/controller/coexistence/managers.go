@@ -1,0 +1,90 @@
+package coexistence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
+)
+
+// labelName is the label by which Deployments and pods of the manager are found.
+const labelName = "app.kubernetes.io/name"
+
+// RefuseOtherManagers is an error when a manager other than the Deployment own works in one of these
+// namespaces: it would undo what is done. No namespaces mean all. Deployments are found by the label
+// of manifests/manager, and whatever holds a Lease of a manager by the Lease.
+func RefuseOtherManagers(ctx context.Context, kube kubernetes.Interface, own types.NamespacedName, exists bool, namespaces []string, now time.Time) error {
+	deployments, err := kube.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelName + "=" + vocabulary.FieldManager})
+	if err != nil {
+		return fmt.Errorf("cannot list the Deployments of managers: %w", err)
+	}
+	for _, d := range deployments.Items {
+		if is := (types.NamespacedName{Namespace: d.Namespace, Name: d.Name}); is == own || d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+			continue
+		}
+		if both := sharedWith(d, namespaces); both != "" {
+			return fmt.Errorf("deployment %s/%s is a manager of %s, too: it would undo this command. To stop it: kubectl -n %[1]s scale deployment %[2]s --replicas=0; "+
+				"or name it with -n and --deployment", d.Namespace, d.Name, both)
+		}
+	}
+	leases, err := kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, vocabulary.FieldManager).String()})
+	if err != nil {
+		return fmt.Errorf("cannot list the Leases of managers: %w", err)
+	}
+	for _, l := range leases.Items {
+		if !leader.Held(l, now) || exists && l.Namespace == own.Namespace {
+			continue
+		}
+		d, err := holderOf(ctx, kube, l)
+		if err != nil {
+			return err
+		}
+		if both := sharedWith(d, namespaces); both != "" {
+			return fmt.Errorf("lease %s/%s is held by %s, a manager of %s that would undo this command. Stop that manager; "+
+				"or, if it is none: kubectl -n %[1]s delete lease %[2]s", l.Namespace, l.Name, *l.Spec.HolderIdentity, both)
+		}
+	}
+	return nil
+}
+
+// holderOf is the pod that holds a Lease, in the form of a Deployment. Of a holder that is no pod there
+// nothing is known, and so it counts as a manager of all namespaces.
+func holderOf(ctx context.Context, kube kubernetes.Interface, l coordinationv1.Lease) (appsv1.Deployment, error) {
+	name, _, _ := strings.Cut(*l.Spec.HolderIdentity, "_")
+	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: name}}
+	if name == "" {
+		return d, nil
+	}
+	pod, err := kube.CoreV1().Pods(l.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	d.Spec.Template = corev1.PodTemplateSpec{Spec: pod.Spec}
+	return d, nil
+}
+
+// sharedWith names the namespaces in which a manager works, too. One whose limit cannot be read counts as
+// a manager of all.
+func sharedWith(d appsv1.Deployment, namespaces []string) string {
+	limits, err := LimitedTo(d)
+	if err != nil {
+		limits = nil
+	}
+	return overlap(slices.Clone(limits), namespaces)
+}

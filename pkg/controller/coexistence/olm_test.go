@@ -1,0 +1,41 @@
+package coexistence
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What a manager is limited to stands in the arguments of its Deployment, or nobody knows it.
+func TestLimitedTo(t *testing.T) {
+	for name, test := range map[string]struct {
+		args    []string
+		want    []string
+		unknown bool
+	}{
+		"to nothing":                {args: []string{"run", "--lift-roles"}},
+		"to one":                    {args: []string{"run", "--namespaces=shop"}, want: []string{"shop"}},
+		"to two":                    {args: []string{"run", "--namespaces", "shop, yard", "--workers=4"}, want: []string{"shop", "yard"}},
+		"by two flags":              {args: []string{"--namespaces=shop", "--namespaces=yard"}, want: []string{"shop", "yard"}},
+		"by an empty flag":          {args: []string{"--namespaces="}},
+		"by a variable":             {args: []string{"--namespaces=$(WATCHED)"}, unknown: true},
+		"another flag is no limit":  {args: []string{"--namespace=shop", "--leader-election-namespace=yard"}},
+		"a value is no flag either": {args: []string{"--log-format", "namespaces=shop"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "olm-webhook-manager", Name: "manager"}}
+			d.Spec.Template.Spec.Containers = []corev1.Container{{Args: test.args}}
+			got, err := LimitedTo(d)
+			if !slices.Equal(got, test.want) || (err != nil) != test.unknown {
+				t.Errorf("%q, %v; want %q", got, err, test.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), "deployment olm-webhook-manager/manager has the argument --namespaces=$(WATCHED)") {
+				t.Errorf("the error says %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+)
+
+// playedServer answers questions when the test lets it.
+type playedServer struct {
+	*Questions[string, string]
+	began, ended int
+	woken        map[queue.Key]int
+	answers      chan string // an empty one is a failure
+}
+
+func playServer() *playedServer {
+	s := &playedServer{woken: map[queue.Key]int{}, answers: make(chan string)}
+	s.Questions = newQuestions(s.answer, func(k queue.Key) { s.woken[k]++ })
+	return s
+}
+
+func (s *playedServer) answer(ctx context.Context, _ string) (string, error) {
+	s.began++
+	defer func() { s.ended++ }()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case answer := <-s.answers:
+		if answer == "" {
+			return "", errors.New("refused")
+		}
+		return answer, nil
+	}
+}
+
+// asks reconciles a key, and returns the answer and how long that took.
+func (s *playedServer) asks(name string) (string, time.Duration) {
+	began := time.Now()
+	return s.Of("v1", NewAsker(queue.CSVKey("shop", name)), MaxAge).Answer, time.Since(began)
+}
+
+// answered asks while the server answers at once.
+func (s *playedServer) answered(name, answer string) string {
+	go func() { s.answers <- answer }()
+	got, _ := s.asks(name)
+	return got
+}
+
+func (s *playedServer) wakes() []string {
+	synctest.Wait()
+	var names []string
+	for k := range maps.Keys(s.woken) {
+		names = append(names, k.Name)
+	}
+	clear(s.woken)
+	slices.Sort(names)
+	return names
+}
+
+func TestQuestions(t *testing.T) {
+	for name, test := range map[string]func(*testing.T, *playedServer){
+		"an answer at once is in the first reconciliation":          answeredAtOnce,
+		"all wait for one question, for a second":                   waitsForOneQuestion,
+		"a reconciliation waits a second for all answers":           waitsASecond,
+		"a question ends, and is repeated after a pause that grows": asksAfterPauses,
+		"the last answer stays":                                     keepsTheLastAnswer,
+		"a change asks again at once":                               asksAgain,
+		"a change while a question is asked makes its answer void":  dropsAVoidAnswer,
+		"a late answer that is void queues":                         queuesAfterAVoidAnswer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test(t, playServer())
+				<-time.After(askTimeout) // all questions end
+			})
+		})
+	}
+}
+
+func answeredAtOnce(t *testing.T, s *playedServer) {
+	if got := s.answered("a", "one"); got != "one" || len(s.wakes()) > 0 {
+		t.Errorf("the answer is %q", got)
+	}
+	if got, took := s.asks("b"); got != "one" || took != 0 || s.began != 1 {
+		t.Errorf("the answer is %q after %s and %d questions", got, took, s.began)
+	}
+	<-time.After(MaxAge)
+	if got := s.answered("a", "two"); got != "two" || s.began != 2 {
+		t.Errorf("the answer is %q after %d questions", got, s.began)
+	}
+}
+
+func waitsForOneQuestion(t *testing.T, s *playedServer) {
+	for range 40 {
+		go s.asks("a")
+	}
+	<-time.After(answerWait)
+	synctest.Wait()
+	if _, took := s.asks("b"); took != 0 || s.began != 1 {
+		t.Errorf("the next waits %s, %d questions", took, s.began)
+	}
+	s.answers <- "one"
+	if diff := cmp.Diff([]string{"a", "b"}, s.wakes()); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+func waitsASecond(t *testing.T, s *playedServer) {
+	by, began := NewAsker(queue.Key{}), time.Now()
+	for _, subject := range []string{"v1", "v2", "v3"} {
+		s.Of(subject, by, MaxAge)
+	}
+	if took := time.Since(began); took != answerWait {
+		t.Errorf("it waits %s", took)
+	}
+}
+
+func asksAfterPauses(t *testing.T, s *playedServer) {
+	for range int(10 * time.Minute / time.Second) {
+		s.asks("a")
+		<-time.After(time.Second)
+	}
+	if s.began < 20 || s.began > 30 || s.ended < s.began-1 {
+		t.Errorf("%d questions in 10 minutes, %d ended", s.began, s.ended)
+	}
+	if names := s.wakes(); len(names) > 0 {
+		t.Errorf("%v are queued, with nothing new", names)
+	}
+}
+
+func keepsTheLastAnswer(t *testing.T, s *playedServer) {
+	s.answered("a", "one")
+	s.Announce("v1")
+	if got := s.answered("a", ""); got != "one" {
+		t.Errorf("after a failure the answer is %q", got)
+	}
+	<-time.After(time.Minute)
+	if got, took := s.asks("a"); got != "one" || took != answerWait {
+		t.Errorf("without an answer it is %q after %s", got, took)
+	}
+	<-time.After(time.Minute)
+	if got, took := s.asks("a"); got != "one" || took != 0 {
+		t.Errorf("of one that was slow it is %q after %s", got, took)
+	}
+	s.answers <- "one"
+	if names := s.wakes(); len(names) > 0 {
+		t.Errorf("%v are queued, with nothing new", names)
+	}
+}
+
+func asksAgain(t *testing.T, s *playedServer) {
+	s.answered("a", "one")
+	s.Announce("v1")
+	if got := s.answered("a", "two"); got != "two" {
+		t.Errorf("the answer is %q", got)
+	}
+	<-time.After(MaxAge)
+	s.answered("a", "")
+	s.Announce("v1")
+	if got := s.answered("a", "three"); got != "three" {
+		t.Errorf("after a failure the answer is %q", got)
+	}
+}
+
+func dropsAVoidAnswer(t *testing.T, s *playedServer) {
+	go func() {
+		synctest.Wait()
+		s.Announce("v1")
+		s.answers <- "before"
+		s.answers <- "after"
+	}()
+	if got, _ := s.asks("a"); got != "after" {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
+func queuesAfterAVoidAnswer(t *testing.T, s *playedServer) {
+	s.answered("a", "one")
+	<-time.After(time.Minute)
+	s.asks("a")
+	s.Announce("v1")
+	s.answers <- "one"
+	if diff := cmp.Diff([]string{"a"}, s.wakes()); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,133 @@
+// Package informers holds the caches of the controller, and what it expects them to show.
+package informers
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	extensionsinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregatorinformers "k8s.io/kube-aggregator/pkg/client/informers/externalversions"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+)
+
+// Caches hold what decisions need, and no more: derived objects by their label, other objects
+// stripped to what is read of them.
+type Caches struct {
+	CSVs        Store[*operatorsv1alpha1.ClusterServiceVersion]
+	Groups      Store[*operatorsv1.OperatorGroup]
+	Rollouts    Store[*managerv1alpha1.WebhookRollout]
+	Namespaces  Store[*corev1.Namespace]
+	Accounts    Store[*corev1.ServiceAccount]
+	Deployments Store[*appsv1.Deployment]
+	Pods        Store[*corev1.Pod]
+	Services    Store[*corev1.Service]
+	Slices      Store[*discoveryv1.EndpointSlice]
+	Secrets     Store[*corev1.Secret]
+	Validating  Store[*admissionregistrationv1.ValidatingWebhookConfiguration]
+	Mutating    Store[*admissionregistrationv1.MutatingWebhookConfiguration]
+	CRDs        Store[*apiextensionsv1.CustomResourceDefinition]
+
+	Subscriptions Store[*operatorsv1alpha1.Subscription]
+
+	// All of the cluster, including the manager's own: what ServiceAccounts may do, whichever
+	// client granted it, and all APIServices.
+	Roles               Store[*rbacv1.Role]
+	ClusterRoles        Store[*rbacv1.ClusterRole]
+	RoleBindings        Store[*rbacv1.RoleBinding]
+	ClusterRoleBindings Store[*rbacv1.ClusterRoleBinding]
+	APIServices         Store[*apiregistrationv1.APIService]
+
+	factories   []factory
+	aggregator  factory // unless Aggregation is absent
+	Aggregation *Aggregation
+}
+
+type factory interface {
+	StartWithContext(context.Context)
+}
+
+// NewCaches returns the caches of a manager of some namespaces; none means all. Workloads and
+// Secrets are read in these namespaces only. What can conflict with an operator, or grant it
+// permissions, is read in all.
+func NewCaches(clients clients.Set, namespaces []string) *Caches {
+	all := informers.NewSharedInformerFactory(clients.Kube, 0)
+	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelManaged+"=true"))
+	own := newLimited(clients.Kube, namespaces)
+	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
+	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
+	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
+	return &Caches{
+		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](withoutProse, operators.Operators().V1alpha1().ClusterServiceVersions().Informer()),
+		Groups:     NewStore[*operatorsv1.OperatorGroup](withoutManagedFields, operators.Operators().V1().OperatorGroups().Informer()),
+		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, operators.Manager().V1alpha1().WebhookRollouts().Informer()),
+		Namespaces: NewStore[*corev1.Namespace](withoutManagedFields, all.Core().V1().Namespaces().Informer()),
+		Accounts:   NewStore[*corev1.ServiceAccount](withoutManagedFields, all.Core().V1().ServiceAccounts().Informer()),
+		Pods: NewStore[*corev1.Pod](withoutPodSpec, own.pods(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Core().V1().Pods().Informer()
+		})...),
+		Deployments: NewStore[*appsv1.Deployment](lean, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Apps().V1().Deployments().Informer()
+		})...),
+		Services: NewStore[*corev1.Service](lean, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Core().V1().Services().Informer()
+		})...),
+		Slices: NewStore[*discoveryv1.EndpointSlice](withoutManagedFields, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Discovery().V1().EndpointSlices().Informer()
+		})...),
+		Secrets: NewStore[*corev1.Secret](withoutManagedFields, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Core().V1().Secrets().Informer()
+		})...),
+		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](lean, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
+		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](lean, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
+		CRDs:       NewStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
+
+		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, operators.Operators().V1alpha1().Subscriptions().Informer()),
+
+		Roles:               NewStore[*rbacv1.Role](unlessManaged(onlyRules), all.Rbac().V1().Roles().Informer()),
+		ClusterRoles:        NewStore[*rbacv1.ClusterRole](unlessManaged(onlyRules), all.Rbac().V1().ClusterRoles().Informer()),
+		RoleBindings:        NewStore[*rbacv1.RoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().RoleBindings().Informer()),
+		ClusterRoleBindings: NewStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().ClusterRoleBindings().Informer()),
+		APIServices:         NewStore[*apiregistrationv1.APIService](unlessManaged(withoutManagedFields), apis.Apiregistration().V1().APIServices().Informer()),
+
+		factories: append(own.factories(), all, managed, operators, extensions), aggregator: apis, Aggregation: &Aggregation{},
+	}
+}
+
+func selecting(labels string) informers.SharedInformerOption {
+	return informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = labels })
+}
+
+// Start starts the informers.
+func (c *Caches) Start(ctx context.Context) {
+	for _, f := range c.factories {
+		f.StartWithContext(ctx)
+	}
+	if !c.Aggregation.Absent() {
+		c.aggregator.StartWithContext(ctx)
+	}
+}
+
+// Synced returns the functions that report whether each cache is filled.
+func (c *Caches) Synced() []cache.InformerSynced {
+	return []cache.InformerSynced{
+		c.CSVs.Synced, c.Subscriptions.Synced, c.Groups.Synced, c.Rollouts.Synced, c.Namespaces.Synced, c.Accounts.Synced, c.Deployments.Synced, c.Pods.Synced,
+		c.Services.Synced, c.Slices.Synced, c.Secrets.Synced, c.Validating.Synced, c.Mutating.Synced, c.CRDs.Synced,
+		c.Roles.Synced, c.ClusterRoles.Synced, c.RoleBindings.Synced, c.ClusterRoleBindings.Synced, c.Aggregation.unless(c.APIServices.Synced),
+	}
+}

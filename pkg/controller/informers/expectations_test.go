@@ -1,0 +1,56 @@
+package informers
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+)
+
+// Only an object exactly as the reconciliation created it is an echo.
+func TestIsEcho(t *testing.T) {
+	service := func(uid, version string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "server", UID: types.UID(uid), ResourceVersion: version}}
+	}
+	k, other := queue.CSVKey("shop", "operator.v1"), queue.CSVKey("shop", "other.v1")
+	for name, test := range map[string]struct {
+		written Write
+		key     queue.Key
+		shown   *corev1.Service
+		want    bool
+	}{
+		"created":               {Write{Object: service("1", "5")}, k, service("1", "5"), true},
+		"created, then changed": {Write{Object: service("1", "5")}, k, service("1", "6"), false},
+		"another of that name":  {Write{Object: service("1", "5")}, k, service("2", "5"), false},
+		"written for another":   {Write{Object: service("1", "5")}, other, service("1", "5"), false},
+		"changed by it":         {Write{Object: service("1", "5"), Changed: true}, k, service("1", "5"), false},
+		"deleted by it":         {Write{Object: service("1", "5"), Deleted: true}, k, service("1", "5"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var e Expectations
+			e.Add(k, test.written)
+			if got := e.IsEcho(test.key, test.shown); got != test.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+// A reconciliation waits for the caches no longer than the grace.
+func TestGrace(t *testing.T) {
+	now := time.Now()
+	for _, grace := range []time.Duration{time.Second, time.Hour} {
+		e, k := &Expectations{Grace: grace}, queue.CSVKey("shop", "operator.v1")
+		e.Add(k, Write{Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "no cache has it"}}, At: now})
+		if e.Fulfilled(k, &Caches{}, now.Add(grace-1)) {
+			t.Errorf("a grace of %s ends before its time", grace)
+		}
+		if !e.Fulfilled(k, &Caches{}, now.Add(grace)) {
+			t.Errorf("a grace of %s does not end", grace)
+		}
+	}
+}

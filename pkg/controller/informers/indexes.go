@@ -1,0 +1,260 @@
+package informers
+
+import (
+	"maps"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+const (
+	// ByOwner indexes objects by their owner ID.
+	ByOwner = "owner"
+	// ByCRD indexes ClusterServiceVersions by the CustomResourceDefinitions that they
+	// own, require, or convert.
+	ByCRD = "crd"
+	// ByReplaced indexes ClusterServiceVersions by the versions that they replace.
+	ByReplaced = "replaced"
+	// ByNamed indexes Subscriptions by the ClusterServiceVersions that they name.
+	ByNamed = "named"
+	// ByOwned indexes ClusterServiceVersions by their namespace and what of cluster scope they own.
+	ByOwned = "owned"
+	// ByAPI indexes ClusterServiceVersions by the APIServices that they depend on.
+	ByAPI = "api"
+	// BySubject indexes bindings by their subjects, and ClusterServiceVersions by the subjects
+	// that match their ServiceAccounts.
+	BySubject = "subject"
+	// ByRole indexes bindings by the role that they refer to.
+	ByRole = "role"
+	// ByGroupLabel indexes Namespaces by the labels of OperatorGroups that they have, OperatorGroups by
+	// their own label, and registrations by the labels with which they select Namespaces.
+	ByGroupLabel = "grouplabel"
+	// ByTarget indexes OperatorGroups by the Namespaces that they name, BySelection by the labels
+	// with which they select Namespaces.
+	ByTarget    = "target"
+	BySelection = "selection"
+	// ByDeployment indexes ClusterServiceVersions by the Deployments that they name.
+	ByDeployment = "deployment"
+	// ByReplacing indexes Secrets whose certificate is being replaced, all under one value.
+	ByReplacing = "replacing"
+	// ByConverter indexes CustomResourceDefinitions by the Service that converts them.
+	ByConverter = "converter"
+	// ByGroup indexes CustomResourceDefinitions and APIServices by their API group, and
+	// ClusterServiceVersions by the groups of the APIServices that they own.
+	ByGroup = "group"
+	// ByRuled indexes ClusterServiceVersions by the API groups that rules of their webhooks name.
+	ByRuled = "ruled"
+)
+
+var indexers = cache.Indexers{
+	ByOwner: func(o any) ([]string, error) { return OwnersOf(o.(drift.Object)), nil },
+	ByCRD: func(o any) ([]string, error) {
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+			return install.RequiredCRDs(csv), nil
+		}
+		return nil, nil
+	},
+	ByReplaced: func(o any) ([]string, error) {
+		var replaced []string
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+			for _, name := range lineage.Replaced(csv) {
+				replaced = append(replaced, csv.Namespace+"/"+name)
+			}
+		}
+		return replaced, nil
+	},
+	ByNamed: func(o any) ([]string, error) {
+		var named []string
+		if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
+			for _, name := range install.NamedBy(s) {
+				named = append(named, s.Namespace+"/"+name)
+			}
+		}
+		return named, nil
+	},
+	ByOwned: func(o any) ([]string, error) {
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
+			var owned []string
+			for _, name := range install.Owned(csv) {
+				owned = append(owned, csv.Namespace+"/"+name)
+			}
+			return owned, nil
+		}
+		return nil, nil
+	},
+	ByDeployment: func(o any) ([]string, error) {
+		var named []string
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
+			for _, name := range install.DeploymentNames(csv) {
+				named = append(named, csv.Namespace+"/"+name)
+			}
+		}
+		return named, nil
+	},
+	ByReplacing: func(o any) ([]string, error) {
+		if secret, ok := o.(*corev1.Secret); ok && certs.Replacing(secret) {
+			return []string{""}, nil
+		}
+		return nil, nil
+	},
+	ByGroupLabel: func(o any) ([]string, error) { return groupLabelsOf(o.(drift.Object)), nil },
+	ByTarget: func(o any) ([]string, error) {
+		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
+			return scope.TargetNames(group), nil
+		}
+		return nil, nil
+	},
+	BySelection: func(o any) ([]string, error) {
+		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
+			return scope.SelectionKeys(group), nil
+		}
+		return nil, nil
+	},
+	ByAPI:     func(o any) ([]string, error) { return apisOf(o), nil },
+	BySubject: func(o any) ([]string, error) { return SubjectsOf(o), nil },
+	ByRole:    func(o any) ([]string, error) { return roleOf(o), nil },
+	ByGroup:   func(o any) ([]string, error) { return GroupsServedBy(o), nil },
+	ByRuled: func(o any) ([]string, error) {
+		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+			return install.RuledGroups(csv), nil
+		}
+		return nil, nil
+	},
+	ByConverter: func(o any) ([]string, error) {
+		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+			if namespace, service := install.ConvertedBy(crd); namespace != "" {
+				return []string{namespace + "/" + service}, nil
+			}
+		}
+		return nil, nil
+	},
+}
+
+// SubjectsOf returns the subjects of a binding, or the subjects that match the ServiceAccounts of
+// a ClusterServiceVersion.
+func SubjectsOf(o any) []string {
+	switch o := o.(type) {
+	case *rbacv1.RoleBinding:
+		return install.SubjectKeys(o.Subjects)
+	case *rbacv1.ClusterRoleBinding:
+		return install.SubjectKeys(o.Subjects)
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		var subjects []string
+		for _, account := range install.RequiredAccounts(o) {
+			subjects = append(subjects, install.SubjectsOf(o.Namespace, account)...)
+		}
+		return subjects
+	default:
+		return nil
+	}
+}
+
+// roleOf returns the key of the role that a binding refers to.
+func roleOf(o any) []string {
+	switch o := o.(type) {
+	case *rbacv1.RoleBinding:
+		return []string{roleKey(o.RoleRef.Kind, o.Namespace, o.RoleRef.Name)}
+	case *rbacv1.ClusterRoleBinding:
+		return []string{roleKey(o.RoleRef.Kind, metav1.NamespaceAll, o.RoleRef.Name)}
+	default:
+		return nil
+	}
+}
+
+// RoleKeyOf returns the key of a role.
+func RoleKeyOf(o drift.Object) string {
+	if _, role := o.(*rbacv1.Role); role {
+		return roleKey("Role", o.GetNamespace(), o.GetName())
+	}
+	return roleKey("ClusterRole", metav1.NamespaceAll, o.GetName())
+}
+
+func roleKey(kind, namespace, name string) string {
+	if kind == "ClusterRole" {
+		namespace = metav1.NamespaceAll
+	}
+	return kind + "/" + namespace + "/" + name
+}
+
+// GroupsServedBy returns the API groups that an object makes the API server serve.
+func GroupsServedBy(o any) []string {
+	switch o := o.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		return []string{o.Spec.Group}
+	case *apiregistrationv1.APIService:
+		return []string{o.Spec.Group}
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		return install.ServedGroups(o)
+	default:
+		return nil
+	}
+}
+
+// apisOf returns the names of the APIServices that a ClusterServiceVersion requires or owns.
+func apisOf(o any) []string {
+	csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion)
+	if !ok {
+		return nil
+	}
+	var services []string
+	for _, kind := range install.RequiredAPIs(csv) {
+		services = append(services, install.APIServiceName(kind.Group, kind.Version))
+	}
+	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
+		services = append(services, install.APIServiceName(owned.Group, owned.Version))
+	}
+	return services
+}
+
+// SelectedLabels returns the labels with which a registration selects Namespaces.
+func SelectedLabels(registration drift.Object) map[string]bool {
+	selected := map[string]bool{}
+	note := func(selector *metav1.LabelSelector) {
+		if selector == nil {
+			return
+		}
+		for label := range selector.MatchLabels {
+			selected[label] = true
+		}
+	}
+	switch c := registration.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			note(w.NamespaceSelector)
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			note(w.NamespaceSelector)
+		}
+	}
+	return selected
+}
+
+// groupLabelsOf returns the labels of OperatorGroups that an object has, defines or selects by.
+func groupLabelsOf(o drift.Object) []string {
+	switch o := o.(type) {
+	case *corev1.Namespace:
+		return scope.GroupLabels(o)
+	case *operatorsv1.OperatorGroup:
+		return []string{scope.LabelOf(o)}
+	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
+		return slices.DeleteFunc(slices.Collect(maps.Keys(SelectedLabels(o))), func(label string) bool { return !operatorsv1.IsOperatorGroupLabel(label) })
+	default:
+		return nil
+	}
+}

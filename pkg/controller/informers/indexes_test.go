@@ -1,0 +1,23 @@
+package informers_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+)
+
+// The Secrets of current rotations are found without reading all Secrets.
+func TestByReplacing(t *testing.T) {
+	marked := func(name, annotation string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: "2026-05-04T12:00:00Z"}}}
+	}
+	secrets := informerstest.Holding(t, &corev1.Secret{}, marked("begun", vocabulary.AnnotationBegun), marked("promoted", vocabulary.AnnotationPromoted), marked("stable", "any"))
+	if got := secrets.By(informers.ByReplacing, ""); len(got) != 2 {
+		t.Errorf("%d Secrets, want 2", len(got))
+	}
+}

@@ -1,0 +1,65 @@
+package informers
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// limited holds the informer factories of the namespaces to which a manager is limited, or of all
+// namespaces. A manager needs no permission to read Secrets and workloads of other namespaces.
+type limited struct {
+	derived, labelledPods []informers.SharedInformerFactory
+}
+
+func newLimited(kube kubernetes.Interface, namespaces []string) limited {
+	var l limited
+	for _, namespace := range orAll(namespaces) {
+		of := func(labels string) informers.SharedInformerFactory {
+			return informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace), selecting(labels))
+		}
+		l.derived = append(l.derived, of(vocabulary.LabelManaged+"=true"))
+		l.labelledPods = append(l.labelledPods, of(vocabulary.LabelPod))
+	}
+	return l
+}
+
+// orAll returns the namespaces to read, each once; all when the manager is not limited.
+func orAll(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
+}
+
+// informer selects one of a factory.
+type informer func(informers.SharedInformerFactory) cache.SharedIndexInformer
+
+// managed returns the informers of derived objects.
+func (l limited) managed(which informer) []cache.SharedIndexInformer { return each(l.derived, which) }
+
+// pods returns the informers of pods of operators.
+func (l limited) pods(which informer) []cache.SharedIndexInformer {
+	return each(l.labelledPods, which)
+}
+
+func each(factories []informers.SharedInformerFactory, which informer) []cache.SharedIndexInformer {
+	var all []cache.SharedIndexInformer
+	for _, f := range factories {
+		all = append(all, which(f))
+	}
+	return all
+}
+
+func (l limited) factories() []factory {
+	var all []factory
+	for _, f := range slices.Concat(l.derived, l.labelledPods) {
+		all = append(all, f)
+	}
+	return all
+}

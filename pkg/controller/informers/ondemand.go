@@ -1,0 +1,92 @@
+package informers
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// OnDemand holds caches of resources that only some clusters have, or only some operators need.
+// Each informer is started when its cache is first requested.
+type OnDemand struct {
+	client     dynamic.Interface
+	namespaces []string // none: all
+	changed    func(before, after drift.Object)
+	now        func() time.Time
+
+	mutex  sync.Mutex
+	end    <-chan struct{}
+	stores map[schema.GroupVersionResource]Store[*unstructured.Unstructured]
+}
+
+// NewOnDemand returns no cache yet. changed is called for each change of a cached object.
+func NewOnDemand(client dynamic.Interface, namespaces []string, now func() time.Time, changed func(before, after drift.Object)) *OnDemand {
+	return &OnDemand{client: client, namespaces: namespaces, now: now, changed: changed, stores: map[schema.GroupVersionResource]Store[*unstructured.Unstructured]{}}
+}
+
+// Start sets the channel whose end stops the informers.
+func (d *OnDemand) Start(end <-chan struct{}) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.end = end
+}
+
+// Of returns the cache of a resource, and whether it is filled. Each object that fills it
+// triggers the handler. When the resource has no objects, the caller must retry.
+func (d *OnDemand) Of(resource schema.GroupVersionResource) (filled Store[*unstructured.Unstructured], ok bool) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	s, known := d.stores[resource]
+	if !known {
+		s = NewStore[*unstructured.Unstructured](unlessManaged(withoutManagedFields), d.informers(resource)...)
+		s.Began = d.now()
+		for _, informer := range s.Informers {
+			if _, err := informer.AddEventHandler(Handler(d.changed)); err != nil {
+				panic(err) // only a stopped informer refuses
+			}
+			go informer.Run(d.end)
+		}
+		d.stores[resource] = s
+	}
+	return s, s.Synced()
+}
+
+// informers returns the informers of a resource, one for each namespace.
+func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.SharedIndexInformer {
+	namespaces := orAll(d.namespaces)
+	if resource == issuers.ClusterIssuers {
+		namespaces = orAll(nil)
+	}
+	var all []cache.SharedIndexInformer
+	for _, namespace := range namespaces {
+		all = append(all, dynamicinformer.NewFilteredDynamicInformer(d.client, resource, namespace, 0,
+			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, func(o *metav1.ListOptions) {
+				if resource == issuers.Certificates || resource == ConfigMaps { // issuers of administrators are read, too
+					o.LabelSelector = vocabulary.LabelManaged + "=true"
+				}
+			}).Informer())
+	}
+	return all
+}
+
+// Known returns the cache of a resource if Of was called for it before.
+func (d *OnDemand) Known(resource schema.GroupVersionResource) (s Store[*unstructured.Unstructured], ok bool) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	s, ok = d.stores[resource]
+	return s, ok
+}
+
+// ConfigMaps is the resource of ConfigMaps: those with the CAs of service-ca are cached on demand.
+var ConfigMaps = corev1.SchemeGroupVersion.WithResource("configmaps")

@@ -1,0 +1,50 @@
+package informers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// OwnerID returns the value by which derived objects are indexed: the namespace and the name, as a
+// label value, of the ClusterServiceVersion that they belong to.
+func OwnerID(namespace, csv string) string { return namespace + "/" + names.LabelValue(csv) }
+
+// OwnerIDs returns the owner IDs of a ClusterServiceVersion and of the versions that it replaces.
+func OwnerIDs(csv *operatorsv1alpha1.ClusterServiceVersion, older []*operatorsv1alpha1.ClusterServiceVersion) []string {
+	ids := []string{OwnerID(csv.Namespace, csv.Name)}
+	for _, c := range older {
+		ids = append(ids, OwnerID(c.Namespace, c.Name))
+	}
+	return ids
+}
+
+// OwnersOf returns the owner IDs of the ClusterServiceVersions that an object belongs to: by its
+// owner references, or else by its owner labels. Pods and EndpointSlices have labels that they
+// inherit from derived objects.
+func OwnersOf(o drift.Object) []string {
+	switch o := o.(type) {
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		return []string{OwnerID(o.Namespace, o.Name)}
+	case *corev1.Pod:
+		return []string{o.Namespace + "/" + o.Labels[vocabulary.LabelPod]}
+	case *discoveryv1.EndpointSlice:
+		return []string{o.Namespace + "/" + o.Labels[vocabulary.LabelOwner]}
+	}
+	var owners []string
+	for _, reference := range o.GetOwnerReferences() {
+		if reference.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
+			owners = append(owners, OwnerID(o.GetNamespace(), reference.Name))
+		}
+	}
+	labels := o.GetLabels()
+	if len(owners) == 0 && labels[vocabulary.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind {
+		owners = append(owners, labels[vocabulary.LabelOwnerNamespace]+"/"+labels[vocabulary.LabelOwner])
+	}
+	return owners
+}

@@ -1,0 +1,120 @@
+package informers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Store is a typed view of the caches of informers: one informer for all namespaces, or one for
+// each namespace.
+type Store[T drift.Object] struct {
+	Informers []cache.SharedIndexInformer
+	Synced    cache.InformerSynced
+	Began     time.Time // when it was first requested, if it is filled on demand
+}
+
+// NewStore wraps informers. The transform, which may be nil, strips objects before
+// they are stored.
+func NewStore[T drift.Object](transform cache.TransformFunc, informers ...cache.SharedIndexInformer) Store[T] {
+	for _, informer := range informers {
+		err := informer.AddIndexers(indexers)
+		if err == nil && transform != nil {
+			err = informer.SetTransform(transform)
+		}
+		if err != nil {
+			panic(err) // only a started informer refuses
+		}
+	}
+	unfilled := func(informer cache.SharedIndexInformer) bool { return !informer.HasSynced() }
+	return Store[T]{Informers: informers, Synced: func() bool { return !slices.ContainsFunc(informers, unfilled) }}
+}
+
+// Get returns the object of that name, or nil. The namespace of cluster-scoped objects is "".
+func (s Store[T]) Get(namespace, name string) (object T) {
+	k := name
+	if namespace != "" {
+		k = namespace + "/" + name
+	}
+	for _, informer := range s.Informers {
+		if o, exists, err := informer.GetStore().GetByKey(k); err == nil && exists {
+			object = o.(T)
+		}
+	}
+	return object
+}
+
+// In returns all objects in a namespace.
+func (s Store[T]) In(namespace string) []T { return s.By(cache.NamespaceIndex, namespace) }
+
+// OfOwner returns the objects with an owner ID. Their labels alone may name that owner.
+func (s Store[T]) OfOwner(owner string) []T { return s.By(ByOwner, owner) }
+
+// OfOwners returns the objects with any of some owner IDs, each once.
+func (s Store[T]) OfOwners(owners []string) []T {
+	if len(owners) == 1 {
+		return s.OfOwner(owners[0])
+	}
+	var all []T
+	seen := map[string]bool{}
+	for _, owner := range owners {
+		for _, o := range s.OfOwner(owner) {
+			if k := o.GetNamespace() + "/" + o.GetName(); !seen[k] {
+				seen[k] = true
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// All returns all objects.
+func (s Store[T]) All() []T {
+	var all []any
+	for _, informer := range s.Informers {
+		all = append(all, informer.GetStore().List()...)
+	}
+	return typed[T](all)
+}
+
+// By returns the objects with a value in an index.
+func (s Store[T]) By(index, value string) []T {
+	var all []any
+	for _, informer := range s.Informers {
+		objects, err := informer.GetIndexer().ByIndex(index, value)
+		if err != nil {
+			panic(fmt.Sprintf("index %s: %v", index, err))
+		}
+		all = append(all, objects...)
+	}
+	return typed[T](all)
+}
+
+func typed[T drift.Object](objects []any) []T {
+	list := make([]T, 0, len(objects))
+	for _, o := range objects {
+		list = append(list, o.(T))
+	}
+	return list
+}
+
+// Handler calls changed with both states of an object: before is nil for a new one, after for a
+// deleted one.
+func Handler(changed func(before, after drift.Object)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { changed(nil, o.(drift.Object)) },
+		UpdateFunc: func(before, after any) {
+			changed(before.(drift.Object), after.(drift.Object))
+		},
+		DeleteFunc: func(o any) {
+			if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = unknown.Obj
+			}
+			changed(o.(drift.Object), nil)
+		},
+	}
+}

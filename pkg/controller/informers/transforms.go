@@ -1,0 +1,149 @@
+package informers
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// unlessManaged keeps of a derived object what its repair depends on, and strips all others.
+func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
+	return func(o any) (any, error) {
+		if object, ok := o.(metav1.Object); ok && install.Managed(object) {
+			return lean(o)
+		}
+		return strip(o)
+	}
+}
+
+// lean keeps of a derived object what its repair depends on.
+func lean(o any) (any, error) {
+	if object, ok := o.(drift.Object); ok {
+		drift.TrimManagedFields(object)
+	}
+	return o, nil
+}
+
+// withoutManagedFields drops the managed fields, which are read only of objects that the manager repairs.
+func withoutManagedFields(o any) (any, error) {
+	if object, err := meta.Accessor(o); err == nil {
+		object.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+// withoutProse keeps what reconciliations read of a ClusterServiceVersion.
+func withoutProse(o any) (any, error) {
+	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+		DropProse(csv)
+	}
+	return o, nil
+}
+
+// DropProse drops the parts of a ClusterServiceVersion that are for catalogs and consoles, and the
+// managed fields except for those of requests to rotate.
+func DropProse(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
+		return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
+	})
+	delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // a copy of the whole object
+	csv.Spec.Icon, csv.Spec.Description = nil, ""
+	csv.Spec.Keywords, csv.Spec.Maintainers, csv.Spec.Links, csv.Spec.RelatedImages = nil, nil, nil, nil
+	for _, described := range [][]operatorsv1alpha1.CRDDescription{csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required} {
+		for i := range described {
+			d := &described[i]
+			*d = operatorsv1alpha1.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind, DisplayName: d.DisplayName}
+		}
+	}
+}
+
+// withoutCatalog keeps the configuration of a Subscription and the ClusterServiceVersion that it names.
+func withoutCatalog(o any) (any, error) {
+	if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
+		s.ManagedFields, s.Annotations, s.Labels = nil, nil, nil
+		s.Status = operatorsv1alpha1.SubscriptionStatus{InstalledCSV: s.Status.InstalledCSV}
+		if s.Spec != nil {
+			s.Spec = &operatorsv1alpha1.SubscriptionSpec{StartingCSV: s.Spec.StartingCSV, Config: s.Spec.Config}
+		}
+	}
+	return o, nil
+}
+
+// withoutSchemas keeps how the objects of a CustomResourceDefinition are converted, served and stored.
+func withoutSchemas(o any) (any, error) {
+	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+		drift.TrimDefinition(crd)
+		maps.DeleteFunc(crd.Annotations, func(key, _ string) bool { return key == corev1.LastAppliedConfigAnnotation })
+		for i := range crd.Spec.Versions {
+			v := crd.Spec.Versions[i]
+			crd.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, Subresources: v.Subresources}
+		}
+	}
+	return o, nil
+}
+
+// withoutPodSpec keeps the identity and status of a pod, and the named ports of its containers.
+func withoutPodSpec(o any) (any, error) {
+	if pod, ok := o.(*corev1.Pod); ok {
+		pod.ManagedFields, pod.Annotations = nil, nil
+		pod.Spec = corev1.PodSpec{Containers: namedPorts(pod.Spec.Containers), InitContainers: namedPorts(pod.Spec.InitContainers)}
+	}
+	return o, nil
+}
+
+// namedPorts returns the containers that have a named port, with these ports only.
+func namedPorts(containers []corev1.Container) []corev1.Container {
+	var all []corev1.Container
+	for _, c := range containers {
+		ports := slices.DeleteFunc(slices.Clone(c.Ports), func(p corev1.ContainerPort) bool { return p.Name == "" })
+		if len(ports) > 0 {
+			all = append(all, corev1.Container{Name: c.Name, Ports: ports})
+		}
+	}
+	return all
+}
+
+// onlyRules keeps what a role grants.
+func onlyRules(o any) (any, error) {
+	switch o := o.(type) {
+	case *rbacv1.Role:
+		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
+	case *rbacv1.ClusterRole:
+		o.ObjectMeta = identityOf(o.ObjectMeta)
+	}
+	return o, nil
+}
+
+// onlySubjects keeps the subjects and the role of a binding.
+func onlySubjects(o any) (any, error) {
+	switch o := o.(type) {
+	case *rbacv1.RoleBinding:
+		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
+	case *rbacv1.ClusterRoleBinding:
+		o.ObjectMeta = identityOf(o.ObjectMeta)
+	}
+	return o, nil
+}
+
+// identityAndOwnersOf also keeps the owner references, by which a namespaced object is garbage collected.
+func identityAndOwnersOf(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	identity := identityOf(meta)
+	identity.OwnerReferences = meta.OwnerReferences
+	return identity
+}
+
+func identityOf(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion}
+}

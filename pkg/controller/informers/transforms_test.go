@@ -1,0 +1,44 @@
+package informers
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// A ClusterServiceVersion in the cache has what pods are annotated with, and not what is
+// larger than all the rest.
+func TestCachedVersionsAreWithoutProse(t *testing.T) {
+	annotations := map[string]string{"example.com/team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: annotations}}
+	csv.Spec.Description = "long"
+	if _, err := withoutProse(csv); err != nil {
+		t.Fatal(err)
+	}
+	want := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: map[string]string{"example.com/team": "red"}}}
+	if diff := cmp.Diff(want.ObjectMeta, csv.ObjectMeta); diff != "" || csv.Spec.Description != "" {
+		t.Errorf("description %q, metadata (-want +got):\n%s", csv.Spec.Description, diff)
+	}
+}
+
+// A pod keeps the ports that have a name: a Service may lead to them by it.
+func TestPodsKeepNamedPorts(t *testing.T) {
+	kept, err := withoutPodSpec(&corev1.Pod{Spec: corev1.PodSpec{
+		NodeName: "node",
+		Containers: []corev1.Container{
+			{Name: "server", Image: "server:1", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 9443}, {ContainerPort: 8080}}},
+			{Name: "other", Image: "other:1"},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 9443}}}}}
+	if diff := cmp.Diff(want, kept.(*corev1.Pod).Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,123 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// What a WebhookRollout says is told; what it does not say yet, or says no more, is not.
+func TestStatusCollector(t *testing.T) {
+	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
+	told := []*managerv1alpha1.WebhookRollout{rollout}
+	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return told }}
+	expect := func(want string) {
+		t.Helper()
+		if err := testutil.CollectAndCompare(collector, strings.NewReader(want)); err != nil {
+			t.Error(err)
+		}
+	}
+	expect("")
+
+	rollout.Status = managerv1alpha1.WebhookRolloutStatus{
+		Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "NoReadyEndpoints"}},
+		Deployments: []managerv1alpha1.DeploymentStatus{{
+			Name: "manager",
+			Certificate: &managerv1alpha1.CertificateStatus{
+				Provider: managerv1alpha1.ProviderManager, Phase: managerv1alpha1.CertificateStable,
+				NotBefore: &metav1.Time{Time: time.Unix(1e9, 0)}, NotAfter: &metav1.Time{Time: time.Unix(2e9, 0)}, RotatesAt: &metav1.Time{Time: time.Unix(15e8, 0)},
+			},
+			Webhooks: []managerv1alpha1.WebhookStatus{{
+				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookUnreachable,
+			}},
+		}, {
+			Name: "worker", // a description that is declared twice, for two Deployments, is a mistake of which both tell
+			Webhooks: []managerv1alpha1.WebhookStatus{{
+				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookBlocked,
+			}},
+		}, {Name: "third"}},
+	}
+	expect(`
+# HELP olm_webhook_manager_certificate_expiration_timestamp_seconds When the serving certificate of a Deployment expires, in seconds since 1970.
+# TYPE olm_webhook_manager_certificate_expiration_timestamp_seconds gauge
+olm_webhook_manager_certificate_expiration_timestamp_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 2e+09
+# HELP olm_webhook_manager_certificate_lost_registrations How many registrations cannot be made to trust the serving certificate of a Deployment, so that their calls fail.
+# TYPE olm_webhook_manager_certificate_lost_registrations gauge
+olm_webhook_manager_certificate_lost_registrations{csv="shop.v1",deployment="manager",namespace="shop"} 0
+# HELP olm_webhook_manager_certificate_phase 1 for the phase that a serving certificate is in.
+# TYPE olm_webhook_manager_certificate_phase gauge
+olm_webhook_manager_certificate_phase{csv="shop.v1",deployment="manager",namespace="shop",phase="Stable"} 1
+# HELP olm_webhook_manager_certificate_renewal_timestamp_seconds When the serving certificate of a Deployment is due for renewal, in seconds since 1970; absent if its provider does not announce it.
+# TYPE olm_webhook_manager_certificate_renewal_timestamp_seconds gauge
+olm_webhook_manager_certificate_renewal_timestamp_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 1.5e+09
+# HELP olm_webhook_manager_certificate_start_timestamp_seconds When the validity of the serving certificate of a Deployment starts, in seconds since 1970.
+# TYPE olm_webhook_manager_certificate_start_timestamp_seconds gauge
+olm_webhook_manager_certificate_start_timestamp_seconds{csv="shop.v1",deployment="manager",namespace="shop",provider="manager"} 1e+09
+# HELP olm_webhook_manager_condition Whether a condition of a WebhookRollout is True (1) or not (0).
+# TYPE olm_webhook_manager_condition gauge
+olm_webhook_manager_condition{condition="Ready",csv="shop.v1",namespace="shop",reason="NoReadyEndpoints"} 0
+# HELP olm_webhook_manager_webhook_state 1 for the state that a declared webhook is in, 0 for the others.
+# TYPE olm_webhook_manager_webhook_state gauge
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Blocked",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Disabled",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Registered",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Unreachable",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="manager",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Blocked",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Disabled",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Registered",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Unreachable",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
+`)
+
+	told = nil
+	expect("")
+}
+
+// The names follow the conventions of Prometheus: base units, _total for counters alone.
+func TestMetricNames(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m := New(registry)
+	rollout := &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
+		Conditions: []metav1.Condition{{Type: "Ready"}},
+		Deployments: []managerv1alpha1.DeploymentStatus{{
+			Certificate: &managerv1alpha1.CertificateStatus{NotBefore: &metav1.Time{}, NotAfter: &metav1.Time{}, RotatesAt: &metav1.Time{}},
+			Webhooks:    []managerv1alpha1.WebhookStatus{{}},
+		}},
+	}}
+	registry.MustRegister(statusCollector{func() []*managerv1alpha1.WebhookRollout { return []*managerv1alpha1.WebhookRollout{rollout} }})
+	m.ObserveReconciliation("ClusterServiceVersion", time.Second, nil)
+	m.writes.WithLabelValues("create", "Service", "ok")
+	m.registrations.WithLabelValues("ConversionWebhook").Observe(1)
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		name := f.GetName()
+		if !strings.HasPrefix(name, "olm_webhook_manager_") {
+			t.Errorf("%s: does not begin with the name of this program", name)
+		}
+		if strings.Contains(f.GetHelp(), "since 1970") != strings.HasSuffix(name, "_timestamp_seconds") {
+			t.Errorf("%s: an instant is called _timestamp_seconds, and nothing else is", name)
+		}
+	}
+	if len(families) != 13 {
+		t.Errorf("%d metrics were checked, want all 13", len(families))
+	}
+}

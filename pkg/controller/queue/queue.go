@@ -1,0 +1,39 @@
+package queue
+
+import (
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+)
+
+// Queue is the rate-limited work queue of the controller. It hands out keys by priority.
+type Queue struct {
+	workqueue.TypedRateLimitingInterface[Key]
+	waiting *priorityQueue
+}
+
+// New returns an empty queue. The clock, which may be nil, times what AddAfter and
+// AddRateLimited delay.
+func New(clock clock.WithTicker) Queue {
+	const name = "olm-webhook-manager"
+	waiting := newPriorityQueue()
+	immediate := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, Queue: waiting})
+	return Queue{waiting: waiting, TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[Key](50*time.Millisecond, time.Minute),
+		workqueue.TypedRateLimitingQueueConfig[Key]{
+			Name: name, DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, Clock: clock, Queue: immediate}),
+		})}
+}
+
+// Add adds a key because its object, or an object that it depends on, has changed.
+func (q Queue) Add(k Key) { q.AddWithPriority(k, Regular) }
+
+// AddWithPriority adds a key with a priority.
+func (q Queue) AddWithPriority(k Key, p Priority) {
+	q.Raise(k, p)
+	q.TypedRateLimitingInterface.Add(k)
+}
+
+// Raise sets the lowest priority with which a key is added next.
+func (q Queue) Raise(k Key, p Priority) { q.waiting.raise(k, p) }

@@ -1,0 +1,28 @@
+package records
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Of some registrations those are told that are remembered, and none is for ever.
+func TestCreationTimes(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	created := func(uid types.UID) *corev1.Service { return &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid}} }
+	var times CreationTimes
+	times.Add(created("a"), noon)
+	times.Add(created("b"), noon.Add(2*creationTimeKept/3))
+	if diff := cmp.Diff(map[types.UID]time.Time{"a": noon}, times.Of([]types.UID{"a", "c"})); diff != "" {
+		t.Errorf("creation times (-want +got):\n%s", diff)
+	}
+	times.Add(created("c"), noon.Add(4*creationTimeKept/3))
+	want := map[types.UID]time.Time{"b": noon.Add(2 * creationTimeKept / 3), "c": noon.Add(4 * creationTimeKept / 3)}
+	if diff := cmp.Diff(want, times.Of([]types.UID{"a", "b", "c"})); diff != "" {
+		t.Errorf("a while later (-want +got):\n%s", diff)
+	}
+}

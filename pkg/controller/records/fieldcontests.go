@@ -1,0 +1,97 @@
+package records
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// FieldContests records what the manager wrote to single fields of objects that it does not own, and
+// how often it repaired what another client changed back.
+type FieldContests struct {
+	mutex sync.Mutex
+	known map[FieldObject]fieldContest
+}
+
+// FieldObject identifies an object with such fields. The UID distinguishes it from a previous object
+// of the same name, to which other values were written.
+type FieldObject struct {
+	Title string // for messages
+	UID   types.UID
+}
+
+// fieldContestsLast is how long a write is remembered. It is longer than any pause.
+const fieldContestsLast = time.Hour
+
+type fieldContest struct {
+	values  map[string]string // the value that each field was given last; empty where it was removed
+	at      time.Time         // of the latest write
+	repairs drift.Contest
+}
+
+// Wrote records a write of fields with their values. The same value for a second time is a repair.
+func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now time.Time) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.known == nil {
+		f.known = map[FieldObject]fieldContest{}
+	}
+	maps.DeleteFunc(f.known, func(_ FieldObject, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
+	contest, there := f.known[object]
+	contest.at = now
+	if !there {
+		contest.values = map[string]string{}
+	}
+	if rewritten := contest.rewritten(fields); len(rewritten) > 0 {
+		contest.repairs = contest.repairs.Repaired(drift.Drift{Fields: rewritten}, now)
+	}
+	for field, value := range fields {
+		contest.values[field] = value
+	}
+	f.known[object] = contest
+}
+
+// rewritten are those fields that have been given their value before.
+func (c fieldContest) rewritten(fields map[string]string) []string {
+	var rewritten []string
+	for field, value := range fields {
+		if last, wrote := c.values[field]; wrote && last == value {
+			rewritten = append(rewritten, field)
+		}
+	}
+	slices.Sort(rewritten)
+	return rewritten
+}
+
+// Held returns the fields that are not written for now, because another client changed them back too
+// often; until when; and the reason.
+func (f *FieldContests) Held(object FieldObject, fields map[string]string, now time.Time) (held []string, until time.Time, why string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	contest := f.known[object]
+	if until = contest.repairs.HeldUntil(now); until.IsZero() {
+		return nil, time.Time{}, ""
+	}
+	if held = contest.rewritten(fields); len(held) == 0 {
+		return nil, time.Time{}, ""
+	}
+	return held, until, contest.repairs.Message(object.Title, now)
+}
+
+// Of returns the record of an object.
+func (f *FieldContests) Of(object FieldObject) drift.Contest {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.known[object].repairs
+}
+
+// TakenBack returns the message that admission reverts the change of some fields.
+func TakenBack(fields []string, object string) string {
+	return "admission takes back the change of " + strings.Join(fields, ", ") + ": exclude the " + object + " from the mutating webhook or MutatingAdmissionPolicy"
+}

@@ -1,0 +1,44 @@
+package records
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The same change again and again is a contest; another change is not held, and neither is another object.
+func TestFieldContests(t *testing.T) {
+	var f FieldContests
+	now, shop := time.Unix(1_000_000, 0), FieldObject{"Namespace shop", "1"}
+	add := map[string]string{"a": "1"}
+	for range 4 { // the first write, and three repairs
+		if held, _, _ := f.Held(shop, add, now); len(held) > 0 {
+			t.Fatalf("held too early: %v", held)
+		}
+		f.Wrote(shop, add, now)
+	}
+	held, until, why := f.Held(shop, map[string]string{"a": "1", "b": "1"}, now)
+	if !slices.Equal(held, []string{"a"}) || !until.Equal(now.Add(time.Minute)) || !strings.Contains(why, "Namespace shop") {
+		t.Errorf("held %v until %v: %s", held, until, why)
+	}
+	if contest := f.Of(shop); !contest.Contested() {
+		t.Error("it is not recorded as a contest")
+	}
+	if held, _, _ := f.Held(shop, map[string]string{"a": ""}, now); len(held) > 0 {
+		t.Errorf("removed: held %v", held)
+	}
+	if held, _, _ := f.Held(FieldObject{"Namespace mall", "2"}, add, now); len(held) > 0 {
+		t.Errorf("elsewhere: held %v", held)
+	}
+	if held, _, _ := f.Held(FieldObject{"Namespace shop", "3"}, add, now); len(held) > 0 {
+		t.Errorf("created again: held %v", held)
+	}
+	if held, _, _ := f.Held(shop, add, now.Add(2*time.Minute)); len(held) > 0 {
+		t.Errorf("held for ever: %v", held)
+	}
+	f.Wrote(FieldObject{"Namespace mall", "2"}, add, now.Add(2*time.Hour))
+	if len(f.known) != 1 {
+		t.Errorf("%d objects are remembered for ever", len(f.known))
+	}
+}

@@ -1,0 +1,87 @@
+// Package records holds what this process has done and observed, and the cluster does not show.
+package records
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Repairs records what the manager wrote last to each object, and how often it repaired what other
+// clients changed. After a restart, an object that admission changed costs one dry run, and a
+// contested object three more repairs.
+type Repairs struct {
+	mutex   sync.Mutex
+	records map[types.NamespacedName]objectRecords // by ClusterServiceVersion
+}
+
+// objectRecords holds the records of the objects of a ClusterServiceVersion, by their key.
+type objectRecords struct {
+	writes   map[string]drift.Write
+	contests map[string]drift.Contest
+}
+
+// NameOf returns the name by which records of a ClusterServiceVersion are kept.
+func NameOf(csv *operatorsv1alpha1.ClusterServiceVersion) types.NamespacedName {
+	return types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}
+}
+
+// change calls f with the record of a ClusterServiceVersion.
+func (c *Repairs) change(csv types.NamespacedName, f func(objectRecords)) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.records == nil {
+		c.records = map[types.NamespacedName]objectRecords{}
+	}
+	r, known := c.records[csv]
+	if !known {
+		r = objectRecords{map[string]drift.Write{}, map[string]drift.Contest{}}
+		c.records[csv] = r
+	}
+	f(r)
+}
+
+// Wrote records the latest write to an object.
+func (c *Repairs) Wrote(csv types.NamespacedName, object string, write drift.Write) {
+	c.change(csv, func(r objectRecords) { r.writes[object] = write })
+}
+
+// Deleted forgets the writes to an object that the manager deleted itself.
+func (c *Repairs) Deleted(csv types.NamespacedName, object string) {
+	c.change(csv, func(r objectRecords) { delete(r.writes, object) })
+}
+
+// Repaired counts one more repair of an object.
+func (c *Repairs) Repaired(csv types.NamespacedName, object string, change drift.Drift, now time.Time) {
+	c.change(csv, func(r objectRecords) { r.contests[object] = r.contests[object].Repaired(change, now) })
+}
+
+// Of returns the latest writes for a ClusterServiceVersion, and before it for those that it
+// replaces, and the records of repairs that are not over yet.
+func (c *Repairs) Of(csv types.NamespacedName, replaced []*operatorsv1alpha1.ClusterServiceVersion, now time.Time) (map[string]drift.Write, map[string]drift.Contest) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	writes := map[string]drift.Write{}
+	for _, older := range replaced {
+		maps.Copy(writes, c.records[NameOf(older)].writes)
+	}
+	r := c.records[csv]
+	maps.Copy(writes, r.writes)
+	maps.DeleteFunc(r.contests, func(_ string, contest drift.Contest) bool { return contest.Over(now) })
+	contests := map[string]drift.Contest{}
+	maps.Copy(contests, r.contests)
+	return writes, contests
+}
+
+// Forget deletes the records of a ClusterServiceVersion that is deleted.
+func (c *Repairs) Forget(csv types.NamespacedName) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	delete(c.records, csv)
+}

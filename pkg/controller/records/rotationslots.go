@@ -1,0 +1,52 @@
+package records
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+)
+
+// RotationSlots limits how many rotations run at once. Workers do not see in the caches which
+// rotations other workers are about to begin. A slot is therefore reserved until the caches show
+// the rotation, or slotKept is over. A lost record is harmless: more rotations run at once.
+type RotationSlots struct {
+	mutex sync.Mutex
+	kept  map[types.NamespacedName]time.Time
+}
+
+// slotKept is how long a reconciliation may take to begin a rotation.
+const slotKept = time.Minute
+
+// Others returns how many other certificates are being replaced, by their Secrets and by the
+// reserved slots. If that is less than the limit, it reserves a slot for this certificate.
+func (p *RotationSlots) Others(this types.NamespacedName, secrets []*corev1.Secret, limit int, now time.Time) int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	taken := map[types.NamespacedName]bool{}
+	for _, secret := range secrets {
+		if certs.UnderWay(secret, now) {
+			name := types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name}
+			taken[name] = true
+			delete(p.kept, name)
+		}
+	}
+	for name, at := range p.kept {
+		if now.Sub(at) < slotKept {
+			taken[name] = true
+		} else {
+			delete(p.kept, name)
+		}
+	}
+	delete(taken, this)
+	if len(taken) < limit {
+		if p.kept == nil {
+			p.kept = map[types.NamespacedName]time.Time{}
+		}
+		p.kept[this] = now
+	}
+	return len(taken)
+}

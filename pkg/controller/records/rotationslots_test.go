@@ -1,0 +1,56 @@
+package records
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// Of many workers that ask at one moment, and none of which sees what the others do, no
+// more go on than there are places.
+func TestSlotsAreKept(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	underWay := []*corev1.Secret{{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "c-0", Annotations: map[string]string{vocabulary.AnnotationBegun: now.Format(time.RFC3339Nano)},
+	}}}
+	var p RotationSlots
+	ask := func(i int, at time.Time) bool {
+		return p.Others(types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("c-", i)}, underWay, 3, at) < 3
+	}
+	count := func(at time.Time) (n int) {
+		for i := range 32 {
+			if ask(i, at) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(now); n != 3 {
+		t.Errorf("%d go on at once, want the one under way and 2 more", n)
+	}
+	if !ask(0, now) || !ask(1, now) || ask(3, now) {
+		t.Error("a place is not kept for whom it was given, or given twice")
+	}
+	if n := count(now.Add(slotKept)); n != 3 || ask(31, now.Add(slotKept)) {
+		t.Errorf("%d go on when places that were not taken are free again, want 3", n)
+	}
+}
+
+// Those that are under way are found without a look at all Secrets.
+func TestSlotsAreTakenByCurrentRotations(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	marked := func(name, annotation string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: now.Format(time.RFC3339Nano)}}}
+	}
+	secrets := []*corev1.Secret{marked("begun", vocabulary.AnnotationBegun), marked("promoted", vocabulary.AnnotationPromoted), marked("stable", "any")}
+	var p RotationSlots
+	if got := p.Others(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets, 3, now); got != 2 {
+		t.Errorf("%d are under way, want 2", got)
+	}
+}
