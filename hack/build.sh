@@ -4,4 +4,6 @@
 # whose templates call methods by name: for these, the linker keeps every method of every type,
 # which is half as much of the manager's program again, in memory too.
 set -euo pipefail
-CGO_ENABLED=0 GOWORK=off go build -trimpath -tags=grpcnotrace -ldflags="-s -w -buildid= -X main.version=${VERSION:-} -X main.commit=${COMMIT:-}" -o "$1" "$2"
+
+info=github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo
+CGO_ENABLED=0 GOWORK=off go build -trimpath -tags=grpcnotrace -ldflags="-s -w -buildid= -X $info.version=${VERSION:-} -X $info.commit=${COMMIT:-}" -o "$1" "$2"

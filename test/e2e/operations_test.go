@@ -31,7 +31,7 @@ import (
 // triedElsewhere are the commands of docs/operations.md that this cluster cannot run, or
 // that others run.
 var triedElsewhere = map[string]string{
-	`exec kubectl-webhooks __complete "$@"`: "cmd/olm-webhook-manager: TestBundleCommands",
+	`exec kubectl-webhooks __complete "$@"`: "pkg/cli/cmd/bundle: TestBundleCommands",
 	"make image":                            "hack/e2e.sh",
 	"ctr -n k8s.io images import out/olm-webhook-manager.tar":            "hack/deploy.sh, which imports it as test/cluster does",
 	"kubectl apply --server-side -k manifests/limited":                   "test/integration: TestLimitedManager, with the permissions of these files",

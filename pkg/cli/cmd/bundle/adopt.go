@@ -1,0 +1,49 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes is no answer
+// to that: where nobody can be asked, --adopt names each object.
+func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
+	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
+		return err
+	}
+	foreign := deploy.Unadopted(plan.Steps(), plan.Adopted)
+	if len(foreign) == 0 {
+		return nil
+	}
+	if o.yes {
+		return o.warnForeign(cmd, *plan)
+	}
+	for _, s := range foreign {
+		out := o.output.Messages(cmd)
+		out.Printf("warning: %s\n", s.Describe())
+		if err := terminal.Confirm(cmd, out, false, "Overwrite "+deploy.Title(s.Object)+"?"); err != nil {
+			return fmt.Errorf("%w (or --adopt %s)", err, deploy.Reference(s.Object))
+		}
+		plan.Adopted = append(plan.Adopted, deploy.Reference(s.Object))
+	}
+	return nil
+}
+
+// warnForeign says which objects, of other owners or changed by other clients, would be overwritten, and how to allow each.
+func (o *installOptions) warnForeign(cmd *cobra.Command, plan cluster.Plan) error {
+	var flags []string
+	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
+		o.output.Messages(cmd).Printf("warning: %s\n", s.Describe())
+		flags = append(flags, "--adopt "+deploy.Reference(s.Object))
+	}
+	if len(flags) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was changed: what other clients own or have set would be overwritten; to allow it: %s", strings.Join(flags, " "))
+}

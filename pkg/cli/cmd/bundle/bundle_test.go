@@ -1,0 +1,92 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+)
+
+// command runs a bundle command as a person would.
+func command(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	cmd := NewCommand()
+	var text bytes.Buffer
+	cmd.SetOut(&text)
+	cmd.SetErr(&text)
+	cmd.SetArgs(args)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	err = cmd.ExecuteContext(t.Context())
+	return text.String(), err
+}
+
+func TestBundleCommands(t *testing.T) {
+	const example = "../../../../examples/projectpolicy/bundle"
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want string // in the output
+		err  string // in the error; empty for none
+	}{
+		"validate":                        {[]string{"validate", "--strict", example}, example + ": 0 errors, 0 warnings, 4 waived\n", ""},
+		"validate without the waivers":    {[]string{"validate", "--strict", "--waivers", os.DevNull, example}, "warning fail-on-core", "not valid: " + example},
+		"validate with waivers nowhere":   {[]string{"validate", "--waivers", "nowhere", example}, "", "--waivers: stat nowhere: no such file"},
+		"validate as a warning":           {[]string{"validate", "--waivers", os.DevNull, example}, "0 errors, 4 warnings", ""},
+		"validate what is no bundle":      {[]string{"validate", "."}, "error   not-a-bundle", "not valid: ."},
+		"validate what is not there":      {[]string{"validate", "./nowhere"}, "", "no such file"},
+		"validate the others":             {[]string{"validate", "./nowhere", example}, example + ": 0 errors", "no such file"},
+		"complete formats":                {[]string{"__complete", "validate", "--output="}, "text\njson\nyaml\nsarif", ""},
+		"complete formats of show":        {[]string{"__complete", "show", "--output="}, "mermaid\ndot", ""},
+		"validate in SARIF":               {[]string{"validate", "-o", "sarif", example}, `"ruleId": "fail-on-core"`, ""},
+		"validate in no format":           {[]string{"validate", "-o", "xml", example}, "", "--output=xml is no format"},
+		"explain":                         {[]string{"explain", "self-deadlock"}, "self-deadlock (warning, does not work under OLM v0)", ""},
+		"explain all":                     {[]string{"explain"}, "forbidden-rule", ""},
+		"explain what is not there":       {[]string{"explain", "nothing"}, "", `there is no finding "nothing"`},
+		"show":                            {[]string{"show", example}, "CREATE,UPDATE namespaces", ""},
+		"show as YAML":                    {[]string{"show", "-o", "yaml", example}, "onFailure: Fail", ""},
+		"show the order":                  {[]string{"show", "-o", "mermaid", example}, "flowchart TD", ""},
+		"render":                          {[]string{"render", example}, "kind: ClusterServiceVersion", ""},
+		"render with a configuration":     {[]string{"render", "--config", config, example}, "disk: ssd", ""},
+		"render as names":                 {[]string{"render", "-o", "name", example}, "clusterserviceversion.operators.coreos.com/projectpolicy.v0.1.0\n", ""},
+		"render as a List":                {[]string{"render", "-o", "json", example}, `"kind": "List"`, ""},
+		"render in no format":             {[]string{"render", "-o", "wide", example}, "", "--output=wide: use one of"},
+		"install in no way of trying":     {[]string{"install", "--dry-run=all", example}, "", "--dry-run=all: use server, client or none"},
+		"uninstall in no format":          {[]string{"uninstall", "-o", "xml", example}, "", "--output=xml: use one of"},
+		"complete codes":                  {[]string{"__complete", "explain", "self"}, "self-deadlock", ""},
+		"complete kinds of dry runs":      {[]string{"__complete", "install", "--dry-run="}, "server\nclient\nnone", ""},
+		"render for an unsupported scope": {[]string{"render", "--watch-namespaces", "a", example}, "", "SingleNamespace InstallModeType not supported"},
+		"render for two scopes":           {[]string{"render", "--watch-namespaces", "a", "--all-namespaces", example}, "", "none of the others can be"},
+		"render what is no bundle":        {[]string{"render", "."}, "", "is no bundle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := command(t, c.args...)
+			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("the error is %v, want %q", err, c.err)
+			}
+			if !strings.Contains(out, c.want) {
+				t.Errorf("%q is not in\n%s", c.want, out)
+			}
+		})
+	}
+}
+
+func TestValidateIsReadByPrograms(t *testing.T) {
+	out, err := command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports []lint.Report
+	if err := json.Unmarshal([]byte(out), &reports); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) != 1 || len(reports[0].Findings) != 4 || reports[0].Findings[0].Waived == "" {
+		t.Errorf("got %+v", reports)
+	}
+}

@@ -1,0 +1,52 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+func bundleExplainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "explain [CODE]",
+		Short:             "Say at length what a finding of bundle validate means; without a code, list them all",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeCodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				listChecks(terminal.Stdout(cmd))
+				return nil
+			}
+			c, ok := lint.Find(args[0])
+			if !ok {
+				return fmt.Errorf("there is no finding %q: bundle explain lists them", args[0])
+			}
+			terminal.Stdout(cmd).Printf("%s (%s, %s)\n\n", c.Code, c.Level, c.Basis)
+			for line := range strings.Lines(c.Explain) {
+				terminal.Stdout(cmd).Printf("%s\n", strings.TrimSuffix(line, "\n"))
+			}
+			return nil
+		},
+	}
+}
+
+func completeCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var codes []string
+	for _, c := range lint.Checks() {
+		codes = append(codes, c.Code)
+	}
+	return codes, cobra.ShellCompDirectiveNoFileComp
+}
+
+func listChecks(out output.Writer) {
+	var rows [][]string
+	for _, c := range lint.Checks() {
+		rows = append(rows, []string{c.Code, string(c.Level), string(c.Basis)})
+	}
+	out.Table("", []string{"CODE", "LEVEL", "BASIS"}, rows)
+}

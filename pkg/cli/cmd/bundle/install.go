@@ -1,0 +1,199 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// installOptions are the flags of the commands that change a cluster by a bundle.
+type installOptions struct {
+	targetOptions
+	connection   flags.Cluster
+	certificates string
+	issuer       string
+	patience     time.Duration
+	output       flags.Objects
+	yes          bool
+	adopted      []string
+	dryRun       string
+	waivers      []lint.Waiver // of the file beside the bundle, for --dry-run=client
+}
+
+// What --dry-run may be, as kubectl has it.
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+)
+
+func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
+	f := cmd.Flags()
+	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which, and how long a registry may take to send the image")
+	o.connection.Add(cmd, f)
+	o.targetOptions.add(cmd, &o.connection)
+	o.output.Add(cmd, forPeople...)
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.StringArrayVar(&o.adopted, "adopt", nil, "an object of another owner that the command may overwrite or remove, as KIND.GROUP/NAMESPACE/NAME or KIND.GROUP/NAME; one for each object")
+	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: check everything here and show what would be done; server: ask the API server as well, for each object; none")
+	f.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.Complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
+}
+
+// check refuses flags that cannot be followed, before anything is done.
+func (o *installOptions) check() error {
+	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
+		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
+	}
+	return o.output.Check()
+}
+
+// addInstalling adds the flags of the commands that bring an operator.
+func (o *installOptions) addInstalling(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
+	flags.Complete(cmd, "certificates", string(managerv1alpha1.ProviderManager), string(managerv1alpha1.ProviderCertManager), string(managerv1alpha1.ProviderServiceCA), string(managerv1alpha1.ProviderNone))
+	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Kind/name")
+}
+
+func bundleInstallCommand() *cobra.Command {
+	o := installOptions{connection: flags.NewCluster().WithoutNamespace()}
+	cmd := &cobra.Command{
+		Use:   "install DIR|IMAGE",
+		Short: "Install a bundle: show what it intercepts, grants and creates, ask, and follow it until its webhooks are live",
+		Long: `Shows all that the bundle intercepts, grants, defines and creates, as bundle show does, and
+asks. A bundle with objects that a bundle must not bring is shown and refused; --allow-kind
+allows further kinds. Then it applies the bundle, and
+tells what happens until the ClusterServiceVersion is Succeeded and every webhook live, or
+what is in the way; with -o wide also what status -o wide shows then. Ctrl-C ends the telling
+only: run it again to go on. An OperatorGroup that is in the namespace already decides which
+namespaces are watched, unless flags say otherwise; those are refused where they would change
+the webhooks of another operator there.
+
+Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
+		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator
+  kubectl webhooks bundle install quay.io/example/shop-bundle:v1.2.0 --all-namespaces --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.install(cmd, args[0])
+		},
+	}
+	o.add(cmd, flags.Wide)
+	o.addInstalling(cmd)
+	return cmd
+}
+
+func (o *installOptions) install(cmd *cobra.Command, reference string) error {
+	c, i, err := o.prepare(cmd, reference, (*cluster.Cluster).JoinNew)
+	if err != nil {
+		return err
+	}
+	return o.goAhead(cmd, c, i, "Install it")
+}
+
+// goAhead checks, asks, and installs; or tries to, where that is all that is asked for.
+func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, question string) error {
+	if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	if o.dryRun == dryRunClient {
+		return o.tryHere(cmd, i)
+	}
+	plan, err := c.Plan(cmd.Context(), i)
+	if err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	for _, change := range deploy.Changes(plan.Steps(), plan.Adopted) {
+		o.output.Messages(cmd).Printf("%s\n", change)
+	}
+	if o.dryRun == dryRunServer {
+		tried, err := c.TryInstall(plan)
+		return errors.Join(err, o.warnForeign(cmd, plan), o.output.Print(terminal.Stdout(cmd), tried))
+	}
+	if err := plan.Err(); err != nil {
+		return fmt.Errorf("nothing was changed:\n%w", err)
+	}
+	if err := o.adopt(cmd, &plan); err != nil {
+		return err
+	}
+	if err := terminal.Confirm(cmd, o.output.Messages(cmd), o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
+		return err
+	}
+	applied, err := c.Install(cmd.Context(), plan)
+	if err := errors.Join(err, o.output.Print(terminal.Stdout(cmd), applied)); err != nil {
+		return ended(err)
+	}
+	return o.conclude(cmd, c, i)
+}
+
+// tryHere checks the bundle as validate does, with the same waivers, and shows what would be applied, without the API server.
+func (o *installOptions) tryHere(cmd *cobra.Command, i cluster.Installation) error {
+	out := o.output.Messages(cmd)
+	report := lint.Run(i.Bundle, o.waivers...)
+	report.Print(out)
+	for _, m := range i.Applied() {
+		out.Printf("would apply %s\n", cluster.NameOf(m))
+	}
+	if err := o.output.Print(terminal.Stdout(cmd), i.Applied()); err != nil {
+		return err
+	}
+	if n := report.Count(lint.Error); n > 0 {
+		return fmt.Errorf("not valid: %s: bundle validate finds errors: %d", i.Bundle.Source, n)
+	}
+	return nil
+}
+
+// conclude says what is installed, and how it is if people want to know more.
+func (o *installOptions) conclude(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation) error {
+	out := o.output.Messages(cmd)
+	out.Printf("%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
+	if o.output.Format != flags.Wide {
+		return nil
+	}
+	out.Printf("\n")
+	return status.PrintWide(cmd.Context(), c, i.Namespace(), out)
+}
+
+// live says what became of the webhooks, if there are any.
+func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	switch len(csv.Spec.WebhookDefinitions) {
+	case 0:
+		return ""
+	case 1:
+		return ", its webhook is live"
+	default:
+		return ", its webhooks are live"
+	}
+}
+
+// ended gives an interruption the exit code that shells expect.
+func ended(err error) error {
+	if errors.Is(err, cluster.ErrInterrupted) {
+		return exitcode.With(exitcode.Interrupted, err)
+	}
+	return err
+}
+
+// teller says what happens, and how long it took to get there.
+func teller(out output.Writer) func(format string, args ...any) {
+	began := time.Now()
+	return func(format string, args ...any) {
+		out.Printf("%6.1fs  ", time.Since(began).Seconds())
+		out.Printf(format+"\n", args...)
+	}
+}

@@ -1,0 +1,118 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// completion takes what the flags leave open from what is installed already. Kept says what
+// of that stays as it is.
+type completion func(*cluster.Cluster, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)
+
+// prepare plans what the flags ask for, and shows what it is about.
+func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*cluster.Cluster, cluster.Installation, error) {
+	b, options, err := o.read(cmd.Context(), reference)
+	if err != nil {
+		return nil, cluster.Installation{}, err
+	}
+	c, err := o.connection.Connect()
+	if err != nil {
+		return nil, cluster.Installation{}, err
+	}
+	out := o.output.Messages(cmd)
+	i, err := o.plan(cmd.Context(), c, b, options, complete)
+	var refused *bundle.RefusedError
+	if errors.As(err, &refused) {
+		introduce(out, b, refused.Manifests, refused.Refusals...)
+		return nil, cluster.Installation{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
+	}
+	if err != nil {
+		return nil, cluster.Installation{}, err
+	}
+	i.Say = teller(out)
+	introduce(out, b, i.Manifests)
+	if suggested, suggests := b.AuthorsNamespace(); suggests && suggested != i.Namespace() {
+		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
+	}
+	if i.Kept != "" {
+		out.Printf("%s\n", i.Kept)
+	}
+	return c, i, nil
+}
+
+// read is all that needs no cluster: the bundle, and what the flags say.
+func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
+	if err := o.check(); err != nil {
+		return nil, bundle.Options{}, err
+	}
+	o.registry.patience = o.patience
+	b, err := o.registry.open(ctx, reference)
+	if err != nil {
+		return nil, bundle.Options{}, err
+	}
+	if err := b.Err(); err != nil {
+		return nil, bundle.Options{}, err
+	}
+	if o.dryRun == dryRunClient {
+		if o.waivers, err = (validateOptions{}).waiversOf(reference); err != nil {
+			return nil, bundle.Options{}, err
+		}
+	}
+	options, err := o.options()
+	return b, options, err
+}
+
+// plan makes a bundle's manifests for a cluster. What is installed there already may choose
+// what the flags do not, and has names that stay.
+func (o *installOptions) plan(ctx context.Context, c *cluster.Cluster, b *bundle.Bundle, options bundle.Options, complete completion) (cluster.Installation, error) {
+	kept, err := complete(c, ctx, b, &options)
+	if err != nil {
+		return cluster.Installation{}, err
+	}
+	options.Config = o.withCertificates(options.Config)
+	if options.Namespaced, err = c.Scopes(b.Kinds()); err != nil {
+		return cluster.Installation{}, err
+	}
+	manifests, err := bundle.Manifests(b, options)
+	if err != nil {
+		return cluster.Installation{}, err
+	}
+	i := cluster.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Adopted: o.adopted}
+	return i, c.Adopt(ctx, i)
+}
+
+// introduce shows all that an installation brings, from the objects that it applies.
+func introduce(out output.Writer, b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) {
+	out.Printf("%s, from %s\n", b.CSV.Name, b.Source)
+	warn(out, b)
+	show.Of(b, manifests, refusals...).PrintNotice(out)
+}
+
+// withCertificates puts the choice of an issuer where the manager looks for it.
+func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
+	chosen := map[string]string{vocabulary.AnnotationCertificates: o.certificates, vocabulary.AnnotationChosenIssuer: o.issuer}
+	for annotation, value := range chosen {
+		if value == "" {
+			continue
+		}
+		if config == nil {
+			config = &operatorsv1alpha1.SubscriptionConfig{}
+		}
+		if config.Annotations == nil {
+			config.Annotations = map[string]string{}
+		}
+		config.Annotations[annotation] = value
+	}
+	return config
+}

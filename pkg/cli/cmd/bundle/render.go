@@ -1,0 +1,61 @@
+package bundle
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+func bundleRenderCommand() *cobra.Command {
+	var o targetOptions
+	var format flags.Objects
+	cmd := &cobra.Command{
+		Use:   "render DIR|IMAGE",
+		Short: "Print the manifests that install a bundle, for kubectl apply --server-side -f - or a repository",
+		Example: `  olm-webhook-manager bundle render ./bundle | kubectl apply --server-side -f -
+  olm-webhook-manager bundle render ./bundle --watch-namespaces shop,stock -n shop-operator > shop-operator.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := format.Check(); err != nil {
+				return err
+			}
+			return render(cmd.Context(), terminal.Stdout(cmd), terminal.Stderr(cmd), args[0], o, format)
+		},
+	}
+	o.add(cmd, nil)
+	format.Add(cmd)
+	return cmd
+}
+
+func render(ctx context.Context, out, hints output.Writer, reference string, o targetOptions, format flags.Objects) error {
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	b, err := o.registry.open(ctx, reference)
+	if err != nil {
+		return err
+	}
+	manifests, err := bundle.Manifests(b, options)
+	if err != nil {
+		return err
+	}
+	warn(hints, b)
+	if format.Format == "" {
+		format.Format = "yaml"
+		out.Printf("# %s\n", b.Source)
+	}
+	return format.Print(out, manifests)
+}
+
+// warn names what of a bundle is applied otherwise than it is written.
+func warn(out output.Writer, b *bundle.Bundle) {
+	for _, p := range b.Problems {
+		out.Printf("warning: %s\n", p)
+	}
+}

@@ -1,0 +1,102 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+func bundleUninstallCommand() *cobra.Command {
+	o, definitions, reallyDefinitions := installOptions{connection: flags.NewCluster().WithoutNamespace()}, false, false
+	cmd := &cobra.Command{
+		Use:   "uninstall DIR|IMAGE",
+		Short: "Remove what install installed, webhooks first; definitions and their objects stay unless told otherwise",
+		Long: `Says what will stay and asks. The ClusterServiceVersion goes first, and its webhooks before
+what serves them. An OperatorGroup goes with the last operator of its namespace if it came
+with a bundle. CustomResourceDefinitions and their objects stay; with --delete-crds
+they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
+the ClusterServiceVersion: its operator can still convert and finalize their objects.
+What stays although it is deleted ends the command after --patience, and is named with what
+holds it: run it again to go on. OperatorGroup and Subscription go last: they tell where to look.
+
+Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 130 interrupted.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, i, err := o.prepare(cmd, args[0], findInstalled)
+			if err != nil {
+				return err
+			}
+			return o.uninstall(cmd, c, i, definitions, reallyDefinitions)
+		},
+	}
+	o.add(cmd)
+	cmd.Flags().BoolVar(&definitions, "delete-crds", false, "delete the definitions too, and with them all their objects")
+	cmd.Flags().BoolVar(&reallyDefinitions, "yes-delete-crds", false, "do not ask about --delete-crds")
+	return cmd
+}
+
+// findInstalled finds an installation to remove. What --allow-kind let in is removed without it.
+var findInstalled completion = func(c *cluster.Cluster, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
+	o.AllowKinds = b.KindsToAllow()
+	return c.Find(ctx, b, o)
+}
+
+func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, definitions, really bool) error {
+	ctx, out := cmd.Context(), o.output.Messages(cmd)
+	removal, err := c.Removal(ctx, i, definitions)
+	if err != nil {
+		return err
+	}
+	if err := deploy.RefuseAdoptions(i.Adopted, i.Manifests, removal.Goes); err != nil {
+		return err
+	}
+	if err := cluster.Left(i, removal); err != nil {
+		return err
+	}
+	for _, line := range removal.Told {
+		out.Printf("%s\n", line)
+	}
+	for _, object := range removal.Goes {
+		out.Printf("to be removed: %s\n", cluster.NameOf(object))
+	}
+	if o.dryRun != dryRunNone {
+		return o.tryUninstall(cmd, c, i, removal)
+	}
+	if err := terminal.Confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
+		return err
+	}
+	if removal.Definitions > 0 {
+		if err := terminal.Confirm(cmd, out, really, "Delete the definitions and all their objects, for good?"); err != nil {
+			return err
+		}
+	}
+	removed, err := c.Uninstall(ctx, i, removal)
+	if errors.Is(err, cluster.ErrInterrupted) {
+		err = fmt.Errorf("%w, with -n %s", err, i.Namespace())
+	}
+	if err := errors.Join(err, o.output.Print(terminal.Stdout(cmd), removed)); err != nil {
+		return ended(err)
+	}
+	out.Printf("%s is removed\n", i.Bundle.CSV.Name)
+	return nil
+}
+
+// tryUninstall shows what would go, and what the API server says to it if that is to be asked.
+func (o *installOptions) tryUninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, removal deploy.Removal) error {
+	if o.dryRun == dryRunServer {
+		tried, err := c.TryUninstall(cmd.Context(), i, removal)
+		return errors.Join(err, o.output.Print(terminal.Stdout(cmd), tried))
+	}
+	for _, object := range removal.Goes {
+		o.output.Messages(cmd).Printf("would remove %s\n", cluster.NameOf(object))
+	}
+	return o.output.Print(terminal.Stdout(cmd), removal.Goes)
+}

@@ -1,0 +1,152 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+type validateOptions struct {
+	output   string
+	strict   bool
+	waivers  string
+	registry registryFlags
+}
+
+func bundleValidateCommand() *cobra.Command {
+	var o validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate DIR|IMAGE...",
+		Short: "Say what is wrong with bundles before a cluster does",
+		Long: `Says what keeps a bundle from being read, what an API server or the manager would refuse, what would be accepted and not work,
+and what an administrator would rather not have. bundle explain CODE says more about a finding.
+
+A finding is waived in a file beside the bundle, DIR.waivers.yaml, by its code and with a reason:
+
+  waivers:
+  - code: one-replica
+    path: spec.install.spec.deployments[0]   # optional: fields that begin so
+    what: the one pod of shop                # optional: findings that say so
+    reason: the operator runs on single-node clusters only
+
+The exit code is 1 when a finding is an error, or with --strict a warning, and is not waived.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return validate(cmd.Context(), terminal.Stdout(cmd), args, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "text", "text, json, yaml or sarif")
+	flags.Complete(cmd, "output", "text", "json", "yaml", "sarif")
+	o.registry.add(cmd)
+	f.BoolVar(&o.strict, "strict", false, "fail on warnings, too")
+	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml beside each bundle)")
+	return cmd
+}
+
+// validate reports on every bundle that can be opened, and says which cannot.
+func validate(ctx context.Context, out output.Writer, references []string, o validateOptions) error {
+	var reports []lint.Report
+	var problems []error
+	for _, reference := range references {
+		report, err := o.report(ctx, reference)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		reports = append(reports, report)
+		if report.Count(lint.Error) > 0 || o.strict && report.Count(lint.Warning) > 0 {
+			problems = append(problems, fmt.Errorf("not valid: %s", reference))
+		}
+	}
+	return errors.Join(append([]error{printReports(out, o.output, reports)}, problems...)...)
+}
+
+func (o validateOptions) report(ctx context.Context, reference string) (lint.Report, error) {
+	b, err := o.registry.open(ctx, reference)
+	if err != nil {
+		return lint.Report{}, err
+	}
+	waivers, err := o.waiversOf(reference)
+	if err != nil {
+		return lint.Report{}, err
+	}
+	return lint.Run(b, waivers...), nil
+}
+
+// waiversOf are those of the file that was named, which has to be there, or of the file
+// beside the bundle's folder, if there is one.
+func (o validateOptions) waiversOf(reference string) ([]lint.Waiver, error) {
+	if o.waivers == "" {
+		beside, err := besideFolder(reference)
+		if beside == "" || err != nil {
+			return nil, err
+		}
+		// The author of the bundle may have written it: a named pipe would be waited for without end.
+		if info, err := os.Stat(beside); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no regular file: replace it, or name a file of waivers with --waivers", beside)
+		}
+		return lint.ReadWaivers(beside)
+	}
+	if _, err := os.Stat(o.waivers); err != nil {
+		return nil, fmt.Errorf("--waivers: %w", err)
+	}
+	return lint.ReadWaivers(o.waivers)
+}
+
+// besideFolder is the file of waivers beside a folder, whose name a path need not end with;
+// empty for an image, which nothing is beside.
+func besideFolder(reference string) (string, error) {
+	if !isFolder(reference) {
+		return "", nil
+	}
+	dir := filepath.Clean(reference)
+	if base := filepath.Base(dir); base == "." || base == ".." {
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return "", err
+		}
+	}
+	return dir + ".waivers.yaml", nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func printReports(out output.Writer, format string, reports []lint.Report) error {
+	switch format {
+	case "text":
+		for _, r := range reports {
+			r.Print(out)
+		}
+		return nil
+	case "sarif":
+		return lint.SARIF(out, buildinfo.Version(), reports...)
+	default:
+		return printValue(out, format, reports)
+	}
+}
+
+// printValue writes a value as a program wants it.
+func printValue(out output.Writer, format string, value any) error {
+	switch format {
+	case "json":
+		return out.JSON(value)
+	case "yaml":
+		return out.YAML(value)
+	default:
+		return fmt.Errorf("--output=%s is no format of this command: see --help", format)
+	}
+}

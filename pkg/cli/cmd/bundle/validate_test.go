@@ -1,0 +1,94 @@
+package bundle
+
+import (
+	"archive/tar"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// Waivers lie beside the folder that a reference means, whatever it is called by.
+func TestWaiversBesideTheBundle(t *testing.T) {
+	const example = "../../../../examples/projectpolicy/bundle"
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)); err != nil {
+		t.Fatal(err)
+	}
+	writeLayout(t, filepath.Join(root, "layout"), example)
+	waivers, err := os.ReadFile(example + ".waivers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"bundle.waivers.yaml", "layout.waivers.yaml"} {
+		if err := os.WriteFile(filepath.Join(root, file), waivers, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct{ in, reference string }{
+		"a name":                        {"", "bundle"},
+		"a name with a slash":           {"", "bundle/"},
+		"an absolute path":              {"", filepath.Join(root, "bundle")},
+		"the folder itself":             {"bundle", "."},
+		"the folder itself and a slash": {"bundle", "./"},
+		"a path that comes back":        {"bundle", "manifests/.."},
+		"the folder above":              {"bundle/manifests", ".."},
+		"a layout":                      {"", "layout"},
+		"a layout itself":               {"layout", "."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(filepath.Join(root, test.in))
+			out, err := command(t, "validate", "--strict", test.reference)
+			if err != nil || !strings.Contains(out, "0 errors, 0 warnings, 4 waived") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// writeLayout writes an OCI layout with the image of a bundle's folder.
+func writeLayout(t *testing.T, dir, bundle string) {
+	t.Helper()
+	archive := filepath.Join(t.TempDir(), "layer.tar")
+	file, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(file)
+	if err := errors.Join(w.AddFS(os.DirFS(bundle)), w.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := path.AppendImage(image); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The author of a bundle may have written what is beside it: a named pipe there is not waited for.
+func TestWaiversBesideAreARegularFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if waivers, err := (validateOptions{}).waiversOf(dir); err == nil || !strings.Contains(err.Error(), "shop.waivers.yaml is no regular file") {
+		t.Errorf("got %v and %v", waivers, err)
+	}
+}

@@ -1,0 +1,140 @@
+package certificates
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+)
+
+func newRotateCommand(connection flags.Cluster) *cobra.Command {
+	compromised := false
+	cmd := &cobra.Command{
+		Use:   "rotate CSV",
+		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
+		Long: "Orders new serving certificates. No call fails: the new CA is trusted before any pod serves under it, and the old one until none does any more.\n\n" +
+			"With --compromised the old CA is not trusted any more from now on, and calls to pods that still serve under it fail until they follow, as do calls to those that have followed by API servers that have not learnt of the new CA yet.",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.ClusterServiceVersions)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			namespace, err := connection.CurrentNamespace()
+			if err != nil {
+				return err
+			}
+			config, err := connection.Config()
+			if err != nil {
+				return err
+			}
+			client, err := olmclient.New(config)
+			if err != nil {
+				return err
+			}
+			return rotate(cmd.Context(), terminal.Stdout(cmd), client, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
+		},
+	}
+	cmd.Flags().BoolVar(&compromised, "compromised", false, "withdraw the trust in the old CAs at once; calls fail until pods follow")
+	return cmd
+}
+
+// rotate orders a rotation, and says what is to be expected of it.
+func rotate(ctx context.Context, out output.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
+	rollout, err := client.ManagerV1alpha1().WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("WebhookRollout %s: %w", of, err)
+	}
+	provider := rollout.Status.Provider
+	if provider == managerv1alpha1.ProviderNone {
+		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: its certificates are in the administrator's hands (provider none): %s", of, remedy(compromised))
+	}
+	order := now.UTC().Format(time.RFC3339Nano)
+	if compromised {
+		order = vocabulary.RotateCompromised + " " + order
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{vocabulary.AnnotationRotate: order}}})
+	if err != nil {
+		return err
+	}
+	csv, err := client.OperatorsV1alpha1().ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
+	}
+	if !install.Declares(csv) {
+		out.Printf("ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
+		return nil
+	}
+	out.Printf("ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
+	others := provider == managerv1alpha1.ProviderCertManager || provider == managerv1alpha1.ProviderServiceCA
+	if others {
+		out.Printf("%s is asked to issue anew; until it has, pods serve what they have\n", provider)
+	}
+	if compromised {
+		printLosses(out, csv)
+	}
+	if others && compromised {
+		out.Printf("the CA of %s itself stays trusted until it issues under another\n", provider)
+	}
+	return nil
+}
+
+// remedy is what an administrator can do about certificates that nobody can be asked to replace.
+func remedy(compromised bool) string {
+	again := ""
+	where := "replace them where they are made"
+	if compromised {
+		where = "replace them where they are made, under another CA, and take the old one out of what is injected as caBundle, which makes calls fail until pods follow"
+		again = ", and order this again once it does"
+	}
+	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",
+		where, vocabulary.AnnotationCertificates, managerv1alpha1.ProviderManager, again)
+}
+
+// printLosses writes which calls fail until pods follow.
+func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {
+	out.Printf("until every pod serves its new certificate, API servers refuse to talk to those that do not:\n")
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		out.Printf("  %s: reading and writing of %s fails\n", install.APIServiceName(d.Group, d.Version), d.Kind)
+	}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		switch {
+		case d.Type == operatorsv1alpha1.ConversionWebhook:
+			out.Printf("  %s: reading and writing %s in other versions than the stored one fails\n", d.GenerateName, strings.Join(d.ConversionCRDs, ", "))
+		case d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore:
+			out.Printf("  %s: %s goes through unseen (failurePolicy Ignore)\n", d.GenerateName, calls(d))
+		default:
+			out.Printf("  %s: %s fails (failurePolicy Fail)\n", d.GenerateName, calls(d))
+		}
+	}
+	out.Printf("servers that reload follow within seconds; the others are restarted, pod by pod, once they were seen not to\n")
+}
+
+// calls are what a webhook is asked about.
+func calls(d operatorsv1alpha1.WebhookDescription) string {
+	var all []string
+	for _, r := range d.Rules {
+		var operations []string
+		for _, o := range r.Operations {
+			operations = append(operations, string(o))
+		}
+		all = append(all, strings.Join(operations, "/")+" of "+strings.Join(r.Resources, ", "))
+	}
+	return strings.Join(all, "; ")
+}

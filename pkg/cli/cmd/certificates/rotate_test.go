@@ -1,0 +1,111 @@
+package certificates
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+)
+
+// shopAPI is an API server that knows one ClusterServiceVersion with a webhook, and keeps
+// the orders that it is sent.
+func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders *[]string) clientset.Interface {
+	t.Helper()
+	mux := http.NewServeMux()
+	if provider != "" {
+		mux.HandleFunc("GET /apis/olm-webhook-manager.io/v1alpha1/namespaces/shop/webhookrollouts/shop.v1", func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"apiVersion": "olm-webhook-manager.io/v1alpha1", "kind": "WebhookRollout", "status": {"provider": %q}}`, provider)
+		})
+	}
+	mux.HandleFunc("PATCH /apis/operators.coreos.com/v1alpha1/namespaces/shop/clusterserviceversions/shop.v1", func(w http.ResponseWriter, r *http.Request) {
+		var patch struct {
+			Metadata struct{ Annotations map[string]string }
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &patch)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		*orders = append(*orders, patch.Metadata.Annotations[vocabulary.AnnotationRotate])
+		fmt.Fprint(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+			"spec": {"webhookdefinitions": [{"generateName": "v.shop.io", "type": "ValidatingAdmissionWebhook"}]}}`)
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	client, err := olmclient.New(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// An order is written as the manager reads it, and whoever gives it is told what comes of it.
+func TestRotate(t *testing.T) {
+	const ordered, loses, stays = "ordered; to follow it: kubectl webhooks certificates -n shop\n", "v.shop.io: ", "the CA of cert-manager itself stays trusted"
+	const asked = "cert-manager is asked to issue anew; until it has, pods serve what they have\n"
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		provider    managerv1alpha1.CertificateProvider // none for no WebhookRollout
+		csv         string
+		compromised bool
+		order       string
+		says, fails []string
+	}{
+		"nothing is known yet":         {order: "2026-03-01T12:00:00Z", says: []string{ordered}},
+		"the manager's":                {provider: "manager", order: "2026-03-01T12:00:00Z", says: []string{ordered}},
+		"the manager's, compromised":   {provider: "manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, loses}},
+		"cert-manager's":               {provider: "cert-manager", order: "2026-03-01T12:00:00Z", says: []string{ordered, asked}},
+		"cert-manager's, compromised":  {provider: "cert-manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, asked, loses, stays}},
+		"the administrator's":          {provider: "none", fails: []string{"nothing was ordered", "in the administrator's hands", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificates: manager in spec.config.annotations of the Subscription"}},
+		"of no ClusterServiceVersion":  {csv: "shop.v2", fails: []string{"ClusterServiceVersion shop/shop.v2"}},
+		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was ordered", "under another CA, and take the old one out of what is injected as caBundle", "have the manager issue them", "and order this again once it does"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var orders []string
+			var out strings.Builder
+			of := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}
+			if test.csv != "" {
+				of.Name = test.csv
+			}
+			err := rotate(t.Context(), output.New(&out), shopAPI(t, test.provider, &orders), of, test.compromised, now)
+			said, want := out.String(), test.says
+			if err != nil {
+				said, want = err.Error(), test.fails
+			}
+			if (err != nil) != (test.fails != nil) {
+				t.Fatalf("it ends with %v and prints %q", err, out.String())
+			}
+			for _, text := range want {
+				if !strings.Contains(said, text) {
+					t.Errorf("%q lacks %q", said, text)
+				}
+			}
+			for _, text := range []string{asked, loses, stays} {
+				if strings.Contains(said, text) != strings.Contains(strings.Join(want, ""), text) {
+					t.Errorf("%q has %q, or lacks it", said, text)
+				}
+			}
+			if got := strings.Join(orders, ", "); got != test.order {
+				t.Errorf("it orders %q, want %q", got, test.order)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package flags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// maxIdle is how long an API server may send nothing. The API server ends a request that is not a
+// watch after one minute (--request-timeout), so an answer after that time cannot be expected.
+const maxIdle = 75 * time.Second
+
+// idleTimeout ends requests when the API server sends nothing for a limit. Without it, a command would
+// wait without end for an API server that accepts connections and does not answer. A watch has no limit
+// after its first byte. An upgraded connection, such as a port-forward, has no limit.
+type idleTimeout struct {
+	next  http.RoundTripper
+	limit time.Duration
+}
+
+func (i idleTimeout) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Upgrade") != "" {
+		return i.next.RoundTrip(r)
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	timer := newTimer(i.limit, func() { cancel(i.timeoutError(r)) })
+	response, err := i.next.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		timer.stop()
+		defer cancel(nil)
+		if cause := context.Cause(ctx); cause != nil && r.Context().Err() == nil {
+			return nil, cause
+		}
+		return nil, err
+	}
+	if r.URL.Query().Get("watch") != "" {
+		timer.stop()
+	}
+	response.Body = &body{ReadCloser: response.Body, timer: timer, cause: func() error { return context.Cause(ctx) }, cancel: func() { cancel(nil) }}
+	return response, nil
+}
+
+func (i idleTimeout) timeoutError(r *http.Request) error {
+	return fmt.Errorf("the API server at %s has sent nothing for %s: see whether it answers with kubectl get --raw /readyz, then run the same command again", r.URL.Host, i.limit)
+}
+
+// timer calls a function after a limit unless it is reset or stopped.
+type timer struct {
+	timer   *time.Timer
+	limit   time.Duration
+	mutex   sync.Mutex
+	stopped bool
+}
+
+func newTimer(limit time.Duration, expired func()) *timer {
+	return &timer{timer: time.AfterFunc(limit, expired), limit: limit}
+}
+
+func (t *timer) reset() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if !t.stopped {
+		t.timer.Reset(t.limit)
+	}
+}
+
+func (t *timer) stop() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.stopped = true
+	t.timer.Stop()
+}
+
+// body is the body of a response.
+type body struct {
+	io.ReadCloser
+
+	timer  *timer
+	cause  func() error // why the request was ended
+	cancel func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.reset()
+	}
+	if cause := b.cause(); err != nil && !errors.Is(err, io.EOF) && cause != nil {
+		return n, cause
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.timer.stop()
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

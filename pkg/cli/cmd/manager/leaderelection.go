@@ -1,0 +1,104 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+type electionOptions struct{ namespace string }
+
+// elector lets one replica work at a time.
+type elector struct {
+	lock   resourcelock.Interface // nil: no election
+	log    *logrus.Logger
+	work   func(context.Context)
+	health *leaderelection.HealthzAdaptor
+}
+
+func newElector(kube kubernetes.Interface, o electionOptions, log *logrus.Logger, work func(context.Context)) (*elector, error) {
+	e := &elector{log: log, work: work, health: leaderelection.NewLeaderHealthzAdaptor(20 * time.Second)}
+	if o.namespace == "" {
+		return e, nil
+	}
+	identity, err := newIdentity()
+	if err != nil {
+		return nil, err
+	}
+	e.lock = &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: vocabulary.FieldManager},
+		Client:     kube.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}
+	return e, nil
+}
+
+// newIdentity returns the host name, by which people find the pod, and a UUID: two processes
+// may run on one host, and each would take the other's Lease for its own.
+func newIdentity() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("leader election: the host name cannot be read: %w", err)
+	}
+	return host + "_" + string(uuid.NewUUID()), nil
+}
+
+// run works while this replica leads. The lead is given up only after the last pass
+// is finished, so that two replicas never work at once.
+func (e *elector) run(ctx context.Context) error {
+	if e.lock == nil {
+		e.work(ctx)
+		return nil
+	}
+	lease, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	worked := make(chan struct{})
+	election, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:            e.lock,
+		LeaseDuration:   15 * time.Second,
+		RenewDeadline:   10 * time.Second,
+		RetryPeriod:     2 * time.Second,
+		ReleaseOnCancel: true,
+		WatchDog:        e.health,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) {
+				defer close(worked)
+				e.log.Info("this replica leads")
+				working, stop := context.WithCancel(leading)
+				defer context.AfterFunc(ctx, stop)()
+				e.work(working)
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	stopWaiting := context.AfterFunc(ctx, func() {
+		if election.IsLeader() {
+			<-worked
+		}
+		giveUp()
+	})
+	defer stopWaiting()
+	election.Run(lease)
+	if ctx.Err() == nil {
+		return errors.New("the lead was lost: the Lease could not be renewed in time")
+	}
+	return nil
+}
+
+// Check fails when this replica should have renewed the Lease and did not.
+func (e *elector) Check(r *http.Request) error { return e.health.Check(r) }

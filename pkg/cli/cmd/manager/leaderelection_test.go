@@ -1,0 +1,39 @@
+package manager
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Two managers on one host, as with hostNetwork, must not take one Lease for that of both.
+func TestElectorsOfOneHostDiffer(t *testing.T) {
+	kube, err := kubernetes.NewForConfig(&rest.Config{Host: "127.0.0.1:1"}) // never called
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	identities := map[string]bool{}
+	for range 2 {
+		e, err := newElector(kube, electionOptions{namespace: "any"}, logrus.New(), func(context.Context) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		identity := e.lock.Identity()
+		if !strings.HasPrefix(identity, host+"_") {
+			t.Errorf("identity %q does not begin with the host name %s", identity, host)
+		}
+		identities[identity] = true
+	}
+	if len(identities) != 2 {
+		t.Errorf("two electors of one host have %d identity: %v", len(identities), identities)
+	}
+}

@@ -1,0 +1,83 @@
+// Package cmd has the root command of the program. Each package below it has the commands of one noun.
+package cmd
+
+import (
+	"context"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/manager"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/version"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// Execute runs the command that the arguments of the process name, and returns the exit code. Path is
+// the path of the program.
+func Execute(path string) int { return execute(NewRootCommand(displayName(path))) }
+
+// pluginName is the file name by which kubectl runs this program as "kubectl webhooks".
+const pluginName = "kubectl-webhooks"
+
+// displayName returns the name by which the user called the program.
+func displayName(path string) string {
+	if name := filepath.Base(path); name != pluginName {
+		return name
+	}
+	return "kubectl webhooks"
+}
+
+// NewRootCommand returns the root command with all its subcommands. Messages and help show displayName.
+func NewRootCommand(displayName string) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "olm-webhook-manager",
+		Short:         "Turns the webhooks that ClusterServiceVersions declare into webhooks that work",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: displayName},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       buildinfo.Version(),
+	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if cmd.Name() != "run" { // Programs read the log of the manager.
+			klog.SetLogger(terminal.Stderr(cmd).Log())
+		}
+	}
+	root.AddCommand(
+		bundle.NewCommand(),
+		certificates.NewCommand(),
+		doctor.NewCommand(),
+		manager.NewRunCommand(),
+		manager.NewRemoveCommand(),
+		status.NewCommand(),
+		storage.NewCommand(),
+		version.NewCommand(),
+	)
+	rejectUnknownCommands(root)
+	return root
+}
+
+// execute runs a command. The first signal ends the context, so that the command ends in an orderly way.
+// The second signal ends the process at once.
+func execute(root *cobra.Command) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		printError(terminal.Stderr(root), root.DisplayName(), err)
+	}
+	return exitcode.Of(ctx, err)
+}
+
+func printError(to output.Writer, program string, err error) { to.Lines(program+": ", err.Error()) }

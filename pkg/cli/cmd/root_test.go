@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// root runs the program.
+func root(t *testing.T, name string, args ...string) (out, errors string, code int) {
+	t.Helper()
+	cmd := NewRootCommand(displayName(name))
+	var stdout, stderr bytes.Buffer
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SetArgs(args)
+	code = execute(cmd)
+	return stdout.String(), stderr.String(), code
+}
+
+// TestUnknownCommands calls each group of commands, at every depth, with an unknown subcommand.
+func TestUnknownCommands(t *testing.T) {
+	var groups [][]string
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		if cmd.HasSubCommands() {
+			groups = append(groups, path)
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub, append(slices.Clone(path), sub.Name()))
+		}
+	}
+	walk(NewRootCommand("olm-webhook-manager"), nil)
+	if len(groups) < 4 {
+		t.Fatalf("there are %d groups", len(groups))
+	}
+	for _, group := range groups {
+		for _, more := range [][]string{{"nothing"}, {"nothing", "--strict"}, {"nothing", "x", "-o", "json"}} {
+			args := append(slices.Clone(group), more...)
+			if _, stderr, code := root(t, "olm-webhook-manager", args...); code != 1 || !strings.Contains(stderr, `unknown command "nothing"`) && !strings.Contains(stderr, "unknown flag: --strict") {
+				t.Errorf("%v: exit code %d, %s", args, code, stderr)
+			}
+		}
+	}
+}
+
+func TestMessagesOfTheProgram(t *testing.T) {
+	for name, test := range map[string]struct {
+		program string
+		args    []string
+		want    string // in the errors
+		code    int
+	}{
+		"a nested command is misspelled": {"kubectl-webhooks", []string{"bundle", "validte", "x"}, "kubectl webhooks: unknown command \"validte\"; did you mean kubectl webhooks bundle validate?\n", 1},
+		"a command is misspelled":        {"/bin/olm-webhook-manager", []string{"stauts"}, "olm-webhook-manager: unknown command \"stauts\"; did you mean olm-webhook-manager status?\n", 1},
+		"it has another name":            {"./owm", []string{"storage", "foo"}, "owm: unknown command \"foo\"; owm storage --help lists the commands\n", 1},
+		"a group alone prints its help":  {"owm", []string{"bundle"}, "", 0},
+		"an unknown flag of a group":     {"owm", []string{"bundle", "--strict"}, "owm: unknown flag: --strict\n", 1},
+		"an unknown format":              {"owm", []string{"version", "-o", "xml"}, "owm: --output=xml: use one of [json yaml]\n", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, stderr, code := root(t, test.program, test.args...); stderr != test.want || code != test.code {
+				t.Errorf("exit code %d, %q; want %d, %q", code, stderr, test.code, test.want)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	text, _, _ := root(t, "olm-webhook-manager", "version")
+	if flag, _, code := root(t, "olm-webhook-manager", "--version"); code != 0 || !strings.Contains(text, strings.TrimSpace(strings.TrimPrefix(flag, "olm-webhook-manager version "))) {
+		t.Errorf("--version prints %q, with exit code %d; version prints %q", flag, code, text)
+	}
+	for _, line := range []string{"\n  commit: ", "\n  go: 1.", "\n  kubernetes: "} {
+		if !strings.Contains(text, line) {
+			t.Errorf("%q is not in %q", line, text)
+		}
+	}
+	if out, _, _ := root(t, "olm-webhook-manager", "version", "-o", "json"); !strings.Contains(out, `"kubernetes": "`) {
+		t.Errorf("as JSON: %s", out)
+	}
+}
+
+// The error of a command is encoded. All lines except the first are indented.
+func TestErrorsAreEncoded(t *testing.T) {
+	var out strings.Builder
+	printError(output.New(&out), "olm-webhook-manager", errors.Join(errors.New("a \x1b[2J"), errors.New("b\nshop.v1 is installed")))
+	if want := "olm-webhook-manager: a \\x1b[2J\n  b\n  shop.v1 is installed\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}

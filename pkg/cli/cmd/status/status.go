@@ -1,0 +1,110 @@
+// Package status has the command that shows the status of webhooks.
+package status
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
+)
+
+type options struct {
+	namespace string // empty: all
+	output    flags.Output
+}
+
+// NewCommand returns the command status.
+func NewCommand() *cobra.Command {
+	connection, o, all, watch := flags.NewCluster(), options{}, false, false
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show every webhook of every ClusterServiceVersion: live or why not, its certificate, its last problem",
+		Long: `Shows every webhook that a ClusterServiceVersion declares. With -A it also shows the
+registrations of the cluster that no ClusterServiceVersion stands behind, and which of
+them point to nothing. Without -A, whoever may not read those registrations is shown what
+the manager said last, and told so.`,
+		Example: `  kubectl webhooks status -n shop
+  kubectl webhooks status -A --watch
+  kubectl webhooks status -A -o json | jq '.webhooks[] | select(.state != "Registered")'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.output.Check(); err != nil {
+				return err
+			}
+			c, err := connection.Connect()
+			if err != nil {
+				return err
+			}
+			if !all {
+				if o.namespace, err = connection.CurrentNamespace(); err != nil {
+					return err
+				}
+			}
+			if !watch {
+				return o.show(cmd.Context(), c, terminal.Stdout(cmd))
+			}
+			return o.follow(cmd.Context(), c, terminal.Stdout(cmd))
+		},
+	}
+	connection.Add(cmd, cmd.Flags())
+	o.output.Add(cmd, flags.Wide, "json", "yaml", "name")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces, and what nobody manages")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever it changes")
+	return cmd
+}
+
+func (o options) look(ctx context.Context, c *cluster.Cluster) (status.Status, error) {
+	facts, err := c.Status(ctx, o.namespace)
+	return status.Of(facts, o.namespace, time.Now()), err
+}
+
+func (o options) show(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
+	s, err := o.look(ctx, c)
+	if err != nil {
+		return err
+	}
+	return o.print(to, s)
+}
+
+func (o options) print(to output.Writer, s status.Status) error {
+	switch o.output.Format {
+	case "", flags.Wide:
+		s.Print(to, o.output.Format == flags.Wide, time.Now())
+		return nil
+	case "name":
+		for _, name := range s.Names() {
+			to.Printf("%s\n", name)
+		}
+		return nil
+	default:
+		return o.output.Print(to, s)
+	}
+}
+
+// follow shows the status again whenever it is another, and says when.
+func (o options) follow(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
+	var last status.Status
+	first := true
+	return c.Follow(ctx, o.namespace, cluster.Heartbeat, func(ctx context.Context) error {
+		s, err := o.look(ctx, c)
+		if err != nil || (!first && s.Same(last)) {
+			return err
+		}
+		if !first && (o.output.Format == "" || o.output.Format == flags.Wide) {
+			to.Printf("\n%s\n", time.Now().Format(time.TimeOnly))
+		}
+		first, last = false, s
+		return o.print(to, s)
+	})
+}
+
+// PrintWide prints the status of a namespace as "status -o wide" does.
+func PrintWide(ctx context.Context, c *cluster.Cluster, namespace string, to output.Writer) error {
+	return options{namespace: namespace, output: flags.Output{Format: flags.Wide}}.show(ctx, c, to)
+}

@@ -1,0 +1,117 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
+)
+
+// apiServers reads from each API server of a cluster how it stores objects.
+type apiServers struct {
+	config    *rest.Config
+	kube      kubernetes.Interface
+	addresses []string // of all API servers; none where the Service kubernetes lists them
+}
+
+// hashes asks the API server of the kubeconfig, behind whose address there may be several, and each
+// one at its own address. Each question has a connection of its own: a load balancer would send
+// all questions on one connection to the same API server.
+func (s apiServers) hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
+	servers, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var hashes []string
+	for _, server := range servers {
+		server.Wrap(func(next http.RoundTripper) http.RoundTripper { return oneRequest{next} })
+		hash, err := hashFrom(server, crd, version)
+		if err != nil {
+			return nil, fmt.Errorf("API server %s: %w", server.Host, err)
+		}
+		hashes = append(hashes, hash)
+	}
+	return hashes, nil
+}
+
+// oneRequest closes the connection after a request.
+type oneRequest struct{ next http.RoundTripper }
+
+func (r oneRequest) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Close = true
+	return r.next.RoundTrip(request)
+}
+
+// all returns the configuration for the address of the kubeconfig, and for each API server. The
+// certificate of every API server has the name of the Service. One that is named is verified by its address.
+func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
+	servers := []*rest.Config{rest.CopyConfig(s.config)}
+	for _, address := range s.addresses {
+		servers = append(servers, s.at(address, s.config.ServerName))
+	}
+	if len(s.addresses) > 0 {
+		return servers, nil
+	}
+	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
+	if err != nil {
+		return nil, err
+	}
+	for _, slice := range slices.Items {
+		for _, address := range addressesOf(slice) {
+			servers = append(servers, s.at(address, cmp.Or(s.config.ServerName, "kubernetes.default.svc")))
+		}
+	}
+	if len(servers) == 1 {
+		return nil, storage.ErrNoAddresses
+	}
+	return servers, nil
+}
+
+func addressesOf(slice discoveryv1.EndpointSlice) []string {
+	var addresses []string
+	for _, port := range slice.Ports {
+		for _, endpoint := range slice.Endpoints {
+			if port.Port != nil && len(endpoint.Addresses) > 0 {
+				addresses = append(addresses, net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(int(*port.Port))))
+			}
+		}
+	}
+	return addresses
+}
+
+// at is the configuration for the API server at one address.
+func (s apiServers) at(address, serverName string) *rest.Config {
+	server := rest.CopyConfig(s.config)
+	server.Host, server.ServerName = "https://"+strings.TrimPrefix(address, "https://"), serverName
+	return server
+}
+
+func hashFrom(server *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, version string) (string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(server)
+	if err != nil {
+		return "", err
+	}
+	list, err := client.ServerResourcesForGroupVersion(crd.Spec.Group + "/" + version)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range list.APIResources {
+		if r.Name == crd.Spec.Names.Plural {
+			return r.StorageVersionHash, nil
+		}
+	}
+	return "", fmt.Errorf("does not serve %s in %s yet", crd.Name, version)
+}

@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
+)
+
+// discoveryServer is an API server that answers discovery of v2. It records the connections.
+type discoveryServer struct {
+	*httptest.Server
+	mutex       sync.Mutex
+	connections map[string]bool
+}
+
+func newDiscoveryServer(t *testing.T) *discoveryServer {
+	s := &discoveryServer{connections: map[string]bool{}}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mutex.Lock()
+		s.connections[r.RemoteAddr] = true
+		s.mutex.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "things", StorageVersionHash: "hash"}}})
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *discoveryServer) config() *rest.Config {
+	return &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+func things() *apiextensionsv1.CustomResourceDefinition {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Group, crd.Spec.Names.Plural = "example.com", "things"
+	return crd
+}
+
+// No address of an API server is known: one answer does not count for all of them.
+func TestHashesWithoutAddresses(t *testing.T) {
+	server := newDiscoveryServer(t)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+		Endpoints:  []discoveryv1.Endpoint{{}},
+		Ports:      []discoveryv1.EndpointPort{{Port: new(int32(6443))}, {}},
+	}
+	for name, kube := range map[string]*fake.Clientset{"no EndpointSlice": fake.NewClientset(), "no address in it": fake.NewClientset(slice)} {
+		t.Run(name, func(t *testing.T) {
+			servers := apiServers{config: server.config(), kube: kube}
+			if _, err := servers.hashes(t.Context(), things(), "v2"); !errors.Is(err, storage.ErrNoAddresses) {
+				t.Errorf("the error is %v", err)
+			}
+			servers.addresses = []string{strings.TrimPrefix(server.URL, "https://")}
+			if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 2 {
+				t.Errorf("with --api-servers: %v, %v", hashes, err)
+			}
+		})
+	}
+}
+
+// A load balancer may send each connection to another API server.
+func TestEachQuestionHasItsConnection(t *testing.T) {
+	server := newDiscoveryServer(t)
+	servers := apiServers{config: server.config(), kube: fake.NewClientset(), addresses: []string{server.URL}}
+	for range 5 {
+		if _, err := servers.hashes(t.Context(), things(), "v2"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(server.connections) != 10 {
+		t.Errorf("10 questions came over %d connections", len(server.connections))
+	}
+}
+
+// A newer API server has fields that this program does not know.
+func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
+	var method, contentType, body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		method, contentType, body = r.Method, r.Header.Get("Content-Type"), string(text)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"}`))
+	}))
+	t.Cleanup(server.Close)
+	c, err := newStorageCluster(&rest.Config{Host: server.URL}, "things.example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := things()
+	crd.Name, crd.ResourceVersion = "things.example.com", "7"
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {Name: "v2"}}
+	if err := c.Store(t.Context(), crd, "v2"); err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
+	if method != http.MethodPatch || contentType != "application/json-patch+json" || body != want {
+		t.Errorf("got %s %s %s", method, contentType, body)
+	}
+}

@@ -1,0 +1,181 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	storagemigrationclient "k8s.io/client-go/kubernetes/typed/storagemigration/v1beta1"
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// storageCluster does what a storage migration decides.
+type storageCluster struct {
+	name       string
+	servers    apiServers
+	kube       kubernetes.Interface
+	extensions apiextensions.Interface
+	objects    dynamic.Interface
+}
+
+// newStorageCluster takes the addresses of all API servers, where the Service kubernetes does not have them.
+func newStorageCluster(config *rest.Config, crd string, addresses []string) (*storageCluster, error) {
+	c := &storageCluster{name: crd}
+	var err error
+	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.extensions, err = apiextensions.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.servers = apiServers{config: config, kube: c.kube, addresses: addresses}
+	c.objects, err = dynamic.NewForConfig(config)
+	return c, err
+}
+
+func (c *storageCluster) Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
+	return c.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, c.name, metav1.GetOptions{})
+}
+
+// Record writes the annotation. null deletes it.
+func (c *storageCluster) Record(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
+	var value any
+	if len(versions) > 0 {
+		value = strings.Join(versions, ",")
+	}
+	return c.patch(ctx, crd, types.MergePatchType, map[string]any{"metadata": map[string]any{
+		"resourceVersion": crd.ResourceVersion,
+		"annotations":     map[string]any{vocabulary.AnnotationStoredVersions: value},
+	}})
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// asRead has a JSON patch refused as a conflict if the definition has changed since it was read. An
+// index in a path then names what it named in the definition that was read.
+func asRead(crd *apiextensionsv1.CustomResourceDefinition) operation {
+	return operation{"replace", "/metadata/resourceVersion", crd.ResourceVersion}
+}
+
+// Store changes the field storage alone: an update would drop fields that this program does not know.
+func (c *storageCluster) Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	operations := []operation{asRead(crd)}
+	for i, v := range crd.Spec.Versions {
+		operations = append(operations, operation{"replace", fmt.Sprintf("/spec/versions/%d/storage", i), v.Name == version})
+	}
+	return c.patch(ctx, crd, types.JSONPatchType, operations)
+}
+
+func (c *storageCluster) Restore(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
+	return c.patch(ctx, crd, types.JSONPatchType, []operation{asRead(crd), {"add", "/status/storedVersions", versions}}, "status")
+}
+
+func (c *storageCluster) Trim(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error {
+	operations := []operation{asRead(crd), {"add", "/status/storedVersions", []string{only}}}
+	if i := slices.IndexFunc(crd.Status.Conditions, storedversions.IsMigrating); i >= 0 {
+		operations = append(operations, operation{Op: "remove", Path: fmt.Sprintf("/status/conditions/%d", i)})
+	}
+	return c.patch(ctx, crd, types.JSONPatchType, operations, "status")
+}
+
+func (c *storageCluster) patch(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, kind types.PatchType, content any, subresources ...string) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: vocabulary.FieldManager}, subresources...)
+	return err
+}
+
+func (c *storageCluster) Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
+	return c.servers.hashes(ctx, crd, version)
+}
+
+// pageSize bounds what is held in memory, and what a token that expires costs.
+const pageSize = 500
+
+func (c *storageCluster) Page(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version, after string) (*unstructured.UnstructuredList, error) {
+	return c.resource(crd, version).List(ctx, metav1.ListOptions{Limit: pageSize, Continue: after})
+}
+
+func (c *storageCluster) Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return c.beside(crd, version, object).Get(ctx, object.GetName(), metav1.GetOptions{})
+}
+
+func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error {
+	_, err := c.beside(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	return err
+}
+
+// Order leaves the choice of a name to the API server: each run needs another.
+func (c *storageCluster) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
+	order := &storagemigrationv1beta1.StorageVersionMigration{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-", Labels: map[string]string{vocabulary.LabelStorageMigration: ""}},
+		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: resourceOf(crd)},
+	}
+	created, err := c.orders().Create(ctx, order, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	if err != nil {
+		return "", err
+	}
+	return created.Name, nil
+}
+
+func (c *storageCluster) Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error) {
+	return c.orders().Get(ctx, name, metav1.GetOptions{})
+}
+
+func (c *storageCluster) Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	ours, err := c.orders().List(ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelStorageMigration})
+	if err != nil {
+		return err
+	}
+	for _, order := range ours.Items {
+		if order.Spec.Resource != resourceOf(crd) {
+			continue
+		}
+		if err := c.orders().Delete(ctx, order.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &order.UID}}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *storageCluster) orders() storagemigrationclient.StorageVersionMigrationInterface {
+	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations()
+}
+
+func resourceOf(crd *apiextensionsv1.CustomResourceDefinition) metav1.GroupResource {
+	return metav1.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
+}
+
+func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {
+	return c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
+}
+
+// beside are the objects in the namespace of one, if it has any.
+func (c *storageCluster) beside(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
+	if object.GetNamespace() == "" {
+		return c.resource(crd, version)
+	}
+	return c.resource(crd, version).Namespace(object.GetNamespace())
+}

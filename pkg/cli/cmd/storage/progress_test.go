@@ -1,0 +1,68 @@
+package storage
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
+)
+
+// A terminal shows one line that is redrawn, and the next output starts on a new line. A log gets whole
+// lines. Both have a limited rate.
+func TestProgressLine(t *testing.T) {
+	rewritten := func(done, all int, final bool) storage.Progress {
+		return storage.Progress{Line: fmt.Sprintf("rewritten %d of %d", done, all), Done: done, All: all, Final: final}
+	}
+	full, half, none := strings.Repeat("#", barWidth), strings.Repeat("#", barWidth/2)+strings.Repeat(".", barWidth/2), strings.Repeat(".", barWidth)
+	for name, test := range map[string]struct {
+		terminal bool
+		pause    time.Duration // between two
+		lines    []storage.Progress
+		want     string
+	}{
+		"a bar": {true, redrawInterval, []storage.Progress{rewritten(0, 1000, false), rewritten(500, 1000, false), rewritten(1000, 1000, true)},
+			"[" + none + "] rewritten 0 of 1000\r[" + half + "] rewritten 500 of 1000\r[" + full + "] rewritten 1000 of 1000\n"},
+		"the last line is not final": {true, redrawInterval, []storage.Progress{rewritten(500, 1000, false)}, "[" + half + "] rewritten 500 of 1000\n"},
+		"a shorter line": {true, redrawInterval, []storage.Progress{{Line: "the cluster rewrites 9 objects: 10s"}, {Line: "it has", Final: true}},
+			"the cluster rewrites 9 objects: 10s\rit has                             \n"},
+		"too many lines for a terminal": {true, redrawInterval / 2, []storage.Progress{rewritten(0, 2, false), rewritten(1, 2, false), rewritten(2, 2, true)},
+			"[" + none + "] rewritten 0 of 2\r[" + full + "] rewritten 2 of 2\n"},
+		"a log":                    {false, logInterval, []storage.Progress{rewritten(0, 2, false), rewritten(1, 2, false), rewritten(2, 2, true)}, "rewritten 0 of 2\nrewritten 1 of 2\nrewritten 2 of 2\n"},
+		"too many lines for a log": {false, redrawInterval, []storage.Progress{rewritten(0, 2, false), rewritten(1, 2, false), rewritten(2, 2, true)}, "rewritten 0 of 2\nrewritten 2 of 2\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out strings.Builder
+				p := &progressLine{out: output.New(&out), terminal: test.terminal}
+				for _, progress := range test.lines {
+					p.print(progress)
+					<-time.After(test.pause)
+				}
+				p.end()
+				if out.String() != test.want {
+					t.Errorf("printed %q, want %q", out.String(), test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestFilesAreNotTerminals(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, out := range []io.Writer{&strings.Builder{}, file} {
+		if newProgressLine(output.New(out)).terminal {
+			t.Errorf("%T is handled as a terminal", out)
+		}
+	}
+}

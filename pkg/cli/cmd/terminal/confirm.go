@@ -1,0 +1,47 @@
+package terminal
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// Confirm asks a question and returns an error unless the answer, or yes, is yes.
+func Confirm(cmd *cobra.Command, out output.Writer, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	out.Printf("%s [y/N] ", question)
+	answered := make(chan string, 1)
+	go func() { answered <- readLine(cmd.InOrStdin()) }()
+	select {
+	case <-cmd.Context().Done():
+		return exitcode.With(exitcode.Interrupted, errors.New("interrupted before anything was changed"))
+	case answer := <-answered:
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		case "":
+			return errors.New("nothing was changed: answer y or yes, or use --yes if the input is not a terminal")
+		default:
+			return errors.New("nothing was changed")
+		}
+	}
+}
+
+// readLine reads one line and nothing after it: the next line answers the next question.
+func readLine(from io.Reader) string {
+	var text strings.Builder
+	for one := make([]byte, 1); ; {
+		n, err := from.Read(one)
+		text.Write(one[:n])
+		if err != nil || one[0] == '\n' {
+			return text.String()
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package terminal
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+// Each line answers one question.
+func TestConfirm(t *testing.T) {
+	for name, test := range map[string]struct {
+		typed string
+		want  []string // an error for each question; empty is yes
+	}{
+		"yes, and yes":       {"y\nYES\n", []string{"", ""}},
+		"yes, and no":        {"y\nn\n", []string{"", "nothing was changed"}},
+		"yes, and no answer": {"y\n", []string{"", "use --yes"}},
+		"the end of a pipe":  {"", []string{"use --yes"}},
+		"a last line":        {"y", []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := &cobra.Command{}
+			cmd.SetContext(t.Context())
+			cmd.SetIn(strings.NewReader(test.typed))
+			for _, want := range test.want {
+				err := Confirm(cmd, output.Discard(), false, "Really?")
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("the error is %v, want %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestConfirmInterrupted(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	silence, typed := io.Pipe()
+	t.Cleanup(func() { typed.Close() })
+	cmd.SetIn(silence)
+	err := Confirm(cmd, output.Discard(), false, "Really?")
+	if exitcode.Of(t.Context(), err) != exitcode.Interrupted {
+		t.Errorf("the error is %v, want exit code %d", err, exitcode.Interrupted)
+	}
+}

@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// rejectUnknownCommands makes each command that only groups subcommands return an error for an unknown
+// subcommand. By default, cobra prints the help of the group and succeeds.
+func rejectUnknownCommands(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		rejectUnknownCommands(sub)
+	}
+	if !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error {
+		if args := at.Flags().Args(); at == cmd && len(args) > 0 {
+			return unknownCommand(at, args[0]) // The flag belongs to the misspelled subcommand.
+		}
+		return err
+	})
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	suggestions := cmd.SuggestionsFor(name)
+	if len(suggestions) == 0 {
+		return fmt.Errorf("unknown command %q; %s --help lists the commands", name, cmd.CommandPath())
+	}
+	return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), strings.Join(suggestions, ", or "))
+}

@@ -1,0 +1,38 @@
+// Package version has the command that prints the version of this program.
+package version
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+)
+
+// NewCommand returns the command version.
+func NewCommand() *cobra.Command {
+	var output flags.Output
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the commit, and the versions of Go and of the Kubernetes libraries",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := output.Check(); err != nil {
+				return err
+			}
+			if output.Format != "" {
+				return output.Print(terminal.Stdout(cmd), buildinfo.Current())
+			}
+			terminal.Stdout(cmd).Lines("", text(buildinfo.Current()))
+			return nil
+		},
+	}
+	output.Add(cmd, "json", "yaml")
+	return cmd
+}
+
+func text(b buildinfo.Info) string {
+	return fmt.Sprintf("%s\n  commit: %s\n  go: %s\n  kubernetes: %s\n", b.Version, b.Commit, b.Go, b.Kubernetes)
+}
