@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // ProbeMode says who finds out whether endpoints serve.
@@ -33,13 +33,13 @@ const canaryPatience = 5 * time.Second
 
 // throughAPIServer lets the API server call the Service of some endpoints, and answers
 // for all of them: which of the pods it reached, nobody can tell.
-func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoints []rollout.Endpoint, trust []byte) {
+func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoints []backends.Endpoint, trust []byte) {
 	for _, some := range byPort(endpoints) {
 		target, paths := serviceOf(some[0]), pathsOf(some)
 		found := map[string]probe.Result{}
 		result := c.withCanary(ctx, s, some[0], paths, [][]byte{trust}, func(canary *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			for i, path := range paths {
-				target.Call = callOf(some[slices.IndexFunc(some, func(e rollout.Endpoint) bool { return e.Review.Path == path })])
+				target.Call = callOf(some[slices.IndexFunc(some, func(e backends.Endpoint) bool { return e.Review.Path == path })])
 				found[path] = probe.PathFromAPIServer(target, install.CanaryPath(i), c.provoke(ctx, s, canary, install.CanaryPath(i)))
 			}
 		})
@@ -54,8 +54,8 @@ func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoint
 	}
 }
 
-func byPort(endpoints []rollout.Endpoint) map[int32][]rollout.Endpoint {
-	all := map[int32][]rollout.Endpoint{}
+func byPort(endpoints []backends.Endpoint) map[int32][]backends.Endpoint {
+	all := map[int32][]backends.Endpoint{}
 	for _, e := range endpoints {
 		all[e.Port] = append(all[e.Port], e)
 	}
@@ -63,7 +63,7 @@ func byPort(endpoints []rollout.Endpoint) map[int32][]rollout.Endpoint {
 }
 
 // pathsOf are the paths of the reviews that endpoints are to answer.
-func pathsOf(endpoints []rollout.Endpoint) []string {
+func pathsOf(endpoints []backends.Endpoint) []string {
 	var paths []string
 	for _, e := range endpoints {
 		if e.Review.Path != "" && !slices.Contains(paths, e.Review.Path) {
@@ -73,20 +73,20 @@ func pathsOf(endpoints []rollout.Endpoint) []string {
 	return paths
 }
 
-func serviceOf(e rollout.Endpoint) probe.Target {
+func serviceOf(e backends.Endpoint) probe.Target {
 	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
 // sendCanary registers a canary for the Service of an endpoint, has it called once under
 // each bundle until a call does not come through, and takes the canary away again whatever
 // comes of it.
-func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, bundles ...[]byte) probe.Result {
+func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e backends.Endpoint, bundles ...[]byte) probe.Result {
 	return c.withCanary(ctx, s, e, nil, bundles, func(*admissionregistrationv1.ValidatingWebhookConfiguration) {})
 }
 
 // withCanary is sendCanary with more paths, and with what to do with the canary once every
 // call came through.
-func (c *Controller) withCanary(ctx context.Context, s *snapshot, e rollout.Endpoint, paths []string, bundles [][]byte,
+func (c *Controller) withCanary(ctx context.Context, s *snapshot, e backends.Endpoint, paths []string, bundles [][]byte,
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
 ) probe.Result {
 	target := serviceOf(e)

@@ -23,6 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // certificate is what a decision about a serving certificate means for the rest.
@@ -97,7 +98,7 @@ func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployme
 		Order:        s.csv.Annotations[vocabulary.AnnotationRotate],
 		Due:          certs.OrderedDue(s.csv.Status.CertsRotateAt, s.csv.ManagedFields, c.now()),
 		RestartedFor: restartedFor,
-		RestartCosts: rollout.RestartCosts(live),
+		RestartCosts: workload.RestartCosts(live),
 		Paused:       live != nil && live.Spec.Paused,
 		ReadOnly:     s.observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || s.observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, c.now()),
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -100,7 +100,7 @@ func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alp
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
 			crd := c.caches.CRDs.Get("", name)
-			if decided[name] || crd == nil || !rollout.ConvertedByAnother(crd) {
+			if decided[name] || crd == nil || !conversion.IsOtherClients(crd) {
 				continue
 			}
 			decided[name] = true // a name may be listed any number of times
@@ -161,7 +161,7 @@ func (c *Controller) convert(ctx context.Context, live drift.Object, desired *ap
 // that went with the one before.
 func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) map[string]any {
 	patch := map[string]any{vocabulary.AnnotationGeneration: nil, vocabulary.AnnotationPropagated: nil}
-	for _, annotation := range rollout.Propagated(live) {
+	for _, annotation := range conversion.Propagated(live) {
 		patch[annotation] = nil
 	}
 	for annotation, value := range desired.Annotations {
@@ -198,7 +198,7 @@ func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1
 		}
 		switch {
 		case err != nil, list.Continue != "" && list.RemainingItemCount == nil:
-			objects[name] = rollout.SomeObjects
+			objects[name] = conversion.SomeObjects
 		case list.RemainingItemCount != nil:
 			objects[name] = len(list.Items) + int(*list.RemainingItemCount)
 		default:

@@ -10,14 +10,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // dial asks endpoints whether they serve with a certificate that the registration
 // will trust, and adds their answers to the snapshot.
-func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.Endpoint) {
+func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []backends.Endpoint) {
 	type trusted struct{ deployment, trust string }
-	alike := map[trusted][]rollout.Endpoint{}
+	alike := map[trusted][]backends.Endpoint{}
 	for _, e := range endpoints {
 		alike[trusted{e.Deployment, e.Trust}] = append(alike[trusted{e.Deployment, e.Trust}], e)
 	}
@@ -47,7 +47,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []rollout.
 }
 
 // ofPods are the results of who listens at an address of his own: a Service's tells nothing.
-func ofPods(endpoints []rollout.Endpoint, results []probe.Result) []probe.Result {
+func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Result {
 	var all []probe.Result
 	for i, e := range endpoints {
 		if !e.Virtual {
@@ -64,7 +64,7 @@ func (c *Controller) probing() probe.Options {
 }
 
 // callOf is the review of an endpoint, as an API server would send it.
-func callOf(e rollout.Endpoint) probe.Call {
+func callOf(e backends.Endpoint) probe.Call {
 	r := e.Review
 	if r == (install.Review{}) {
 		return probe.Call{}
@@ -75,11 +75,11 @@ func callOf(e rollout.Endpoint) probe.Call {
 	}
 }
 
-func answerOf(r probe.Result) rollout.Answer {
+func answerOf(r probe.Result) backends.Answer {
 	if r.Err == nil {
-		return rollout.Answer{}
+		return backends.Answer{}
 	}
-	return rollout.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
+	return backends.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
 }
 
 // trustOf is the bundle that the registrations of a Deployment will carry.

@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // readLive puts what the API server has now in place of what the caches show: the
@@ -65,23 +65,23 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 	}
 	seen.Leaf = serving.Leaf
 	service := s.observed.Services[s.services[deployment]]
-	asked := rollout.Asked(s.called[deployment], service)
+	asked := backends.Asked(s.called[deployment], service)
 	if asked == nil {
 		seen.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + s.services[deployment] + " is being created"}}
 		return seen, pods, nil
 	}
-	backends, endpoints, err := c.backends(ctx, asked, rollout.PodSelectors(asked, service, s.observed.Deployments[deployment]), deployment)
+	behind, endpoints, err := c.backends(ctx, asked, backends.PodSelectors(asked, service, s.observed.Deployments[deployment]), deployment)
 	if err != nil {
 		return nil, nil, err
 	}
 	dialled := false
 	if c.Probe != ProbeAPIServer {
-		seen.Backends, dialled = c.ask(ctx, backends, serving)
+		seen.Backends, dialled = c.ask(ctx, behind, serving)
 	}
-	if !dialled && len(backends) > 0 {
-		seen.Backends, seen.ThroughAPIServer = c.sample(ctx, s, cmp.Or(service, asked), asked, backends, endpoints, serving), true
+	if !dialled && len(behind) > 0 {
+		seen.Backends, seen.ThroughAPIServer = c.sample(ctx, s, cmp.Or(service, asked), asked, behind, endpoints, serving), true
 	}
-	for _, b := range backends {
+	for _, b := range behind {
 		if b.Pod != nil {
 			pods[b.Pod.Name] = b.Pod
 		}
@@ -91,7 +91,7 @@ func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment strin
 
 // backends are those of a Service that the API server knows now, and what it knows of
 // where they are called.
-func (c *Controller) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]rollout.Backend, []*discoveryv1.EndpointSlice, error) {
+func (c *Controller) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]backends.Backend, []*discoveryv1.EndpointSlice, error) {
 	pods, err := c.podsBehind(ctx, service.Namespace, selectors)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func (c *Controller) backends(ctx context.Context, service *corev1.Service, sele
 		return nil, nil, err
 	}
 	endpoints := pointers(slices.Items)
-	return rollout.Backends(service, pods, endpoints, deployment), endpoints, nil
+	return backends.Of(service, pods, endpoints, deployment), endpoints, nil
 }
 
 // podsBehind are the pods that any of some selectors selects, each once.
@@ -126,16 +126,16 @@ func (c *Controller) podsBehind(ctx context.Context, namespace string, selectors
 
 // ask dials every address of the backends, and says of each backend what it serves, and
 // whether any could be dialled at all.
-func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
+func (c *Controller) ask(ctx context.Context, behind []backends.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
 	var targets []probe.Target
-	for _, b := range backends {
+	for _, b := range behind {
 		for _, e := range b.Endpoints {
 			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
 		}
 	}
 	results := probe.All(ctx, targets, serving.CA, c.probing())
 	dialled = len(results) == 0 || !probe.NoneDialled(results)
-	for _, b := range backends {
+	for _, b := range behind {
 		asked = append(asked, backendSeen(b, results[:len(b.Endpoints)], serving))
 		results = results[len(b.Endpoints):]
 	}
@@ -143,7 +143,7 @@ func (c *Controller) ask(ctx context.Context, backends []rollout.Backend, servin
 }
 
 // backendSeen serves the current certificate when it does on every port.
-func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
+func backendSeen(b backends.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
 	seen := certs.Backend{Message: b.Message}
 	inPod(&seen, b)
 	if len(results) == 0 {
@@ -164,7 +164,7 @@ func backendSeen(b rollout.Backend, results []probe.Result, serving *certs.Servi
 }
 
 // inPod notes the pod of a backend, if it is one, and when it was last nudged.
-func inPod(seen *certs.Backend, b rollout.Backend) {
+func inPod(seen *certs.Backend, b backends.Backend) {
 	if b.Pod == nil {
 		return
 	}

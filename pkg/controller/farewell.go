@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
 // Farewell takes what the manager looks after out of its hands, before the manager itself
@@ -121,12 +122,12 @@ func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alp
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
 	for {
-		end := rollout.EndConversions(csv.Namespace, converters, pointers(all.Items), objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := conversion.EndAll(csv.Namespace, converters, pointers(all.Items), objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			c.count(ctx, crds, end.Count, objects)
 			continue
 		}
-		for _, step := range end.Steps {
+		for _, step := range rollout.StepsToEnd(end.CRDs) {
 			if _, _, err := c.write(ctx, csv.Namespace, step); err != nil {
 				return "", err
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -176,12 +177,12 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	definitions, objects := slices.Collect(maps.Values(crds)), map[string]int{}
 	services := install.Converters(csv, c.caches.Services.In(csv.Namespace), definitions)
 	for {
-		end := rollout.EndConversions(csv.Namespace, services, definitions, objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := conversion.EndAll(csv.Namespace, services, definitions, objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			c.count(ctx, crds, end.Count, objects)
 			continue
 		}
-		for _, step := range end.Steps {
+		for _, step := range rollout.StepsToEnd(end.CRDs) {
 			written, _, err := c.write(ctx, csv.Namespace, step)
 			if err != nil {
 				return "", err

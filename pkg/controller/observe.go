@@ -23,6 +23,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/claim"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -118,7 +120,7 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 			APIServices:  proven(ownership, c.caches.APIServices.OfOwners(owners)),
 			CRDs:         c.convertible(csv, owners),
 			Objects:      map[string]int{},
-			Answers:      map[rollout.Endpoint]rollout.Answer{},
+			Answers:      map[backends.Endpoint]backends.Answer{},
 			Refused:      map[string]string{},
 			Unanswered:   map[string]bool{},
 			Made:         map[string]bool{},
@@ -260,8 +262,8 @@ func (s *snapshot) learnService(o *corev1.Service) {
 // ClusterServiceVersion's cannot be made it; empty when it can.
 func (s *snapshot) mayClaim(o drift.Object) string { return s.claim().Refusal(o) }
 
-func (s *snapshot) claim() rollout.Claim {
-	return rollout.Claim{
+func (s *snapshot) claim() claim.Claim {
+	return claim.Claim{
 		Versions: append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...),
 		Exists:   s.exists,
 		Calls:    func(service string) bool { return s.observed.Services[service] != nil },

@@ -21,16 +21,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // reportPatiently reports what is worth being told by now, and says when to look again. What
 // people and later passes rely on, the WebhookRollout has at once.
 func (c *Controller) reportPatiently(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) (time.Time, error) {
-	at := rollout.TellAt(s.csv.Status, s.said(), plan, s.observed.Deployments, c.Rollout.Patience)
+	at := report.DelayUntil(s.csv.Status, s.said(), plan.Status, plan.Phases, s.observed.Deployments, c.Rollout.Patience)
 	switch {
 	case !c.now().Before(at):
 		return plan.NextLook, c.report(ctx, k, s, plan)
-	case rollout.IsNews(s.said(), plan.Status):
+	case report.IsSignificant(s.said(), plan.Status):
 		return sooner(plan.NextLook, at), c.reportRollout(ctx, k, s, plan.Status)
 	default:
 		return sooner(plan.NextLook, at), nil
@@ -97,7 +98,7 @@ func (c *Controller) updateRollout(ctx context.Context, k queue.Key, csv *operat
 	}
 	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 	c.metrics.ObserveChange(k, current.Status, status, c.now())
-	for _, e := range rollout.Events(current.Status, status) {
+	for _, e := range report.EventsOf(current.Status, status) {
 		c.events.Event(csv, severity(e.Warning), e.Reason, e.Message)
 	}
 	return nil
@@ -116,7 +117,7 @@ func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, ph
 		updated.SetRequirementStatus(csvstatus.Requirements(s.verdict.Requirements))
 	}
 	if !s.duePending {
-		rollout.ReportCertificates(&updated.Status, status)
+		report.Certificates(&updated.Status, status)
 	}
 	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
 		return nil

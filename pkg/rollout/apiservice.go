@@ -12,9 +12,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
-
-func isAPIService(w install.Webhook) bool { return w.Description.Type == install.APIServiceType }
 
 func (w webhookView) title() string {
 	return managerv1alpha1.Title(w.Description.Type, w.Description.GenerateName)
@@ -77,7 +76,7 @@ func (p *planner) unserved(w install.Webhook) (reason, message string) {
 // why; empty when they do to all.
 func (v deploymentView) unavailable() string {
 	for _, w := range v.webhooks {
-		if isAPIService(w.Webhook) && w.lacks() {
+		if registration.IsAPIService(w.Webhook) && w.lacks() {
 			return w.title() + ": " + w.message
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // ToRender is the ClusterServiceVersion whose objects the plan needs. One that is held is
@@ -33,7 +34,7 @@ func (in Input) Holds() bool { return in.Keeps() || in.KeepsTrust() }
 func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
-		if called := serviceOf(live.object); called != nil && called.Namespace == csv.Namespace && install.Labelled(live.object, csv) {
+		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && install.Labelled(live.Object, csv) {
 			s.register(live, s.behind(called.Name))
 		}
 	}
@@ -74,24 +75,24 @@ func (s asServed) list(deployment string) {
 }
 
 // register has a Deployment serve what is registered.
-func (s asServed) register(live registration, deployment string) {
+func (s asServed) register(live registration.Registration, deployment string) {
 	if deployment == "" {
 		return
 	}
 	s.list(deployment)
-	if live.kind == install.APIServiceType {
-		s.registerAPI(live.object.(*apiregistrationv1.APIService), deployment)
+	if live.Kind == install.APIServiceType {
+		s.registerAPI(live.Object.(*apiregistrationv1.APIService), deployment)
 		return
 	}
 	definitions := &s.csv.Spec.WebhookDefinitions
 	for i, d := range *definitions {
-		if install.IdentityOf(d).Registers(live.kind, live.object) {
+		if install.IdentityOf(d).Registers(live.Kind, live.Object) {
 			(*definitions)[i].DeploymentName = deployment
 			return
 		}
 	}
 	*definitions = append(*definitions, operatorsv1alpha1.WebhookDescription{
-		Type: live.kind, GenerateName: live.object.GetLabels()[vocabulary.LabelWebhookGenerateName], DeploymentName: deployment,
+		Type: live.Kind, GenerateName: live.Object.GetLabels()[vocabulary.LabelWebhookGenerateName], DeploymentName: deployment,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // reasonVersionAwaited is that of a rollout whose webhooks are all in service, and convert to
@@ -30,7 +31,7 @@ func (p *planner) awaitVersions(f *phase.Facts) {
 	f.Waits = f.Awaits
 	var last time.Time
 	for _, d := range p.deployments {
-		last = later(last, p.deadline(d))
+		last = workload.Later(last, p.deadline(d))
 	}
 	if p.lookAgain(last); !last.IsZero() && !last.After(p.now) {
 		f.TimedOut = f.Awaits

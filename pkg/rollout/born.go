@@ -12,7 +12,7 @@ import (
 func (o Observed) Registered() []types.UID {
 	var all []types.UID
 	for _, r := range o.registrations() {
-		all = append(all, r.object.GetUID())
+		all = append(all, r.Object.GetUID())
 	}
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
@@ -63,7 +64,7 @@ func usedBy(n int) string {
 		crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
 		crds, objects[crd.Name] = append(crds, crd), 7
 	}
-	return EndConversions("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
+	return conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
 }
 
 // One long cause that holds back many webhooks is reported of each, and the status still fits into etcd.

@@ -9,7 +9,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // caller is a live registration, or a conversion, that calls a port of a Service.
@@ -27,7 +30,7 @@ func (c caller) leaves() bool { return c.webhook == nil || c.webhook.Port != c.p
 func (c caller) swaps(d install.Deployment, live *corev1.Service) bool {
 	return c.webhook != nil && slices.ContainsFunc(live.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == c.webhook.Port && slices.ContainsFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool {
-			return q.Port == p.Port && target(q) != target(p)
+			return q.Port == p.Port && backends.Target(q) != backends.Target(p)
 		})
 	})
 }
@@ -37,29 +40,29 @@ func (c caller) swaps(d install.Deployment, live *corev1.Service) bool {
 func (p *planner) callersOf(d install.Deployment) []caller {
 	var all []caller
 	for _, live := range p.Observed.registrations() {
-		called := serviceOf(live.object)
-		if install.IsCanary(live.object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
+		called := registration.ServiceOf(live.Object)
+		if install.IsCanary(live.Object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
 			continue
 		}
-		c := caller{port: portCalled(live.object), webhook: registeredBy(d, live)}
-		c.edited = c.webhook != nil && hashLabelOf(live.object) != hashLabelOf(registrationOf(*c.webhook))
+		c := caller{port: registration.PortCalled(live.Object), webhook: registeredBy(d, live)}
+		c.edited = c.webhook != nil && registration.DescriptionHash(live.Object) != registration.DescriptionHash(registration.Of(*c.webhook))
 		all = append(all, c)
 	}
 	for _, crd := range p.Observed.CRDs {
-		if namespace, service := install.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !trusts(crd, false) {
+		if namespace, service := install.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !conversion.HasBundle(crd, false) {
 			continue
 		}
-		c := caller{port: conversionRoute(crd.Spec.Conversion).port, webhook: convertedFor(d, crd)}
-		c.edited = c.webhook != nil && (!c.leaves() || drift.SoleOwner(crd, conversionPortField))
+		c := caller{port: conversion.RouteOf(crd.Spec.Conversion).Port, webhook: convertedFor(d, crd)}
+		c.edited = c.webhook != nil && (!c.leaves() || drift.SoleOwner(crd, conversion.PortField))
 		all = append(all, c)
 	}
 	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.leaves() && !c.edited })
 }
 
 // registeredBy is the webhook of a Deployment that a live registration registers; nil for none.
-func registeredBy(d install.Deployment, live registration) *install.Webhook {
+func registeredBy(d install.Deployment, live registration.Registration) *install.Webhook {
 	return webhookWhere(d, func(w install.Webhook) bool {
-		return w.Description.Type == live.kind && registrationOf(w) != nil && registrationOf(w).GetName() == live.object.GetName()
+		return w.Description.Type == live.Kind && registration.Of(w) != nil && registration.Of(w).GetName() == live.Object.GetName()
 	})
 }
 
@@ -89,12 +92,6 @@ func pendingPorts(d install.Deployment, callers []caller) []int32 {
 	}
 	return all
 }
-
-// portCalled is the port that a registration calls, with its default.
-func portCalled(live drift.Object) int32 { return cmp.Or(portOf(live), defaultPort) }
-
-// defaultPort is the port that API servers call where a registration names none.
-const defaultPort = 443
 
 // targetField is where a port of a Service says which port of the pods it leads to.
 func targetField(p corev1.ServicePort) *fieldpath.Set {

@@ -20,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // carryOut stores what a step writes, as the API server would.
@@ -132,8 +133,8 @@ func (c *cluster) find(o drift.Object) drift.Object {
 		return lookUp(c.Observed.AuthDelegators, o.GetName())
 	}
 	for _, r := range c.Observed.registrations() {
-		if drift.KeyOf(r.object) == drift.KeyOf(o) {
-			return r.object
+		if drift.KeyOf(r.Object) == drift.KeyOf(o) {
+			return r.Object
 		}
 	}
 	return nil
@@ -242,14 +243,14 @@ func (c *cluster) refuse(key, message string) {
 	c.next()
 	for _, d := range c.Desired.Deployments {
 		for _, w := range d.Webhooks {
-			if registrationOf(w) != nil && strings.HasPrefix(drift.KeyOf(registrationOf(w)), key+" ") {
-				key = drift.KeyOf(registrationOf(w))
+			if registration.Of(w) != nil && strings.HasPrefix(drift.KeyOf(registration.Of(w)), key+" ") {
+				key = drift.KeyOf(registration.Of(w))
 			}
 		}
 	}
 	for _, r := range c.Observed.registrations() {
-		if strings.HasPrefix(drift.KeyOf(r.object), key+" ") {
-			key = drift.KeyOf(r.object)
+		if strings.HasPrefix(drift.KeyOf(r.Object), key+" ") {
+			key = drift.KeyOf(r.Object)
 		}
 	}
 	c.Observed.Refused[key] = message

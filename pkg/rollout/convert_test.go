@@ -9,6 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -58,14 +59,14 @@ func TestEndConversions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			objects := map[string]int{}
 			if test.objects != "" {
-				objects[test.crd.Name] = map[string]int{"some": SomeObjects}[test.objects]
+				objects[test.crd.Name] = map[string]int{"some": conversion.SomeObjects}[test.objects]
 			}
-			end := EndConversions("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{test.crd}, objects, test.force)
+			end := conversion.EndAll("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{test.crd}, objects, test.force)
 			got := leaves
 			switch {
-			case len(end.Steps) == 1:
+			case len(end.CRDs) == 1:
 				got = ends
-				conversion := end.Steps[0].Object.(*apiextensionsv1.CustomResourceDefinition)
+				conversion := StepsToEnd(end.CRDs)[0].Object.(*apiextensionsv1.CustomResourceDefinition)
 				if conversion.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter || conversion.UID != "u" || conversion.ResourceVersion != "7" {
 					t.Errorf("the write is %+v", conversion)
 				}
@@ -102,7 +103,7 @@ func TestConversionInUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			crd := convertedCRD("server-service", test.stored, test.versions...)
 			crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: test.recorded}
-			if got := inUse(crd, 7); got != test.want {
+			if got := conversion.InUse(crd, 7); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -111,8 +112,8 @@ func TestConversionInUse(t *testing.T) {
 
 // Where nobody can count the objects, there are some.
 func TestObjectsThatNobodyCounts(t *testing.T) {
-	for objects, want := range map[int]string{SomeObjects: "things.example.com has objects, stored in v2, ", 1: "things.example.com has 1 object, stored in v2, "} {
-		if got := inUse(convertedCRD("server-service", []string{"v2"}, "v1", "v2"), objects); !strings.HasPrefix(got, want) {
+	for objects, want := range map[int]string{conversion.SomeObjects: "things.example.com has objects, stored in v2, ", 1: "things.example.com has 1 object, stored in v2, "} {
+		if got := conversion.InUse(convertedCRD("server-service", []string{"v2"}, "v1", "v2"), objects); !strings.HasPrefix(got, want) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

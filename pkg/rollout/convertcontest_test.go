@@ -37,7 +37,7 @@ func authority(t *testing.T, organization string) []byte {
 }
 
 // conversion is one that the manager wants, in its first generation.
-func conversion(bundle []byte) install.Conversion {
+func conversionWith(bundle []byte) install.Conversion {
 	return install.Conversion{CRD: "things.example.com", Generation: 1, Spec: apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook: &apiextensionsv1.WebhookConversion{
@@ -119,7 +119,7 @@ func TestContestOfAConversion(t *testing.T) {
 		}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wanted := conversion(authority(t, "olm-webhook-manager"))
+			wanted := conversionWith(authority(t, "olm-webhook-manager"))
 			c := convertingCluster(t, wanted)
 			c.admit = test.admit
 			writes := 0
@@ -134,7 +134,7 @@ func TestContestOfAConversion(t *testing.T) {
 			if !c.Observed.Contests["CustomResourceDefinition things.example.com"].Contested() {
 				t.Error("not contested")
 			}
-			next := conversion(slices.Concat(wanted.Spec.Webhook.ClientConfig.CABundle, authority(t, "olm-webhook-manager")))
+			next := conversionWith(slices.Concat(wanted.Spec.Webhook.ClientConfig.CABundle, authority(t, "olm-webhook-manager")))
 			next.Generation = 2
 			if name == "admission" && c.converts(next) != 1 {
 				t.Error("the trust in the next certificate is not written")
@@ -164,10 +164,10 @@ func TestConversionThatIsVerified(t *testing.T) {
 		"unreadable":                                {[]byte("other"), "cainjector", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := convertingCluster(t, conversion(ours))
+			c := convertingCluster(t, conversionWith(ours))
 			c.Provider = test.provider
 			c.injects(test.by, test.bundle)
-			if got := c.converts(conversion(ours)); got != test.want {
+			if got := c.converts(conversionWith(ours)); got != test.want {
 				t.Errorf("%d writes, want %d", got, test.want)
 			}
 		})

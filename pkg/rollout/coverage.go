@@ -7,13 +7,14 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // uncovered tells whether Namespaces of the scope lack the label by which a webhook would
 // select them. An APIService selects none.
 func (p *planner) uncovered(w install.Webhook) bool {
-	return len(p.Observed.Uncovered) > 0 && !isAPIService(w)
+	return len(p.Observed.Uncovered) > 0 && !registration.IsAPIService(w)
 }
 
 // unlabelled says which Namespaces of the scope lack its label, and what keeps them from it.

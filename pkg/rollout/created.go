@@ -22,7 +22,7 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 		}
 	}
 	for _, live := range o.registrations() {
-		note(live.object)
+		note(live.Object)
 	}
 	for _, live := range o.delegations() {
 		note(live)

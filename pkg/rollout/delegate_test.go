@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // A delegated webhook is registered in two steps: without rules, so that a caBundle can be
@@ -31,18 +33,18 @@ func TestDelegatedWebhook(t *testing.T) {
 		" yet: check the annotations in the Subscription's spec.config, and whoever is to act on them")
 
 	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("injected")
-	c.answer = func(e Endpoint) Answer {
+	c.answer = func(e backends.Endpoint) backends.Answer {
 		if e.Trust != "injected" {
 			t.Errorf("%s is dialled under %q", e.What, e.Trust)
 		}
-		return Answer{Reason: "ForeignCertificate", Message: "serves another"}
+		return backends.Answer{Reason: "ForeignCertificate", Message: "serves another"}
 	}
 	says(webhook + " Waiting ForeignCertificate: serves another")
 	if rules() != 0 || bundle() != "injected" {
 		t.Fatalf("it has %d rules and caBundle %q", rules(), bundle())
 	}
 
-	c.answer = func(Endpoint) Answer { return Answer{} }
+	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 	says(webhook + " Waiting Registering: its endpoints serve what was injected: the registration gets its rules")
 	says(webhook + " Registered Serving: ")
 	if rules() != 1 || bundle() != "injected" {

@@ -2,12 +2,11 @@ package rollout
 
 import (
 	"fmt"
-	"net"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
@@ -20,7 +19,7 @@ const (
 
 // endpoints are all addresses on which API servers may call a webhook: the Service's
 // own, and each ready endpoint behind it. A reason says why there is none.
-func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
+func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []backends.Endpoint, reason, message string) {
 	service := p.Observed.Services[d.Service.Name]
 	if reason, message := p.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
 		return nil, reason, message
@@ -42,11 +41,11 @@ func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []Endp
 		return nil, reason, message
 	}
 	for _, e := range behind.Ready {
-		all = append(all, Endpoint{Address: e.Address(), ServerName: server, What: e.String(), Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust})
+		all = append(all, backends.Endpoint{Address: e.Address(), ServerName: server, What: e.String(), Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust})
 	}
 	if ip := service.Spec.ClusterIP; ip != "" {
-		all = append(all, Endpoint{
-			Address: hostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust, Virtual: true,
+		all = append(all, backends.Endpoint{
+			Address: backends.HostPort(ip, w.Port), ServerName: server, Deployment: d.Object.Name, Service: service.Name, Port: w.Port, Trust: trust, Virtual: true,
 			What: fmt.Sprintf("service %s/%s", service.Namespace, service.Name),
 		})
 	}
@@ -78,8 +77,4 @@ func (p *planner) noEndpoints(deployment string, service *corev1.Service, number
 		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
 	}
 	return reasonNoEndpoints, message
-}
-
-func hostPort(host string, port int32) string {
-	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }

@@ -21,6 +21,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -37,8 +38,8 @@ type cluster struct {
 	now    time.Time
 	group  *operatorsv1.OperatorGroup
 	trust  install.Trust
-	answer func(Endpoint) Answer // what an endpoint says when it is dialled
-	writes int                   // how many the manager has until it dies, once; -1 for enough
+	answer func(backends.Endpoint) backends.Answer // what an endpoint says when it is dialled
+	writes int                                     // how many the manager has until it dies, once; -1 for enough
 	uids   int
 	admit  func(drift.Object) // what admission makes of a write; nil for nothing
 }
@@ -50,7 +51,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		t: t, now: noon, writes: -1,
 		group:  &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "group", UID: "uid-of-group"}},
 		trust:  install.Trust{CABundle: []byte("ca"), CAHash: "hash-of-ca", Generation: 1},
-		answer: func(Endpoint) Answer { return Answer{} },
+		answer: func(backends.Endpoint) backends.Answer { return backends.Answer{} },
 	}
 	c.CSV = &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid-of-shop", Generation: 1}}
 	c.CSV.Spec.WebhookDefinitions = webhooks
@@ -67,7 +68,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},
 		Roles: map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
 		AuthDelegators: map[string]*rbacv1.ClusterRoleBinding{}, AuthReaders: map[string]*rbacv1.RoleBinding{},
-		Answers: map[Endpoint]Answer{}, Refused: map[string]string{}, Writes: map[string]drift.Write{}, Contests: map[string]drift.Contest{},
+		Answers: map[backends.Endpoint]backends.Answer{}, Refused: map[string]string{}, Writes: map[string]drift.Write{}, Contests: map[string]drift.Contest{},
 	}
 	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		c.Certificates[spec.Name] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
@@ -157,7 +158,7 @@ func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) install
 // steps are carried out, and status and phases are stored. It returns the plan.
 func (c *cluster) pass() Plan {
 	c.t.Helper()
-	c.Observed.Answers = map[Endpoint]Answer{}
+	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}
 	plan := c.next()
 	if len(plan.Probes) > 0 {
 		for _, e := range plan.Probes {

@@ -6,6 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -49,7 +50,7 @@ func TestConvertedByAnother(t *testing.T) {
 			crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca
 			test.change(crd)
 			drift.TrimDefinition(crd) // as the caches have it
-			if got := ConvertedByAnother(crd); got != test.want {
+			if got := conversion.IsOtherClients(crd); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})

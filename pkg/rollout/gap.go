@@ -1,9 +1,7 @@
 package rollout
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -12,9 +10,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
 // gapOf is the last time in which definitions went without a conversion webhook that they
@@ -53,7 +50,7 @@ func (p *planner) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiexten
 // is missing for a moment, and makes no gap.
 func (p *planner) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	namespace, _ := install.ConvertedBy(crd)
-	return namespace == p.CSV.Namespace && trusts(crd, p.Provider == managerv1alpha1.ProviderNone)
+	return namespace == p.CSV.Namespace && conversion.HasBundle(crd, p.Provider == managerv1alpha1.ProviderNone)
 }
 
 // beganGap is a gap that was just found. Its beginning is the write that made it, as far
@@ -62,7 +59,7 @@ func (p *planner) beganGap(lost []*apiextensionsv1.CustomResourceDefinition, bef
 	gap := &managerv1alpha1.ConversionGap{From: micro(p.now)}
 	for _, crd := range lost {
 		gap.CRDs = append(gap.CRDs, crd.Name)
-		by, at := lastForeignWrite(crd)
+		by, at := conversion.LastOtherWriter(crd)
 		if at.IsZero() || before.Since != nil && at.Before(before.Since.Time) || !at.Before(gap.From.Time) {
 			continue
 		}
@@ -72,45 +69,5 @@ func (p *planner) beganGap(lost []*apiextensionsv1.CustomResourceDefinition, bef
 	return gap
 }
 
-// lastForeignWrite is who wrote a definition last besides the manager, and when. Of several in
-// the same second, which is all that field ownership tells of time, it is who owns the
-// conversion. Where that tells nobody, or two, nobody is accused.
-func lastForeignWrite(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
-	var writers, owners []string
-	for _, entry := range crd.ManagedFields {
-		if entry.Time == nil || entry.Subresource != "" || entry.Manager == vocabulary.FieldManager || entry.Time.Time.Before(at) {
-			continue
-		}
-		if entry.Time.After(at) {
-			writers, owners, at = nil, nil, entry.Time.Time
-		}
-		writers = append(writers, entry.Manager)
-		if !drift.ConversionFields(entry).Empty() {
-			owners = append(owners, entry.Manager)
-		}
-	}
-	for _, candidates := range [][]string{writers, owners} {
-		slices.Sort(candidates)
-		if candidates = slices.Compact(candidates); len(candidates) == 1 {
-			return candidates[0], at
-		}
-	}
-	return "", time.Time{}
-}
-
 // micro is an instant as a status can hold it.
 func micro(t time.Time) metav1.MicroTime { return metav1.NewMicroTime(t.Truncate(time.Microsecond)) }
-
-// gapEvent tells of a gap that is over.
-func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
-	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
-		return Event{}
-	}
-	by, took := "a client that field ownership does not show", "at least" // it is not known since when
-	if after.By != "" {
-		by, took = fmt.Sprintf("field manager %q", after.By), "at most"
-	}
-	return Event{Warning: true, Reason: "ConversionInterrupted", Message: fmt.Sprintf(
-		"%s had no conversion webhook for %s %s, from %s on, because %s wrote spec.conversion: objects in another version may have lost fields. Do not apply spec.conversion",
-		strings.Join(after.CRDs, ", "), took, after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
-}

@@ -12,7 +12,9 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // A definition loses its conversion, is seen without it twice, and has it back: the gap has
@@ -24,7 +26,7 @@ func TestConversionGap(t *testing.T) {
 		Type: webhook.Type, GenerateName: webhook.GenerateName,
 		State: managerv1alpha1.WebhookRegistered, Since: new(metav1.NewTime(noon.Add(-time.Hour))),
 	}
-	look := func(at time.Time, state managerv1alpha1.WebhookState) Event {
+	look := func(at time.Time, state managerv1alpha1.WebhookState) report.Event {
 		t.Helper()
 		p := planner{now: at, Input: Input{
 			CSV:      &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "operators"}},
@@ -33,7 +35,7 @@ func TestConversionGap(t *testing.T) {
 		}}
 		before := previous.LastGap
 		previous.LastGap, previous.State = p.gapOf(webhook), state
-		return gapEvent(before, previous.LastGap)
+		return report.GapEvent(before, previous.LastGap)
 	}
 
 	if event := look(noon, managerv1alpha1.WebhookRegistered); previous.LastGap != nil || event.Reason != "" {
@@ -68,31 +70,31 @@ func TestConversionGap(t *testing.T) {
 // The API server tells of writes to the second, and lists those of one second by name.
 func TestLastForeignWrite(t *testing.T) {
 	const (
-		conversion = `{"f:spec":{"f:conversion":{"f:strategy":{}},"f:group":{}}}`
-		kept       = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}` // by caches
-		existence  = `{"f:spec":{"f:conversion":{".":{}},"f:versions":{}}}`
-		other      = `{"f:metadata":{"f:labels":{"f:a":{}}}}`
+		inConversion = `{"f:spec":{"f:conversion":{"f:strategy":{}},"f:group":{}}}`
+		kept         = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}` // by caches
+		existence    = `{"f:spec":{"f:conversion":{".":{}},"f:versions":{}}}`
+		other        = `{"f:metadata":{"f:labels":{"f:a":{}}}}`
 	)
 	at := func(second int, manager, fields string) metav1.ManagedFieldsEntry {
 		entry := wrote(manager, fields)
 		entry.Time = new(metav1.NewTime(noon.Add(time.Duration(second) * time.Second)))
 		return entry
 	}
-	ofStatus := at(9, "kube-apiserver", conversion)
+	ofStatus := at(9, "kube-apiserver", inConversion)
 	ofStatus.Subresource = "status"
 	for name, test := range map[string]struct {
 		entries []metav1.ManagedFieldsEntry
 		by      string
 	}{
-		"nobody else":                   {[]metav1.ManagedFieldsEntry{at(1, "olm-webhook-manager", conversion), ofStatus}, ""},
-		"one":                           {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(1, "olm-webhook-manager", conversion)}, "kubectl"},
-		"the later":                     {[]metav1.ManagedFieldsEntry{at(0, "kubectl", conversion), at(1, "helm", other)}, "helm"},
-		"the owner of one second":       {[]metav1.ManagedFieldsEntry{at(0, "administrator", conversion), at(0, "creator", existence)}, "administrator"},
-		"the owner, listed last":        {[]metav1.ManagedFieldsEntry{at(0, "creator", existence), at(0, "kubectl", conversion)}, "kubectl"},
-		"the owner, and somebody later": {[]metav1.ManagedFieldsEntry{at(0, "kubectl", conversion), at(1, "a", other), at(1, "b", other)}, ""},
+		"nobody else":                   {[]metav1.ManagedFieldsEntry{at(1, "olm-webhook-manager", inConversion), ofStatus}, ""},
+		"one":                           {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(1, "olm-webhook-manager", inConversion)}, "kubectl"},
+		"the later":                     {[]metav1.ManagedFieldsEntry{at(0, "kubectl", inConversion), at(1, "helm", other)}, "helm"},
+		"the owner of one second":       {[]metav1.ManagedFieldsEntry{at(0, "administrator", inConversion), at(0, "creator", existence)}, "administrator"},
+		"the owner, listed last":        {[]metav1.ManagedFieldsEntry{at(0, "creator", existence), at(0, "kubectl", inConversion)}, "kubectl"},
+		"the owner, and somebody later": {[]metav1.ManagedFieldsEntry{at(0, "kubectl", inConversion), at(1, "a", other), at(1, "b", other)}, ""},
 		"two, and neither owns it":      {[]metav1.ManagedFieldsEntry{at(0, "a", other), at(0, "b", existence)}, ""},
-		"two owners":                    {[]metav1.ManagedFieldsEntry{at(0, "a", conversion), at(0, "b", conversion)}, ""},
-		"one in two ways":               {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(0, "kubectl", conversion)}, "kubectl"},
+		"two owners":                    {[]metav1.ManagedFieldsEntry{at(0, "a", inConversion), at(0, "b", inConversion)}, ""},
+		"one in two ways":               {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(0, "kubectl", inConversion)}, "kubectl"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
@@ -102,7 +104,7 @@ func TestLastForeignWrite(t *testing.T) {
 					t.Errorf("the cache keeps %s", entry.FieldsV1.GetRawString())
 				}
 			}
-			if by, when := lastForeignWrite(crd); by != test.by || when.IsZero() != (test.by == "") {
+			if by, when := conversion.LastOtherWriter(crd); by != test.by || when.IsZero() != (test.by == "") {
 				t.Errorf("by %q at %s, want %q", by, when, test.by)
 			}
 		})
@@ -112,11 +114,11 @@ func TestLastForeignWrite(t *testing.T) {
 // A definition that was opened for a webhook which nobody serves yet is not converted by it.
 func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")
-	conversion := install.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
+	desired := install.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
 	live.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 	for delegated, want := range map[bool]bool{false: false, true: true} {
-		conversion.Delegated = delegated
-		if got := converted(live, conversion); got != want {
+		desired.Delegated = delegated
+		if got := conversion.Calls(live, desired); got != want {
 			t.Errorf("without a caBundle, delegated %t: converted is %t", delegated, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // unregistered is a cluster in which nothing speaks against the registration of the
@@ -31,13 +32,13 @@ func TestRegistrationGates(t *testing.T) {
 		webhook  = "v.manager.example.com"
 		register = "create ValidatingWebhookConfiguration " + webhook
 	)
-	foreign := Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
-	refusedBy := func(what string) func(Endpoint) Answer {
-		return func(e Endpoint) Answer {
+	foreign := backends.Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
+	refusedBy := func(what string) func(backends.Endpoint) backends.Answer {
+		return func(e backends.Endpoint) backends.Answer {
 			if e.What == what {
 				return foreign
 			}
-			return Answer{}
+			return backends.Answer{}
 		}
 	}
 	live := func(c *cluster) *appsv1.Deployment { return c.Observed.Deployments["manager"] }
@@ -219,20 +220,20 @@ func TestTargetPortThatNoContainerNames(t *testing.T) {
 // Every ready endpoint is dialled once, and so is the Service's own address, under the
 // name that API servers use.
 func TestEndpointsToDial(t *testing.T) {
-	endpoint := func(address, what string) Endpoint {
-		return Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager", Service: "manager-service", Port: 443, Virtual: strings.HasPrefix(what, "service")}
+	endpoint := func(address, what string) backends.Endpoint {
+		return backends.Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager", Service: "manager-service", Port: 443, Virtual: strings.HasPrefix(what, "service")}
 	}
 	for name, test := range map[string]struct {
 		change func(*cluster)
-		want   []Endpoint
+		want   []backends.Endpoint
 	}{
 		"two pods": {
 			func(c *cluster) { c.serve("manager", "10.244.0.6", "10.244.0.5") },
-			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-1"), endpoint("10.244.0.6:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+			[]backends.Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-1"), endpoint("10.244.0.6:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
 		"an endpoint that is no pod": {
 			func(c *cluster) { c.Observed.Slices["manager-service"][0].Endpoints[0].TargetRef = nil },
-			[]Endpoint{endpoint("10.244.0.5:443", "endpoint 10.244.0.5"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+			[]backends.Endpoint{endpoint("10.244.0.5:443", "endpoint 10.244.0.5"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
 		"IPv6": {
 			func(c *cluster) {
@@ -240,7 +241,7 @@ func TestEndpointsToDial(t *testing.T) {
 				service.Spec.ClusterIP, service.Spec.IPFamilies = "fd96::10", []corev1.IPFamily{corev1.IPv6Protocol}
 				c.serve("manager", "fd00::5")
 			},
-			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
+			[]backends.Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
 		},
 		"a dual-stack Service: API servers call the first family": {
 			func(c *cluster) {
@@ -250,7 +251,7 @@ func TestEndpointsToDial(t *testing.T) {
 				second.AddressType, second.Endpoints[0].Addresses = discoveryv1.AddressTypeIPv6, []string{"fd00::5"}
 				c.Observed.Slices["manager-service"] = append(c.Observed.Slices["manager-service"], second)
 			},
-			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+			[]backends.Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
 		"a dual-stack Service whose first family is IPv6": {
 			func(c *cluster) {
@@ -260,13 +261,13 @@ func TestEndpointsToDial(t *testing.T) {
 				first.AddressType, first.Endpoints[0].Addresses = discoveryv1.AddressTypeIPv6, []string{"fd00::5"}
 				c.Observed.Slices["manager-service"] = append(c.Observed.Slices["manager-service"], first)
 			},
-			[]Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
+			[]backends.Endpoint{endpoint("[fd00::5]:443", "pod shop/manager-0"), endpoint("[fd96::10]:443", "service shop/manager-service")},
 		},
 		"two webhooks on one port": {
 			func(c *cluster) {
 				c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com")))
 			},
-			[]Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
+			[]backends.Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
 		"nobody, when availability is enough": {
 			func(c *cluster) { c.Policy.Gate = GateAvailable }, nil,
@@ -276,7 +277,7 @@ func TestEndpointsToDial(t *testing.T) {
 			c := unregistered(t)
 			test.change(c)
 			plan := c.next()
-			var got []Endpoint
+			var got []backends.Endpoint
 			for _, e := range plan.Probes {
 				e.Review = install.Review{} // see TestReviewsToSend
 				got = append(got, e)
@@ -341,7 +342,7 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 // A webhook that only the API server reaches says so, for as long as it is registered.
 func TestProvedThroughTheAPIServer(t *testing.T) {
 	c := unregistered(t)
-	c.answer = func(Endpoint) Answer { return Answer{ThroughAPIServer: true} }
+	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{ThroughAPIServer: true} }
 	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialled}, webhooksOf(c.pass())); diff != "" {
 		t.Errorf("while it is registered (-want +got):\n%s", diff)
 	}

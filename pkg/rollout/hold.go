@@ -11,6 +11,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // hold looks at a ClusterServiceVersion that may not be installed as it is.
@@ -34,9 +36,9 @@ func (p *planner) hold() {
 // holdFor says that what is live stays live, and why the rest is blocked.
 func (p *planner) holdFor(why string) {
 	for _, name := range p.deploymentNames() {
-		view := deploymentView{name: name, progress: progressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
+		view := deploymentView{name: name, progress: workload.ProgressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
 		if p.Observed.Deployments[name] == nil {
-			view.progress = progress{state: managerv1alpha1.DeploymentPending, reason: "NotInstallable", message: why}
+			view.progress = workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: "NotInstallable", Message: why}
 		}
 		for _, description := range install.DescriptionsOf(p.CSV, name) {
 			if !view.has(install.IdentityOf(description)) {
@@ -68,7 +70,7 @@ func (p *planner) deploymentNames() []string {
 
 // heldWebhook is called as it was registered, and whether somebody answers is told as
 // ever.
-func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend progress, why string) webhookView {
+func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
 	if view, kept := p.kept[install.IdentityOf(d)]; kept {
 		return view
 	}
@@ -86,7 +88,7 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend pr
 	if live == nil || p.mustYield() {
 		return blocked
 	}
-	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: portOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
+	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
 	if view.state == managerv1alpha1.WebhookRegistered {
 		view.reason, view.message = "Held", "stays as it was registered: "+why
 	}
@@ -99,8 +101,8 @@ func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift
 		name, exists = d.GenerateName, true
 	}
 	for _, live := range p.Observed.registrations() {
-		if exists && live.kind == d.Type && live.object.GetName() == name {
-			return live.object
+		if exists && live.Kind == d.Type && live.Object.GetName() == name {
+			return live.Object
 		}
 	}
 	return nil
@@ -111,17 +113,10 @@ func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift
 func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) install.Deployment {
 	backend := install.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
 	backend.Object.Name = d.DeploymentName
-	if called := serviceOf(live); called != nil {
+	if called := registration.ServiceOf(live); called != nil {
 		backend.Service.Namespace, backend.Service.Name = called.Namespace, called.Name
 	}
 	return backend
-}
-
-func portOf(live drift.Object) int32 {
-	if called := serviceOf(live); called != nil && called.Port != nil {
-		return *called.Port
-	}
-	return 0
 }
 
 // heldConversion is a conversion webhook that stays as it is: live when all its

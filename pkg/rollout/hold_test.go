@@ -11,6 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -129,7 +130,7 @@ func TestHeldWithoutBackends(t *testing.T) {
 	if w := plan.Status.Deployments[0].Webhooks[0]; w.State != managerv1alpha1.WebhookUnreachable || w.Reason != "NoReadyEndpoints" {
 		t.Errorf("the webhook is %s (%s): %s", w.State, w.Reason, w.Message)
 	}
-	if events := Events(managerv1alpha1.WebhookRolloutStatus{}, plan.Status); len(events) != 2 || events[1].Reason != "WebhookUnreachable" {
+	if events := report.EventsOf(managerv1alpha1.WebhookRolloutStatus{}, plan.Status); len(events) != 2 || events[1].Reason != "WebhookUnreachable" {
 		t.Errorf("events %+v", events)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -46,18 +47,18 @@ func (p *planner) keepPorts(waits string) {
 // withKeptPorts is the desired Service of a Deployment with the ports of the live one that it
 // keeps, and the record of them.
 func (p *planner) withKeptPorts(d install.Deployment, live *corev1.Service, waits string) *corev1.Service {
-	before, callers := keptPortsOf(live), p.callersOf(d)
-	record := keptPorts{Pending: pendingPorts(d, callers)}
-	for _, port := range before.over(live.Spec.Ports) {
+	before, callers := backends.KeptPortsOf(live), p.callersOf(d)
+	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
+	for _, port := range before.Over(live.Spec.Ports) {
 		if kept, keeps := p.keeps(d, live, port, callers, before, waits); keeps {
 			record.Kept = append(record.Kept, kept)
 		}
 	}
-	if record.empty() {
+	if record.Empty() {
 		return d.Service
 	}
 	service := d.Service.DeepCopy()
-	service.Spec.Ports = drift.WithPorts(service.Spec.Ports, record.ports())
+	service.Spec.Ports = drift.WithPorts(service.Spec.Ports, record.Ports())
 	slices.SortStableFunc(service.Spec.Ports, func(a, b corev1.ServicePort) int { return int(a.Port - b.Port) })
 	service.Annotations = maps.Clone(service.Annotations)
 	if service.Annotations == nil {
@@ -68,13 +69,13 @@ func (p *planner) withKeptPorts(d install.Deployment, live *corev1.Service, wait
 }
 
 // keeps decides about one port of a live Service.
-func (p *planner) keeps(d install.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before keptPorts, waits string) (keptPort, bool) {
-	record, recorded := before.find(port.Port)
+func (p *planner) keeps(d install.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
+	record, recorded := before.Find(port.Port)
 	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
-	if desired >= 0 && target(d.Service.Spec.Ports[desired]) == target(port) {
-		return keptPort{}, false
+	if desired >= 0 && backends.Target(d.Service.Spec.Ports[desired]) == backends.Target(port) {
+		return backends.KeptPort{}, false
 	}
-	kept := keptPort{Port: port.Port, TargetPort: target(port)}
+	kept := backends.KeptPort{Port: port.Port, TargetPort: backends.Target(port)}
 	key := portKey{live.Name, port.Port}
 	if slices.ContainsFunc(callers, func(c caller) bool { return c.port == port.Port && c.leaves() && (desired < 0 || !c.swaps(d, live)) }) {
 		kept.Left = true
@@ -93,9 +94,9 @@ func (p *planner) keeps(d install.Deployment, live *corev1.Service, port corev1.
 
 // stillCalled reports whether some API server may still call a port that no registration names
 // any more. The first reconciliation records the time.
-func (p *planner) stillCalled(kept, record keptPort, recorded bool, key portKey) (keptPort, bool) {
+func (p *planner) stillCalled(kept, record backends.KeptPort, recorded bool, key portKey) (backends.KeptPort, bool) {
 	if !recorded || !record.Left {
-		return keptPort{}, false
+		return backends.KeptPort{}, false
 	}
 	kept.Left, kept.Since = true, record.Since
 	if kept.Since == nil || kept.Since.After(p.now) {
@@ -103,7 +104,7 @@ func (p *planner) stillCalled(kept, record keptPort, recorded bool, key portKey)
 	}
 	settled := kept.Since.Add(p.Policy.Settle)
 	if !p.now.Before(settled) {
-		return keptPort{}, false
+		return backends.KeptPort{}, false
 	}
 	p.lookAgain(settled)
 	p.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}

@@ -15,17 +15,20 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // servedAt answers at some addresses and ports alone.
-func servedAt(served ...string) func(Endpoint) Answer {
-	return func(e Endpoint) Answer {
+func servedAt(served ...string) func(backends.Endpoint) backends.Answer {
+	return func(e backends.Endpoint) backends.Answer {
 		for _, s := range served {
 			if strings.HasSuffix(e.Address, s) {
-				return Answer{}
+				return backends.Answer{}
 			}
 		}
-		return Answer{Reason: "Refused", Message: e.Address + " refuses"}
+		return backends.Answer{Reason: "Refused", Message: e.Address + " refuses"}
 	}
 }
 
@@ -44,7 +47,7 @@ func (c *cluster) routes() string {
 	for _, p := range c.Observed.Services["manager-service"].Spec.Ports {
 		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 	}
-	return fmt.Sprintf("%d of %s", portCalled(c.validating("manager")), strings.Join(ports, " "))
+	return fmt.Sprintf("%d of %s", registration.PortCalled(c.validating("manager")), strings.Join(ports, " "))
 }
 
 func onContainerPort(port int32) func(*operatorsv1alpha1.WebhookDescription) {
@@ -217,7 +220,7 @@ func TestOneOfTwoWebhooksOnAPort(t *testing.T) {
 		c.reconciles("manager")
 		c.wait(time.Second)
 	}
-	a, b := portCalled(c.validatingNamed("a.manager.example.com")), portCalled(c.validatingNamed("b.manager.example.com"))
+	a, b := registration.PortCalled(c.validatingNamed("a.manager.example.com")), registration.PortCalled(c.validatingNamed("b.manager.example.com"))
 	service := c.Observed.Services["manager-service"]
 	if want := []intstr.IntOrString{intstr.FromInt32(443), intstr.FromInt32(443)}; a != 443 || b != 444 || len(service.Spec.Ports) != 2 || service.Spec.Ports[0].TargetPort != want[0] || service.Spec.Ports[1].TargetPort != want[1] {
 		t.Errorf("a calls %d and b %d of %+v", a, b, service.Spec.Ports)
@@ -234,7 +237,7 @@ func TestExchangedPorts(t *testing.T) {
 		c.reconciles("manager")
 		c.wait(time.Second)
 	}
-	if a, b := portCalled(c.validatingNamed("a.manager.example.com")), portCalled(c.validatingNamed("b.manager.example.com")); a != 8443 || b != 443 {
+	if a, b := registration.PortCalled(c.validatingNamed("a.manager.example.com")), registration.PortCalled(c.validatingNamed("b.manager.example.com")); a != 8443 || b != 443 {
 		t.Errorf("a calls %d, b calls %d", a, b)
 	}
 }
@@ -252,7 +255,7 @@ func TestAPIServicePortThatIsEdited(t *testing.T) {
 	for range 3 {
 		c.reconciles("manager")
 	}
-	if port := portCalled(c.Observed.APIServices[0]); port != 443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 2 {
+	if port := registration.PortCalled(c.Observed.APIServices[0]); port != 443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 2 {
 		t.Errorf("port %d is called", port)
 	}
 	c.answer = servedAt("3")
@@ -260,7 +263,7 @@ func TestAPIServicePortThatIsEdited(t *testing.T) {
 		c.wait(time.Second)
 		c.reconciles("manager")
 	}
-	if port := portCalled(c.Observed.APIServices[0]); port != 8443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 1 {
+	if port := registration.PortCalled(c.Observed.APIServices[0]); port != 8443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 1 {
 		t.Errorf("port %d is called", port)
 	}
 }
@@ -299,7 +302,7 @@ func TestConversionPortsThatAreEdited(t *testing.T) {
 			for _, p := range c.Observed.Services["converter-service"].Spec.Ports {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
-			got := fmt.Sprintf("%d of %s", conversionRoute(c.Observed.CRDs["things.example.com"].Spec.Conversion).port, strings.Join(ports, " "))
+			got := fmt.Sprintf("%d of %s", conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Port, strings.Join(ports, " "))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
 			}
@@ -335,11 +338,11 @@ func TestAskedWhileAnEditWaits(t *testing.T) {
 			c.answer = servedAt(":443")
 			c.reconciles("manager")
 			var ports []string
-			for _, p := range Asked(install.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
+			for _, p := range backends.Asked(install.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			live := c.Observed.Services["manager-service"]
-			if why := Unsampled(live, Asked(install.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
+			if why := backends.Unsampled(live, backends.Asked(install.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
 				t.Errorf("calls through the Service prove nothing: %s", why)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(ports, " ")); diff != "" {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -31,7 +33,7 @@ func (p *planner) keepTrust() {
 			if len(w.Conversions) > 0 {
 				p.wantConversions(p.asRouted(p.convertedAlready(w)))
 			} else if !w.Delegated {
-				p.trust(registrationOf(w), p.liveOf(w))
+				p.trust(registration.Of(w), p.liveOf(w))
 			}
 		}
 	}
@@ -43,7 +45,7 @@ func (p *planner) keepTrust() {
 func (p *planner) convertedAlready(w install.Webhook) []install.Conversion {
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
-		return live == nil || !converted(live, c)
+		return live == nil || !conversion.Calls(live, c)
 	})
 }
 

@@ -10,13 +10,16 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // withLeftOut is a ClusterServiceVersion with the conversions that it does not declare any more, that
 // objects need, and that Deployments which it lists serve. Until spec.conversion ends, the Deployment
 // has to serve it (docs/adr/0056-conversions-left-out.md).
 func (in Input) withLeftOut(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
-	inUse := slices.DeleteFunc(in.leftOutOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == ends })
+	inUse := slices.DeleteFunc(in.leftOutOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == conversion.Ends })
 	if len(inUse) == 0 {
 		return csv
 	}
@@ -31,7 +34,7 @@ func (in Input) withLeftOut(csv *operatorsv1alpha1.ClusterServiceVersion) *opera
 // before it is known what a Deployment has to serve.
 func (in Input) uncounted() (names []string) {
 	for _, crd := range in.leftOutOfListed(in.CSV) {
-		if in.endOf(crd) == endUnknown {
+		if in.endOf(crd) == conversion.EndUnknown {
 			names = append(names, crd.Name)
 		}
 	}
@@ -89,7 +92,7 @@ func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	}
 	for _, p := range live.Spec.Ports {
 		if p.Port == port {
-			return new(target(p))
+			return new(backends.Target(p))
 		}
 	}
 	return nil
@@ -104,8 +107,8 @@ func (p *planner) isCalled(deployment string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(p.Observed.registrations(), func(live registration) bool {
-		called := serviceOf(live.object)
+	return slices.ContainsFunc(p.Observed.registrations(), func(live registration.Registration) bool {
+		called := registration.ServiceOf(live.Object)
 		return called != nil && called.Namespace == p.CSV.Namespace && s.behind(called.Name) == deployment
 	})
 }

@@ -8,7 +8,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // ToMaintain are the versions of the operator, as they are served, of which something is
@@ -59,9 +61,9 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 			return namespace == served.Namespace && s.behind(service) == d.DeploymentName
 		})
 	}
-	return slices.ContainsFunc(in.Observed.registrations(), func(live registration) bool {
-		called := serviceOf(live.object)
-		return install.IdentityOf(d).Registers(live.kind, live.object) && install.Labelled(live.object, served) &&
+	return slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool {
+		called := registration.ServiceOf(live.Object)
+		return install.IdentityOf(d).Registers(live.Kind, live.Object) && install.Labelled(live.Object, served) &&
 			called != nil && called.Namespace == served.Namespace && s.behind(called.Name) == d.DeploymentName
 	})
 }
@@ -70,16 +72,16 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 // to be called in another way. What it does not declare is unregistered, except a conversion,
 // which ends when no object needs it (see EndConversions).
 func (in Input) wantsOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
-	of, conversion := install.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
+	of, isConversion := install.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
 	if served.UID == in.CSV.UID {
 		moved := in.declaredFor(of)
-		if conversion && moved == "" {
+		if isConversion && moved == "" {
 			return !lists(in.CSV, d.DeploymentName) // else it is among what the plan desires
 		}
-		return moved != "" && moved != d.DeploymentName && !(conversion && len(in.Upgrade.From) > 0) // then it is as an older version has it
+		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // then it is as an older version has it
 	}
 	change := install.Changes(served, in.CSV)[of]
-	return change == install.Moved || change == install.Changed || conversion && change == install.Gone
+	return change == install.Moved || change == install.Changed || isConversion && change == install.Gone
 }
 
 // declaredFor is the Deployment for which the ClusterServiceVersion declares a webhook; empty
@@ -153,7 +155,7 @@ func (p *planner) elsewhere(d install.Deployment, w install.Webhook) bool {
 	if live == nil || len(w.Conversions) > 0 {
 		return false
 	}
-	called := serviceOf(live)
+	called := registration.ServiceOf(live)
 	if called == nil || called.Namespace != p.CSV.Namespace {
 		return false
 	}
@@ -191,13 +193,13 @@ func (p *planner) maintainWebhook(w install.Webhook) {
 		return
 	}
 	switch {
-	case w.Delegated && (len(rulesOf(live)) == 0 || !p.asDeclared(w)):
+	case w.Delegated && (len(registration.RulesOf(live)) == 0 || !p.asDeclared(w)):
 	case w.Delegated:
-		p.keep(registrationOf(injected(w, live)), live)
+		p.keep(registration.Of(registration.WithLiveBundle(w, live)), live)
 	case p.asDeclared(w):
-		p.keep(registrationOf(w), live)
+		p.keep(registration.Of(w), live)
 	default:
-		p.trust(registrationOf(w), live)
+		p.trust(registration.Of(w), live)
 	}
 }
 
@@ -209,7 +211,7 @@ func (p *planner) maintainConversions(w install.Webhook) {
 		if p.plans(crdKey(c.CRD)) {
 			continue
 		}
-		if !calledAlike(live, c) {
+		if !conversion.CallsAlike(live, c) {
 			bundle := c.Spec.Webhook.ClientConfig.CABundle
 			c.Spec = *live.Spec.Conversion.DeepCopy()
 			c.Spec.Webhook.ClientConfig.CABundle = bundle

@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // leaves has the ClusterServiceVersion want its webhook to be served by another Deployment, which
@@ -26,7 +27,9 @@ func (c *cluster) leaves(change ...func(*operatorsv1alpha1.WebhookDescription)) 
 		f(&c.CSV.Spec.WebhookDefinitions[0])
 	}
 	c.Certificates["after"] = c.Certificates["before"]
-	c.answer = func(e Endpoint) Answer { return Answer{Reason: "Refused", Message: e.What + " refuses"} }
+	c.answer = func(e backends.Endpoint) backends.Answer {
+		return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
+	}
 }
 
 // upgrades has a new version take over, which wants what a change says.
@@ -158,7 +161,7 @@ func TestConversionThatMovesIsMaintained(t *testing.T) {
 // convertsWhatItPlans is a pass that writes definitions, too.
 func (c *cluster) convertsWhatItPlans() {
 	c.t.Helper()
-	c.Observed.Answers = map[Endpoint]Answer{}
+	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}
 	for _, e := range c.next().Probes {
 		c.Observed.Answers[e] = c.answer(e)
 	}

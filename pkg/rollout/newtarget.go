@@ -7,14 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // unservedAt is why a webhook cannot be called yet at the port of the pods that a port of the
 // Service is to lead to. All pods behind the Service are dialled there.
 func (p *planner) unservedAt(d install.Deployment, w install.Webhook, to corev1.ServicePort) (reason, message string) {
-	if w.Delegated && registrationOf(w) != nil {
-		w = injected(w, p.registered(w))
+	if w.Delegated && registration.Of(w) != nil {
+		w = registration.WithLiveBundle(w, p.registered(w))
 	}
 	endpoints, reason, message := p.endpointsAt(d, w, to)
 	if reason != "" {
@@ -38,18 +40,18 @@ func (p *planner) askToCompare(d install.Deployment, w install.Webhook) {
 
 // endpointsAt are the ready endpoints of a Deployment's Service, at the port of the pods that a
 // port of the Service is to lead to.
-func (p *planner) endpointsAt(d install.Deployment, w install.Webhook, to corev1.ServicePort) (all []Endpoint, reason, message string) {
+func (p *planner) endpointsAt(d install.Deployment, w install.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
 	trust := ""
 	if w.Delegated {
 		trust = p.injectedInto(w)
 	}
 	service := p.Observed.Services[d.Service.Name]
 	for _, e := range route.Pods(service, p.Observed.Slices[service.Name]) {
-		e.Port = targetOf(to, p.podOf(d, e))
+		e.Port = backends.TargetOf(to, p.podOf(d, e))
 		if e.Port == 0 {
 			return nil, "NoSuchPort", fmt.Sprintf("no container of %s names a port %q", e, to.TargetPort.StrVal)
 		}
-		all = append(all, Endpoint{
+		all = append(all, backends.Endpoint{
 			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
 			Service: service.Name, Port: to.Port, Trust: trust, Review: install.ReviewOf(p.CSV, w.Description, p.Observed.Catalog),
 		})

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // The whole of an installation with two Deployments, as a timeline: each one's
@@ -99,9 +101,9 @@ func TestInstallationStepByStep(t *testing.T) {
 func TestInstallationWhereAvailabilityIsEnough(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	c.Policy.Gate = GateAvailable
-	c.answer = func(e Endpoint) Answer {
+	c.answer = func(e backends.Endpoint) backends.Answer {
 		t.Errorf("%s is dialled", e.What)
-		return Answer{}
+		return backends.Answer{}
 	}
 	c.pass()
 	c.becomeAvailable("manager")

@@ -23,6 +23,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -153,7 +154,7 @@ type Observed struct {
 	// Unlabelled says why the API server refuses the label to some of them.
 	Unlabelled map[string]string
 	// Answers are what endpoints said in this pass.
-	Answers map[Endpoint]Answer
+	Answers map[backends.Endpoint]backends.Answer
 	// Refused is what the API server said to a write in this pass that it will say again
 	// until somebody changes something, by the object's key (see KeyOf).
 	Refused map[string]string
@@ -170,33 +171,6 @@ type Observed struct {
 	// Contests are the records of repairs that another client undid, by the object's key.
 	Contests map[string]drift.Contest
 }
-
-// Endpoint is an address that a webhook must answer on.
-type Endpoint struct {
-	Address    string // host:port
-	ServerName string // in the certificate
-	What       string // "pod ns/name", "service ns/name": for messages
-	Deployment string // whose trust applies
-	Trust      string // that applies instead, PEM, where it is injected
-	Service    string // that leads to it
-	Port       int32  // of the Service
-	Virtual    bool   // it is the Service's own address: nobody listens there
-
-	Review install.Review // to send once the handshake is finished; the zero value sends nothing
-}
-
-// Answer is what dialling an endpoint gave. Reason and Message are empty when it
-// serves with a trusted certificate, and answers the review if there is one.
-type Answer struct {
-	Reason  string
-	Message string
-	// ThroughAPIServer tells that the API server called the Service: the manager cannot
-	// dial its endpoints, or must not.
-	ThroughAPIServer bool
-}
-
-// Serves tells whether the endpoint may be called.
-func (a Answer) Serves() bool { return a.Reason == "" }
 
 // Adopt adds an object that the caches did not show. A refusal says why it cannot be
 // the ClusterServiceVersion's.

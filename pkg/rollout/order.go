@@ -9,13 +9,14 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // waitsFor says what a Deployment still lacks before the next may start; empty when
 // it lacks nothing.
 func (v deploymentView) waitsFor() string {
-	if !v.progress.complete() {
-		return v.progress.message
+	if !v.progress.Complete() {
+		return v.progress.Message
 	}
 	for _, w := range v.webhooks {
 		if w.lacks() {
@@ -29,11 +30,11 @@ func (v deploymentView) waitsFor() string {
 // Operators exist whose first Deployment does not get ready before a webhook of the
 // second answers: the order is a preference, never a trap.
 func (p *planner) relax(v deploymentView, waits string, behind []install.Deployment) bool {
-	if len(behind) == 0 || v.progress.since.IsZero() {
+	if len(behind) == 0 || v.progress.Since.IsZero() {
 		return false
 	}
 	bound := p.waitingSince(v).Add(p.Policy.OrderBound)
-	if running := v.progress.running; !running.IsZero() {
+	if running := v.progress.Running; !running.IsZero() {
 		bound = earlier(bound, running.Add(p.Policy.RunningBound))
 	}
 	if p.now.Before(bound) {
@@ -49,10 +50,10 @@ func (p *planner) relax(v deploymentView, waits string, behind []install.Deploym
 // waitingSince is when a Deployment, or a webhook of it that is not live, last came a
 // step further.
 func (p *planner) waitingSince(v deploymentView) time.Time {
-	since := v.progress.since
+	since := v.progress.Since
 	for _, w := range v.webhooks {
 		if w.lacks() {
-			since = later(since, p.sinceOf(w.Description, w.state))
+			since = workload.Later(since, p.sinceOf(w.Description, w.state))
 		}
 	}
 	return since

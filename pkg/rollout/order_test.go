@@ -10,6 +10,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // stuck is a cluster whose first Deployment does not get ready; a second one is
@@ -157,7 +159,7 @@ func TestOrderBoundCountsFromTheLoss(t *testing.T) {
 	c := installed(t, webhookOf("first"))
 	c.declare("second")
 	c.Observed.Validating = nil
-	c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 	for _, moment := range []struct {
 		after time.Duration
 		want  []string

@@ -64,10 +64,10 @@ func (p *planner) deploymentFacts(d deploymentView, f *phase.Facts) {
 	lacks := d.unavailable()
 	first(&f.Lacks, lacks)
 	switch {
-	case lacks != "" && (!d.progress.available || d.progress.complete()):
+	case lacks != "" && (!d.progress.Available || d.progress.Complete()):
 		first(&f.Unhealthy, phase.Unavailable.Because(lacks).Message)
-	case !d.progress.available:
-		first(&f.Unhealthy, d.progress.message)
+	case !d.progress.Available:
+		first(&f.Unhealthy, d.progress.Message)
 	}
 }
 

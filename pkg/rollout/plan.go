@@ -8,8 +8,11 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // Plan is what to do now, and what to say about it.
@@ -17,7 +20,7 @@ type Plan struct {
 	// Steps are the writes, in their order: a step may rely on those before it.
 	Steps []Step
 	// Probes are the endpoints whose answers the next decision needs.
-	Probes []Endpoint
+	Probes []backends.Endpoint
 	// Count are the CustomResourceDefinitions of which the next decision needs to know
 	// whether they have objects.
 	Count []string
@@ -91,7 +94,7 @@ type planner struct {
 // deploymentView is what a Deployment came to.
 type deploymentView struct {
 	name     string
-	progress progress
+	progress workload.Progress
 	webhooks []webhookView
 }
 
@@ -111,7 +114,7 @@ func (w webhookView) live() bool { return !w.registered.IsZero() }
 
 // lacks tells whether a webhook that should be live is not, or an APIService not available.
 func (w webhookView) lacks() bool {
-	if isAPIService(w.Webhook) {
+	if registration.IsAPIService(w.Webhook) {
 		return w.state != managerv1alpha1.WebhookRegistered
 	}
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
@@ -170,7 +173,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 	live := lookUp(p.Observed.Deployments, name)
 	if p.want(d.Object, live) && live != nil {
 		p.reinstall = true
-		view.progress = view.progress.outdated(name)
+		view.progress = view.progress.Outdated(name)
 	}
 	for _, w := range d.Webhooks {
 		view.webhooks = append(view.webhooks, p.register(d, w, view.progress))
@@ -178,10 +181,10 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 	return view
 }
 
-func (p *planner) progressOf(d install.Deployment) progress {
-	progress := progressOf(p.Observed.Deployments[d.Object.Name], p.Observed.Pods[d.Object.Name])
+func (p *planner) progressOf(d install.Deployment) workload.Progress {
+	progress := workload.ProgressOf(p.Observed.Deployments[d.Object.Name], p.Observed.Pods[d.Object.Name])
 	if reason, message := p.refusal(d); reason != "" {
-		progress.state, progress.reason, progress.message = managerv1alpha1.DeploymentPending, reason, message
+		progress.State, progress.Reason, progress.Message = managerv1alpha1.DeploymentPending, reason, message
 	}
 	return progress
 }
@@ -205,7 +208,7 @@ func (p *planner) keepUntilCleared(d install.Deployment) deploymentView {
 // notYet is a Deployment that this version has not started. Webhooks that an older one
 // registered stay in service, and are looked after.
 func (p *planner) notYet(d install.Deployment, reason, message string) deploymentView {
-	view := deploymentView{name: d.Object.Name, progress: progress{state: managerv1alpha1.DeploymentPending, reason: reason, message: message}}
+	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
 	for _, w := range d.Webhooks {
 		if w.Description.Type != operatorsv1alpha1.ConversionWebhook && p.registered(w) == nil {
 			view.webhooks = append(view.webhooks, waiting(w, reason, message))

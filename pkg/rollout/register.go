@@ -9,16 +9,19 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // register decides about one webhook: a live one is kept as desired, whatever
 // becomes of its backends; another is registered once nothing speaks against it.
-func (p *planner) register(d install.Deployment, w install.Webhook, backend progress) webhookView {
+func (p *planner) register(d install.Deployment, w install.Webhook, backend workload.Progress) webhookView {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return p.convert(d, w, backend)
 	}
-	desired, live := registrationOf(w), p.registered(w)
+	desired, live := registration.Of(w), p.registered(w)
 	if p.Config.Disabled(w.Description) {
 		return p.disable(w, live)
 	}
@@ -55,21 +58,15 @@ func (p *planner) register(d install.Deployment, w install.Webhook, backend prog
 // this decision knows was written by a manager that saw more: it is left alone. Each Service
 // has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
 func (p *planner) keep(desired, live drift.Object) {
-	if !writtenLater(live, desired) || !callsAlike(desired, live) {
+	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
 		p.want(p.covering(desired, live), live)
 	}
-}
-
-// callsAlike reports whether two registrations call the same Service.
-func callsAlike(a, b drift.Object) bool {
-	one, other := serviceOf(a), serviceOf(b)
-	return one != nil && other != nil && one.Namespace == other.Namespace && one.Name == other.Name
 }
 
 // reachability is the state of a live registration. It stays registered under the
 // same policy even when nobody answers: to take it away would let through what it
 // is there to stop.
-func (p *planner) reachability(d install.Deployment, w install.Webhook, configuration string, registered time.Time, backend progress) webhookView {
+func (p *planner) reachability(d install.Deployment, w install.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
 	view := webhookView{
 		Webhook: w, configuration: configuration, registered: registered,
 		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
@@ -79,25 +76,25 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 	}
 	reason, message := "", ""
 	switch {
-	case p.Policy.Gate == GateAvailable && !backend.available:
-		reason, message = "DeploymentNotAvailable", backend.message
+	case p.Policy.Gate == GateAvailable && !backend.Available:
+		reason, message = "DeploymentNotAvailable", backend.Message
 	case p.Policy.Gate == GateServing:
 		_, reason, message = p.endpoints(d, w)
 	}
-	if reason == reasonNoEndpoints && backend.message != "" {
-		message += ": " + backend.message
+	if reason == reasonNoEndpoints && backend.Message != "" {
+		message += ": " + backend.Message
 	}
 	if reason != "" {
 		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
 	}
-	if isAPIService(w) {
+	if registration.IsAPIService(w) {
 		return p.availability(view)
 	}
 	return view
 }
 
 // obstacle is the first thing that keeps a webhook from being registered.
-func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
+func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend workload.Progress) (reason, message string) {
 	if w.Delegated {
 		return p.delegatedObstacle(d, w, backend)
 	}
@@ -105,8 +102,8 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend prog
 	switch {
 	case certificate.CAFingerprint == "" && certificate.Message != "":
 		return "CertificateUnusable", certificate.Message
-	case !backend.complete() && !(p.servedBefore(w) && backend.available):
-		return "DeploymentNotAvailable", backend.message
+	case !backend.Complete() && !(p.servedBefore(w) && backend.Available):
+		return "DeploymentNotAvailable", backend.Message
 	case certificate.CAFingerprint == "":
 		return "CertificateMissing", "the serving certificate is being written"
 	case p.uncovered(w):
@@ -142,7 +139,7 @@ func (p *planner) wasRegistered(w install.Webhook) bool {
 // passes know that it was there.
 func (p *planner) remembering(view webhookView) webhookView {
 	if p.wasRegistered(view.Webhook) {
-		view.configuration = registrationOf(view.Webhook).GetName()
+		view.configuration = registration.Of(view.Webhook).GetName()
 	}
 	return view
 }
@@ -150,11 +147,11 @@ func (p *planner) remembering(view webhookView) webhookView {
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were
 // not dialled in this pass are asked for. Those of a Service that somebody edited prove nothing
 // of the pods that are called once it is repaired.
-func (p *planner) silence(d install.Deployment, w install.Webhook, backend progress) (reason, message string) {
+func (p *planner) silence(d install.Deployment, w install.Webhook, backend workload.Progress) (reason, message string) {
 	if held := p.held(d, w); held.reason != "" {
 		return held.reason, held.message
 	}
-	if live := p.Observed.Services[d.Service.Name]; live != nil && !leadsAlike(live, d.Service) {
+	if live := p.Observed.Services[d.Service.Name]; live != nil && !backends.LeadsAlike(live, d.Service) {
 		return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name)
 	}
 	endpoints, reason, message := p.toProbe(d, w)
@@ -166,7 +163,7 @@ func (p *planner) silence(d install.Deployment, w install.Webhook, backend progr
 
 // unanswered is why some endpoints cannot be called. Those that do not serve are dialled again
 // after a pause.
-func (p *planner) unanswered(endpoints []Endpoint, pause time.Duration) (reason, message string) {
+func (p *planner) unanswered(endpoints []backends.Endpoint, pause time.Duration) (reason, message string) {
 	for _, e := range endpoints {
 		answer, asked := p.Observed.Answers[e]
 		if !asked {
@@ -185,7 +182,7 @@ func (p *planner) unanswered(endpoints []Endpoint, pause time.Duration) (reason,
 // toProbe are the endpoints of a webhook with the review that each pod has to answer before
 // the webhook is called there. One that was in service is registered again without a review:
 // its answers to API servers have shown what a review would.
-func (p *planner) toProbe(d install.Deployment, w install.Webhook) (all []Endpoint, reason, message string) {
+func (p *planner) toProbe(d install.Deployment, w install.Webhook) (all []backends.Endpoint, reason, message string) {
 	all, reason, message = p.endpoints(d, w)
 	if reason != "" || p.servedBefore(w) && !p.isCalledOtherwise(w) {
 		return all, reason, message
@@ -206,7 +203,7 @@ func (p *planner) isCalledOtherwise(w install.Webhook) bool {
 		return slices.ContainsFunc(w.Conversions, p.routeEdited)
 	}
 	live := p.registered(w)
-	return live != nil && (!callsAlike(registrationOf(w), live) || routeOf(registrationOf(w)) != routeOf(live))
+	return live != nil && (!registration.CallSameService(registration.Of(w), live) || registration.RouteOf(registration.Of(w)) != registration.RouteOf(live))
 }
 
 // reasonUndialled is that of a webhook which the API server reaches and the manager does
@@ -219,11 +216,11 @@ const (
 // undialled tells whether an endpoint of the webhook was proved through the API server.
 func (p *planner) undialled(d install.Deployment, w install.Webhook) bool {
 	endpoints, _, _ := p.toProbe(d, w)
-	return slices.ContainsFunc(endpoints, func(e Endpoint) bool { return p.Observed.Answers[e].ThroughAPIServer })
+	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return p.Observed.Answers[e].ThroughAPIServer })
 }
 
 // ask puts an endpoint among those to dial, once: webhooks may share a port and a review.
-func (p *planner) ask(e Endpoint) {
+func (p *planner) ask(e backends.Endpoint) {
 	if !slices.Contains(p.plan.Probes, e) {
 		p.plan.Probes = append(p.plan.Probes, e)
 	}
@@ -233,9 +230,9 @@ func (p *planner) ask(e Endpoint) {
 // again: short at first, since a Service's address starts to answer just after its
 // endpoints do, then in proportion to the wait since the last change for the better. How
 // long the Deployment itself took says nothing of that.
-func (p *planner) probePause(w install.Webhook, backend progress) time.Duration {
+func (p *planner) probePause(w install.Webhook, backend workload.Progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
-	since := later(backend.since, p.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
+	since := workload.Later(backend.Since, p.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
 	return min(max(p.now.Sub(since)/10, shortest), longest)
 }
 

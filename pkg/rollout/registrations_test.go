@@ -14,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 func registrationNamed(name, generateName string, age time.Duration) *admissionregistrationv1.ValidatingWebhookConfiguration {
@@ -107,11 +108,11 @@ func TestTrusting(t *testing.T) {
 	}}
 	labelled.Name, labelled.Labels = "labelled as a canary", map[string]string{vocabulary.LabelCanary: "labelled as a canary"}
 	observed.Validating = append(observed.Validating, canary, labelled)
-	want := []Trusting{
-		{"CustomResourceDefinition things.example.com", "u/0", []byte("theirs"), 0},
-		{"MutatingWebhookConfiguration a", "u/3", []byte{}, 7},
-		{"ValidatingWebhookConfiguration a", "u/3", []byte("one"), 7},
-		{"ValidatingWebhookConfiguration labelled as a canary", "u/3", []byte("two"), 7},
+	want := []registration.Trust{
+		{Name: "CustomResourceDefinition things.example.com", Version: "u/0", CABundle: []byte("theirs"), Generation: 0},
+		{Name: "MutatingWebhookConfiguration a", Version: "u/3", CABundle: []byte{}, Generation: 7},
+		{Name: "ValidatingWebhookConfiguration a", Version: "u/3", CABundle: []byte("one"), Generation: 7},
+		{Name: "ValidatingWebhookConfiguration labelled as a canary", Version: "u/3", CABundle: []byte("two"), Generation: 7},
 	}
 	if diff := cmp.Diff(want, observed.Trusting("shop", "manager-service")); diff != "" {
 		t.Errorf("who trusts (-want +got):\n%s", diff)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // A Deployment that worked for an hour and is changed: what it showed before the change
@@ -68,7 +69,9 @@ func TestChangeOfALiveDeployment(t *testing.T) {
 func TestWebhookAddedToASucceededOperator(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.example.com")))
-	c.answer = func(Endpoint) Answer { return Answer{Reason: "ForeignCertificate", Message: "foreign"} }
+	c.answer = func(backends.Endpoint) backends.Answer {
+		return backends.Answer{Reason: "ForeignCertificate", Message: "foreign"}
+	}
 	phases := phasesOf(c.pass())
 	if want := "Installing InstallWaiting: installing: waiting for webhook m.example.com to be registered: foreign"; len(phases) == 0 || phases[len(phases)-1] != want {
 		t.Errorf("phases %q, want the last to be %q", phases, want)

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -232,14 +233,14 @@ func TestRegistrationComesBackInARollout(t *testing.T) {
 	} {
 		c.Observed.Validating, c.Observed.APIServices = nil, nil
 		c.Observed.Deployments["manager"].Status.Replicas = 2
-		c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 		for range 3 {
 			if steps := stepsOf(c.pass()); len(steps) > 0 {
 				t.Fatalf("steps %q", steps)
 			}
 			c.wait(time.Second)
 		}
-		c.answer = func(Endpoint) Answer { return Answer{} }
+		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 		previous := c.Previous
 		plan := c.pass()
 		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" {

@@ -7,28 +7,14 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
-
-// reportedIn returns what a status reports of each webhook and APIService. Of several with one
-// identity it is the first.
-func reportedIn(status managerv1alpha1.WebhookRolloutStatus) map[install.Identity]*managerv1alpha1.WebhookStatus {
-	reported := map[install.Identity]*managerv1alpha1.WebhookStatus{}
-	for _, d := range status.Deployments {
-		for _, w := range d.Registrations() {
-			of := install.Identity{Type: w.Type, GenerateName: w.GenerateName}
-			if reported[of] == nil {
-				reported[of] = &w
-			}
-		}
-	}
-	return reported
-}
 
 // before returns what the status before this decision reports of a webhook; nil where it reports
 // nothing.
 func (p *planner) before(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.WebhookStatus {
 	if p.previous == nil {
-		p.previous = reportedIn(p.Previous)
+		p.previous = report.ByIdentity(p.Previous)
 	}
 	return p.previous[install.IdentityOf(d)]
 }

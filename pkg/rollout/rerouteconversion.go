@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // rerouteConversions decides about live conversions whose description names another port or path
 // than before, as reroute does about the other webhooks.
-func (p *planner) rerouteConversions(d install.Deployment, w install.Webhook, backend progress) (view webhookView, decided bool) {
+func (p *planner) rerouteConversions(d install.Deployment, w install.Webhook, backend workload.Progress) (view webhookView, decided bool) {
 	i, held := slices.IndexFunc(w.Conversions, p.routeEdited), p.held(d, w)
 	if p.Policy.Gate != GateServing || i < 0 && held.reason == "" {
 		return webhookView{}, false
@@ -25,8 +26,8 @@ func (p *planner) rerouteConversions(d install.Deployment, w install.Webhook, ba
 	}
 	called := w
 	if i >= 0 {
-		was := conversionRoute(p.Observed.CRDs[w.Conversions[i].CRD].Spec.Conversion)
-		message, called.Port = was.until(conversionRoute(&w.Conversions[i].Spec))+": "+message, was.port
+		was := conversion.RouteOf(p.Observed.CRDs[w.Conversions[i].CRD].Spec.Conversion)
+		message, called.Port = was.Until(conversion.RouteOf(&w.Conversions[i].Spec))+": "+message, was.Port
 	}
 	p.wantConversions(p.asRouted(w.Conversions))
 	since := p.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
@@ -41,10 +42,10 @@ func (p *planner) asRouted(conversions []install.Conversion) []install.Conversio
 	routed := slices.Clone(conversions)
 	for i, c := range routed {
 		if p.routeEdited(c) {
-			route := conversionRoute(p.Observed.CRDs[c.CRD].Spec.Conversion)
+			route := conversion.RouteOf(p.Observed.CRDs[c.CRD].Spec.Conversion)
 			routed[i].Spec = *c.Spec.DeepCopy()
 			service := routed[i].Spec.Webhook.ClientConfig.Service
-			service.Port, service.Path = &route.port, &route.path
+			service.Port, service.Path = &route.Port, &route.Path
 		}
 	}
 	return routed
@@ -54,41 +55,16 @@ func (p *planner) asRouted(conversions []install.Conversion) []install.Conversio
 // port or path, which the manager wrote. One that another client wrote is repaired at once.
 func (p *planner) routeEdited(c install.Conversion) bool {
 	live := p.Observed.CRDs[c.CRD]
-	if live == nil || !converted(live, c) {
+	if live == nil || !conversion.Calls(live, c) {
 		return false
 	}
-	is, desired := conversionRoute(live.Spec.Conversion), conversionRoute(&c.Spec)
+	is, desired := conversion.RouteOf(live.Spec.Conversion), conversion.RouteOf(&c.Spec)
 	edited := fieldpath.NewSet()
-	if is.path != desired.path {
-		edited = edited.Union(conversionPathField)
+	if is.Path != desired.Path {
+		edited = edited.Union(conversion.PathField)
 	}
-	if is.port != desired.port {
-		edited = edited.Union(conversionPortField)
+	if is.Port != desired.Port {
+		edited = edited.Union(conversion.PortField)
 	}
 	return is != desired && drift.SoleOwner(live, edited)
-}
-
-var (
-	conversionPathField = conversionField("path")
-	conversionPortField = conversionField("port")
-)
-
-func conversionField(name string) *fieldpath.Set {
-	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "service", name))
-}
-
-// conversionRoute is the port and path that a conversion calls.
-func conversionRoute(c *apiextensionsv1.CustomResourceConversion) calledRoute {
-	route := calledRoute{port: defaultPort}
-	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
-		return route
-	}
-	service := c.Webhook.ClientConfig.Service
-	if service.Port != nil {
-		route.port = *service.Port
-	}
-	if service.Path != nil {
-		route.path = *service.Path
-	}
-	return route
 }

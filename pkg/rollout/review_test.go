@@ -10,6 +10,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // pathsToProbe are the addresses to dial, and the path of the review to send there.
@@ -87,11 +90,11 @@ func registeredAtPath(t *testing.T) *cluster {
 func TestPathThatIsNotServed(t *testing.T) {
 	c := unregistered(t)
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), atPath("/wrong")))
-	c.answer = func(e Endpoint) Answer {
+	c.answer = func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == "/wrong" {
-			return Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
 		}
-		return Answer{}
+		return backends.Answer{}
 	}
 	plan := c.pass()
 	if diff := cmp.Diff([]string{
@@ -106,16 +109,16 @@ func TestPathThatIsNotServed(t *testing.T) {
 }
 
 // pathCalled is the path of the live registration.
-func (c *cluster) pathCalled() string { return pathOf(c.validating("manager")) }
+func (c *cluster) pathCalled() string { return registration.PathOf(c.validating("manager")) }
 
 // A path that is edited is called once it is served, and the previous one until then.
 func TestPathThatIsEdited(t *testing.T) {
 	c := registeredAtPath(t)
-	c.answer = func(e Endpoint) Answer {
+	c.answer = func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == "/wrong" {
-			return Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
 		}
-		return Answer{}
+		return backends.Answer{}
 	}
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	for range 3 {
@@ -142,11 +145,11 @@ func TestPathThatIsEditedUnderADelegatedCABundle(t *testing.T) {
 	c := registeredAtPath(t)
 	c.trust.Delegated = true
 	c.goesOn()
-	c.answer = func(e Endpoint) Answer {
+	c.answer = func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == "/wrong" {
-			return Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
 		}
-		return Answer{}
+		return backends.Answer{}
 	}
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.pass()
@@ -167,18 +170,18 @@ func TestPathThatIsEditedUnderADelegatedCABundle(t *testing.T) {
 func TestConversionPathThatIsEdited(t *testing.T) {
 	const ours, theirs = "olm-webhook-manager", "kubectl-edit"
 	route := `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:service":{"f:path":{}}}}}}}`
-	refuses := func(e Endpoint) Answer {
+	refuses := func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == "/v2" {
-			return Answer{Reason: "PathNotServed", Message: "there is nothing at /v2"}
+			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /v2"}
 		}
-		return Answer{}
+		return backends.Answer{}
 	}
 	for name, test := range map[string]struct {
 		change func(*cluster)
 		writer string
 		want   string
 	}{
-		"it is served":                    {func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{} } }, ours, "/v2"},
+		"it is served":                    {func(c *cluster) { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } }, ours, "/v2"},
 		"it is not served":                {func(*cluster) {}, ours, "/convert"},
 		"a requirement is not met":        {func(c *cluster) { obstacles["a requirement"].put(c) }, ours, "/convert"},
 		"the description has a mistake":   {func(c *cluster) { obstacles["a mistake"].put(c) }, ours, "/convert"},
@@ -196,7 +199,7 @@ func TestConversionPathThatIsEdited(t *testing.T) {
 			for range 3 {
 				c.convertsWhatItPlans()
 			}
-			if got := conversionRoute(c.Observed.CRDs["things.example.com"].Spec.Conversion).path; got != test.want {
+			if got := conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Path; got != test.want {
 				t.Errorf("%s is called, want %s", got, test.want)
 			}
 		})
@@ -206,7 +209,9 @@ func TestConversionPathThatIsEdited(t *testing.T) {
 // A path that another client writes into a registration is repaired, whatever the pods answer.
 func TestPathThatAnotherClientWrites(t *testing.T) {
 	c := registeredAtPath(t)
-	c.answer = func(Endpoint) Answer { return Answer{Reason: "PathNotServed", Message: "there is nothing"} }
+	c.answer = func(backends.Endpoint) backends.Answer {
+		return backends.Answer{Reason: "PathNotServed", Message: "there is nothing"}
+	}
 	other := "/other"
 	c.validating("manager").Webhooks[0].ClientConfig.Service.Path = &other
 	c.pass()

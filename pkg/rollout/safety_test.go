@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -21,9 +22,9 @@ var happenings = map[string]func(*cluster){
 	"pods come":     func(c *cluster) { withDeployment(c, c.becomeAvailable) },
 	"endpoints lag": func(c *cluster) { c.serve("manager") },
 	"pods refuse": func(c *cluster) {
-		c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 	},
-	"pods answer":     func(c *cluster) { c.answer = func(Endpoint) Answer { return Answer{} } },
+	"pods answer":     func(c *cluster) { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } },
 	"trust is lost":   func(c *cluster) { c.Certificates["manager"] = certificateWith("spoiled") },
 	"another image":   func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },
 	"unregistered":    func(c *cluster) { c.Observed.Validating = nil },
@@ -127,7 +128,7 @@ func TestDeathAfterEachWrite(t *testing.T) {
 			}
 		}
 		for _, r := range c.Observed.registrations() {
-			all = append(all, drift.KeyOf(r.object))
+			all = append(all, drift.KeyOf(r.Object))
 		}
 		slices.Sort(all)
 		return all

@@ -10,6 +10,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // removeStale removes the Deployments that the ClusterServiceVersion does not list any
@@ -42,8 +44,8 @@ func (p *planner) waitsForAny() bool {
 
 // relocate decides about a live webhook that another Deployment is to serve from now on.
 // The one that serves it goes on until that one does, and is then let go.
-func (p *planner) relocate(d install.Deployment, w install.Webhook, live drift.Object, backend progress) (view webhookView, decided bool) {
-	called := serviceOf(live)
+func (p *planner) relocate(d install.Deployment, w install.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
+	called := registration.ServiceOf(live)
 	if called == nil || d.Service == nil || called.Name == d.Service.Name || called.Namespace != p.CSV.Namespace || p.Observed.Services[called.Name] == nil {
 		return webhookView{}, false
 	}
@@ -51,7 +53,7 @@ func (p *planner) relocate(d install.Deployment, w install.Webhook, live drift.O
 	if reason == "" {
 		return webhookView{}, false
 	}
-	view = p.reachability(backendOf(live, w.Description), install.Webhook{Description: w.Description, Port: portOf(live)}, live.GetName(), p.bornAt(live), progress{available: true})
+	view = p.reachability(backendOf(live, w.Description), install.Webhook{Description: w.Description, Port: registration.PortOf(live)}, live.GetName(), p.bornAt(live), workload.Progress{Available: true})
 	view.Webhook = w
 	return moving(view, reason, fmt.Sprintf("service %s serves it until deployment %s does: %s", called.Name, d.Object.Name, message)), true
 }

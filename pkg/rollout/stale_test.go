@@ -7,6 +7,8 @@ import (
 	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // An edit gives the Deployment another name. Its webhook is called at the old one until the
@@ -25,11 +27,11 @@ func renamed(t *testing.T, delegated bool) {
 	c.declare("after")
 	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
 	c.Certificates["after"] = c.Certificates["before"]
-	c.answer = func(e Endpoint) Answer {
+	c.answer = func(e backends.Endpoint) backends.Answer {
 		if strings.Contains(e.What, "after") {
-			return Answer{Reason: "Refused", Message: e.What + " refuses"}
+			return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
 		}
-		return Answer{}
+		return backends.Answer{}
 	}
 
 	c.goesOn()
@@ -42,7 +44,7 @@ func renamed(t *testing.T, delegated bool) {
 		t.Fatal("the Deployment that serves was removed")
 	}
 
-	c.answer = func(Endpoint) Answer { return Answer{} }
+	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 	c.goesOn()
 	expect(t, c.live(), "hook.example.com shop.v1 after-service")
 	c.goesOn()

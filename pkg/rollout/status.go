@@ -14,6 +14,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // refusalPause is when to try again what the API server refused. What made it refuse,
@@ -78,8 +79,8 @@ func (p *planner) messageLimit() int {
 
 func (p *planner) reportDeployment(d deploymentView, limit int) managerv1alpha1.DeploymentStatus {
 	reported := managerv1alpha1.DeploymentStatus{
-		Name: d.name, State: d.progress.state, Reason: d.progress.reason,
-		Message: csvstatus.Shorten(d.progress.message, limit, ""),
+		Name: d.name, State: d.progress.State, Reason: d.progress.Reason,
+		Message: csvstatus.Shorten(d.progress.Message, limit, ""),
 	}
 	if certificate, ok := p.Certificates[d.name]; ok {
 		reported.Certificate = &certificate
@@ -90,7 +91,7 @@ func (p *planner) reportDeployment(d deploymentView, limit int) managerv1alpha1.
 	for _, w := range d.webhooks {
 		message := csvstatus.Shorten(w.message, limit, "")
 		since := metav1.NewTime(p.sinceOf(w.Description, w.state))
-		if isAPIService(w.Webhook) {
+		if registration.IsAPIService(w.Webhook) {
 			reported.APIServices = append(reported.APIServices, managerv1alpha1.APIServiceStatus{
 				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: message, Since: &since,
 				Lost: !w.live() && w.configuration != "",

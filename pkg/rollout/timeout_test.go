@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -21,7 +22,9 @@ const (
 // Five minutes count from the last sign of progress of each Deployment and its webhooks.
 func TestInstallTimeout(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
-	c.answer = func(e Endpoint) Answer { return Answer{Reason: "Refused", Message: e.What + " refuses"} }
+	c.answer = func(e backends.Endpoint) backends.Answer {
+		return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
+	}
 	for _, moment := range []struct {
 		at      time.Duration
 		happens func()
@@ -34,7 +37,7 @@ func TestInstallTimeout(t *testing.T) {
 		{9*time.Minute - time.Second, func() {}, installing, "webhook v.first.example.com to be registered"},
 		{9 * time.Minute, func() {}, failed, "install timeout: waiting for webhook v.first.example.com to be registered: pod shop/first-0 refuses"},
 		{20 * time.Minute, func() {}, failed, "install timeout"},
-		{20*time.Minute + time.Second, func() { c.answer = func(Endpoint) Answer { return Answer{} } }, failed, "install timeout"},
+		{20*time.Minute + time.Second, func() { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } }, failed, "install timeout"},
 		{20*time.Minute + 2*time.Second, func() {}, failed, "install timeout"}, // registered, not known to every API server
 		{20*time.Minute + 30*time.Second, func() { c.becomeAvailable("second") }, failed, "install timeout"},
 		{20*time.Minute + 31*time.Second, func() {}, failed, "install timeout"},
@@ -79,14 +82,14 @@ func TestInstallTimeoutOfOldDeployments(t *testing.T) {
 	c.pass()
 	c.wait(time.Hour)
 	c.Failure = nil
-	c.answer = func(Endpoint) Answer { return Answer{Reason: "Refused", Message: "refuses"} }
+	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 	c.pass()
 	c.wait(time.Second)
 	c.pass()
 	if c.CSV.Status.Phase != installing {
 		t.Errorf("with a scope again it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
-	c.answer = func(Endpoint) Answer { return Answer{} }
+	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 	c.wait(4 * time.Minute)
 	c.pass()
 	c.wait(59 * time.Second)

@@ -9,6 +9,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // Rules that match nothing are reported, change nothing else, and are reported no longer once
@@ -42,7 +43,7 @@ func TestRulesMatchNothing(t *testing.T) {
 		t.Errorf("said is %q", said)
 	}
 	var told bool
-	for _, e := range Events(before, c.Previous) {
+	for _, e := range report.EventsOf(before, c.Previous) {
 		told = told || e.Warning && e.Reason == managerv1alpha1.ConditionRulesMatchNothing && strings.Contains(e.Message, `write "order"`)
 	}
 	if !told {

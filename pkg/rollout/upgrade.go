@@ -17,8 +17,11 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // Upgrade is how a ClusterServiceVersion stands to other versions of its operator. It is
@@ -87,10 +90,10 @@ func (p *planner) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVer
 
 // changeOf is what the upgrade means for a live registration of an older version, and
 // the Deployment that serves it now.
-func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration) (install.Change, string) {
+func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration.Registration) (install.Change, string) {
 	for _, spec := range install.Deployments(older) {
 		for _, d := range install.DescriptionsOf(older, spec.Name) {
-			if install.IdentityOf(d).Registers(live.kind, live.object) {
+			if install.IdentityOf(d).Registers(live.Kind, live.Object) {
 				return install.Changes(older, p.CSV)[install.IdentityOf(d)], d.DeploymentName
 			}
 		}
@@ -103,7 +106,7 @@ func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live 
 // server has learned of it.
 func (p *planner) clear(d install.Deployment) bool {
 	for _, live := range p.Observed.registrations() {
-		older := p.theirs(live.object)
+		older := p.theirs(live.Object)
 		if older == nil {
 			continue
 		}
@@ -115,14 +118,14 @@ func (p *planner) clear(d install.Deployment) bool {
 	return p.unsettled()
 }
 
-func serves(d install.Deployment, live registration) bool {
+func serves(d install.Deployment, live registration.Registration) bool {
 	return slices.ContainsFunc(d.Webhooks, func(w install.Webhook) bool {
-		return w.Description.Type == live.kind && registrationOf(w).GetName() == live.object.GetName()
+		return w.Description.Type == live.Kind && registration.Of(w).GetName() == live.Object.GetName()
 	})
 }
 
-func (p *planner) unregister(live registration) {
-	if p.take(Step{Verb: Delete, Object: live.object, Live: live.object}) {
+func (p *planner) unregister(live registration.Registration) {
+	if p.take(Step{Verb: Delete, Object: live.Object, Live: live.Object}) {
 		p.unregistered = p.now
 	}
 }
@@ -147,19 +150,19 @@ func (p *planner) lastUnregistered() time.Time {
 }
 
 // inherit decides about a webhook that an older version registered and that is still so.
-func (p *planner) inherit(d install.Deployment, w install.Webhook, live drift.Object, backend progress) (view webhookView, decided bool) {
+func (p *planner) inherit(d install.Deployment, w install.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
 	older := p.theirs(live)
 	if older == nil {
 		return webhookView{}, false
 	}
-	change, servedBy := p.changeOf(older, registration{w.Description.Type, live})
+	change, servedBy := p.changeOf(older, registration.Registration{Kind: w.Description.Type, Object: live})
 	switch change {
 	case install.Moved:
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
 			message = fmt.Sprintf("deployment %s of %s serves it until deployment %s does: %s", servedBy, older.Name, d.Object.Name, message)
 			return waiting(w, reason, message), true
 		}
-		p.keep(registrationOf(w), live)
+		p.keep(registration.Of(w), live)
 		return waiting(w, "Registering", "the registration is being switched"), true
 	case install.Changed:
 		return waiting(w, "DeploymentNotAvailable", fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", older.Name, d.Object.Name)), true
@@ -178,7 +181,7 @@ func (p *planner) handedOver(w install.Webhook, created time.Time) time.Time {
 	if before == nil || before.Since == nil || !isRegistered(*before) {
 		return p.now
 	}
-	return later(created, wholeSecond(before.Since.Time))
+	return workload.Later(created, wholeSecond(before.Since.Time))
 }
 
 // sharing is a desired object with the owners of it that are still there: whichever
@@ -208,14 +211,14 @@ func (p *planner) startsAnew(live *appsv1.Deployment) bool {
 
 // endedConversions are those that older versions began and this one does not go on
 // with.
-func (p *planner) endedConversions() End {
+func (p *planner) endedConversions() conversion.End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range p.Observed.CRDs {
 		if install.Converts(p.CSV, crd.Name) < 0 {
 			stale = append(stale, crd)
 		}
 	}
-	return EndConversions(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Objects, p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+	return conversion.EndAll(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Objects, p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
 }
 
 // reportUpgrade says how far the takeover is.

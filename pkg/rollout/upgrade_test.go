@@ -12,6 +12,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // replacedBy is the cluster in which shop.v2 is to replace the installed shop.v1.
@@ -50,7 +52,7 @@ func onPath(path string) func(*operatorsv1alpha1.WebhookDescription) {
 func (c *cluster) live() []string {
 	var lines []string
 	for _, r := range c.Observed.registrations() {
-		lines = append(lines, strings.Join([]string{r.object.GetLabels()["olm.webhook-description-generate-name"], r.object.GetLabels()["olm.owner"], serviceOf(r.object).Name}, " "))
+		lines = append(lines, strings.Join([]string{r.Object.GetLabels()["olm.webhook-description-generate-name"], r.Object.GetLabels()["olm.owner"], registration.ServiceOf(r.Object).Name}, " "))
 	}
 	slices.Sort(lines)
 	return lines
@@ -145,7 +147,7 @@ func TestUpgradeWaitsForTheRollout(t *testing.T) {
 		replacedBy(webhookOf("server"), webhookOf("server", named("moved.example.com")))
 	c.Upgrade.Unannounced = true
 	c.goesOn()
-	if before := reportedIn(c.Previous)[install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
+	if before := report.ByIdentity(c.Previous)[install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
 		t.Fatalf("the new version does not know of the webhook: %+v", before)
 	}
 	c.Upgrade.Unannounced = false

@@ -11,7 +11,9 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // InService tells whether the ClusterServiceVersion has webhooks that API servers call, or
@@ -22,7 +24,7 @@ func (in Input) InService() bool {
 		return false
 	}
 	for _, live := range in.Observed.registrations() {
-		if install.Labelled(live.object, in.CSV) {
+		if install.Labelled(live.Object, in.CSV) {
 			return true
 		}
 	}
@@ -99,14 +101,14 @@ func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
 		p.wantConversions(p.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool { return !p.mayReconvert(c) })))
 	case live == nil:
 		p.kept[install.IdentityOf(w.Description)] = p.register(d, w, p.progressOf(d))
-	case w.Delegated && len(rulesOf(live)) == 0:
+	case w.Delegated && len(registration.RulesOf(live)) == 0:
 	case p.asDeclared(w) && p.theirs(live) == nil:
 		if w.Delegated {
-			w = injected(w, live)
+			w = registration.WithLiveBundle(w, live)
 		}
-		p.keep(registrationOf(w), live)
+		p.keep(registration.Of(w), live)
 	case !w.Delegated:
-		p.trust(registrationOf(w), live)
+		p.trust(registration.Of(w), live)
 	}
 }
 
@@ -114,11 +116,11 @@ func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
 // nothing does.
 func (p *planner) liveOf(w install.Webhook) drift.Object {
 	for _, c := range w.Conversions {
-		if live := p.Observed.CRDs[c.CRD]; live != nil && converted(live, c) {
+		if live := p.Observed.CRDs[c.CRD]; live != nil && conversion.Calls(live, c) {
 			return live
 		}
 	}
-	if registrationOf(w) == nil {
+	if registration.Of(w) == nil {
 		return nil
 	}
 	return p.registered(w)
@@ -127,11 +129,11 @@ func (p *planner) liveOf(w install.Webhook) drift.Object {
 // asDeclared tells whether the ClusterServiceVersion still wants a webhook as it was
 // registered.
 func (p *planner) asDeclared(w install.Webhook) bool {
-	if registrationOf(w) == nil {
+	if registration.Of(w) == nil {
 		return true
 	}
 	live := p.registered(w)
-	return live == nil || live.GetLabels()[vocabulary.LabelWebhookHash] == registrationOf(w).GetLabels()[vocabulary.LabelWebhookHash]
+	return live == nil || live.GetLabels()[vocabulary.LabelWebhookHash] == registration.Of(w).GetLabels()[vocabulary.LabelWebhookHash]
 }
 
 // mayReconvert tells whether a definition is converted by this conversion, or was until
@@ -142,14 +144,14 @@ func (p *planner) mayReconvert(c install.Conversion) bool {
 		return false
 	}
 	_, by := install.ConvertedBy(live)
-	return converted(live, c) || by == "" && registersCRD(p.Previous, c.CRD)
+	return conversion.Calls(live, c) || by == "" && registersCRD(p.Previous, c.CRD)
 }
 
 // trust gives a registration the caBundle that it needs, and leaves the rest of it. It says
 // so of each generation, or a late write for an earlier one could come through.
 func (p *planner) trust(desired, live drift.Object) {
 	said := live.GetAnnotations()[vocabulary.AnnotationGeneration] == desired.GetAnnotations()[vocabulary.AnnotationGeneration]
-	if said && bytes.Equal(bundleOf(live), bundleOf(desired)) || writtenLater(live, desired) {
+	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
 		return
 	}
 	trusting := live.DeepCopyObject().(drift.Object)
@@ -158,14 +160,14 @@ func (p *planner) trust(desired, live drift.Object) {
 	switch c := trusting.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for i := range c.Webhooks {
-			c.Webhooks[i].ClientConfig.CABundle = bundleOf(desired)
+			c.Webhooks[i].ClientConfig.CABundle = registration.BundleOf(desired)
 		}
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		for i := range c.Webhooks {
-			c.Webhooks[i].ClientConfig.CABundle = bundleOf(desired)
+			c.Webhooks[i].ClientConfig.CABundle = registration.BundleOf(desired)
 		}
 	case *apiregistrationv1.APIService:
-		c.Spec.CABundle, field = bundleOf(desired), "spec.caBundle"
+		c.Spec.CABundle, field = registration.BundleOf(desired), "spec.caBundle"
 	}
 	p.take(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
 }

@@ -5,29 +5,31 @@ import (
 	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
 // deadline is when a Deployment and its webhooks have taken too long to install. The
 // time begins with the installation: a Deployment may be older. It is zero while
 // nothing is being installed.
 func (p *planner) deadline(d deploymentView) time.Time {
-	if p.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.since.IsZero() {
+	if p.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
 		return time.Time{}
 	}
-	since := d.progress.since
+	since := d.progress.Since
 	if began := p.CSV.Status.LastTransitionTime; began != nil {
-		since = later(since, began.Time)
+		since = workload.Later(since, began.Time)
 	}
 	for _, w := range d.webhooks {
-		since = later(since, w.registered)
+		since = workload.Later(since, w.registered)
 	}
 	return since.Add(p.Policy.InstallTimeout)
 }
 
 // waits is what a Deployment and its webhooks lack to be complete.
 func (v deploymentView) waits(p *planner) string {
-	if !v.progress.complete() {
-		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.message)
+	if !v.progress.Complete() {
+		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message)
 	}
 	for _, w := range v.webhooks {
 		if w.lacks() {
@@ -55,8 +57,8 @@ func (v deploymentView) settling(p *planner) string {
 }
 
 func (v deploymentView) refusal() string {
-	if v.progress.reason == reasonRefused {
-		return v.progress.message
+	if v.progress.Reason == reasonRefused {
+		return v.progress.Message
 	}
 	for _, w := range v.webhooks {
 		if w.reason == reasonRefused {

@@ -8,6 +8,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -23,18 +24,18 @@ func (p *planner) mustYield() bool {
 func (p *planner) withdraw() {
 	registered := false
 	for _, live := range p.Observed.registrations() {
-		if install.Labelled(live.object, p.CSV) {
+		if install.Labelled(live.Object, p.CSV) {
 			registered = true
-			p.take(Step{Verb: Delete, Object: live.object, Live: live.object})
+			p.take(Step{Verb: Delete, Object: live.Object, Live: live.Object})
 		}
 	}
-	ended := EndConversions(p.CSV.Namespace, p.ownServices(), slices.Collect(maps.Values(p.Observed.CRDs)), p.Observed.Objects,
+	ended := conversion.EndAll(p.CSV.Namespace, p.ownServices(), slices.Collect(maps.Values(p.Observed.CRDs)), p.Observed.Objects,
 		p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
-	for _, step := range ended.Steps {
+	for _, step := range StepsToEnd(ended.CRDs) {
 		p.take(step)
 	}
 	p.plan.Count, p.inUse = ended.Count, ended.InUse
-	if registered || len(ended.Steps)+len(ended.Count) > 0 || ended.InUse != "" || !p.forgotten() {
+	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || !p.forgotten() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // Metrics holds the metrics about the work of the manager. A statusCollector exports the state of
@@ -91,7 +92,7 @@ func (m *Metrics) ObserveProbe(found probe.Result) {
 // ObserveChange records the registrations and rotations that were completed between two statuses of
 // a WebhookRollout. Registrations are therefore counted across a restart of the manager.
 func (m *Metrics) ObserveChange(k queue.Key, before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) {
-	for _, r := range rollout.Registrations(before, after, now) {
+	for _, r := range report.NewlyLive(before, after, now) {
 		m.registrations.WithLabelValues(string(r.Type)).Observe(r.Took.Seconds())
 	}
 	for provider, took := range m.underWay.completed(k, before, after, now) {

@@ -1,4 +1,4 @@
-package rollout
+package report
 
 import (
 	"strings"
@@ -72,7 +72,7 @@ func TestEvents(t *testing.T) {
 		"it is ready":     {status(registered), status(registered, "Ready"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Events(test.before, test.after)
+			got := EventsOf(test.before, test.after)
 			if len(got) == 0 {
 				got = nil
 			}

@@ -1,4 +1,4 @@
-package rollout
+package report
 
 import (
 	"testing"
@@ -22,13 +22,13 @@ func TestRegistrations(t *testing.T) {
 		}
 		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", Webhooks: []managerv1alpha1.WebhookStatus{w}}}}
 	}
-	took := func(d time.Duration) []Registration {
-		return []Registration{{operatorsv1alpha1.MutatingAdmissionWebhook, d}}
+	took := func(d time.Duration) []NewRegistration {
+		return []NewRegistration{{operatorsv1alpha1.MutatingAdmissionWebhook, d}}
 	}
 	none, live := managerv1alpha1.WebhookRolloutStatus{}, status(managerv1alpha1.WebhookRegistered, now)
 	for name, test := range map[string]struct {
 		before, after managerv1alpha1.WebhookRolloutStatus
-		want          []Registration
+		want          []NewRegistration
 	}{
 		"waited for, and live":             {status(managerv1alpha1.WebhookWaiting, began), live, took(90 * time.Second)},
 		"waits still":                      {status(managerv1alpha1.WebhookWaiting, began), status(managerv1alpha1.WebhookWaiting, began), nil},
@@ -39,7 +39,7 @@ func TestRegistrations(t *testing.T) {
 		"a clock behind the one before it": {status(managerv1alpha1.WebhookWaiting, now.Add(time.Second)), live, took(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Registrations(test.before, test.after, now)); diff != "" {
+			if diff := cmp.Diff(test.want, NewlyLive(test.before, test.after, now)); diff != "" {
 				t.Errorf("registrations (-want +got):\n%s", diff)
 			}
 		})

@@ -1,4 +1,5 @@
-package rollout
+// Package backends lists the pods and endpoints that API servers may call through a Service.
+package backends
 
 import (
 	"cmp"
@@ -35,8 +36,8 @@ func Asked(desired, live *corev1.Service) *corev1.Service {
 	if live == nil {
 		return desired
 	}
-	record := keptPortsOf(live)
-	if desired == nil && record.empty() {
+	record := KeptPortsOf(live)
+	if desired == nil && record.Empty() {
 		return live
 	}
 	asked := cmp.Or(desired, live).DeepCopy()
@@ -49,23 +50,28 @@ func Asked(desired, live *corev1.Service) *corev1.Service {
 // select, each once. A Service without a selector selects none.
 func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []string {
 	var all []string
+	add := func(selector labels.Selector) {
+		if text := selector.String(); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
 	for _, service := range []*corev1.Service{asked, live} {
 		if service != nil && len(service.Spec.Selector) > 0 {
-			all = append(all, labels.SelectorFromSet(service.Spec.Selector).String())
+			add(labels.SelectorFromSet(service.Spec.Selector))
 		}
 	}
 	if deployment != nil {
 		if selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector); err == nil && !selector.Empty() {
-			all = append(all, selector.String())
+			add(selector)
 		}
 	}
-	return eachOnce(all)
+	return all
 }
 
-// leadsAlike reports whether two Services lead to the same pods, and to the same ports of them.
-func leadsAlike(a, b *corev1.Service) bool {
+// LeadsAlike reports whether two Services lead to the same pods, and to the same ports of them.
+func LeadsAlike(a, b *corev1.Service) bool {
 	return maps.Equal(a.Spec.Selector, b.Spec.Selector) && slices.EqualFunc(byNumber(a.Spec.Ports), byNumber(b.Spec.Ports), func(p, q corev1.ServicePort) bool {
-		return p.Port == q.Port && target(p) == target(q)
+		return p.Port == q.Port && Target(p) == Target(q)
 	})
 }
 
@@ -74,19 +80,19 @@ func byNumber(ports []corev1.ServicePort) []corev1.ServicePort {
 	return slices.SortedFunc(slices.Values(ports), func(a, b corev1.ServicePort) int { return cmp.Compare(a.Port, b.Port) })
 }
 
-// target is where a port of a Service leads, with its default.
-func target(p corev1.ServicePort) intstr.IntOrString {
+// Target is where a port of a Service leads, with its default.
+func Target(p corev1.ServicePort) intstr.IntOrString {
 	if p.TargetPort == (intstr.IntOrString{}) {
 		return intstr.FromInt32(p.Port)
 	}
 	return p.TargetPort
 }
 
-// Backends are every non-terminal pod behind a Service, and every other endpoint of it
+// Of returns every non-terminal pod behind a Service, and every other endpoint of it
 // that serves or terminates: API servers may hold on to one for a while. A pod counts
 // whatever its state: it may have read its files already. A pod of the Deployment counts, too,
 // where it has no port that the Service leads to: it cannot be asked, which proves nothing.
-func Backends(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.EndpointSlice, deployment string) []Backend {
+func Of(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.EndpointSlice, deployment string) []Backend {
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
 	var all []Backend
 	known := map[string]bool{}
@@ -142,7 +148,7 @@ func addressesIn(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) []str
 	for _, port := range slice.Ports {
 		for _, ip := range e.Addresses {
 			if port.Port != nil {
-				all = append(all, hostPort(ip, *port.Port))
+				all = append(all, HostPort(ip, *port.Port))
 			}
 		}
 	}
@@ -153,7 +159,7 @@ func addressesIn(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) []str
 func backendOfPod(service *corev1.Service, pod *corev1.Pod) Backend {
 	b := Backend{What: fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name), Pod: pod}
 	for _, port := range service.Spec.Ports {
-		number := targetOf(port, pod)
+		number := TargetOf(port, pod)
 		if number == 0 {
 			continue // nobody reaches it there
 		}
@@ -162,14 +168,14 @@ func backendOfPod(service *corev1.Service, pod *corev1.Pod) Backend {
 			b.Message = b.What + " has no address yet"
 		}
 		for _, ip := range ips {
-			b.Endpoints = append(b.Endpoints, Endpoint{Address: hostPort(ip, number), What: b.What})
+			b.Endpoints = append(b.Endpoints, Endpoint{Address: HostPort(ip, number), What: b.What})
 		}
 	}
 	return b
 }
 
-// targetOf is the number of the pod's port behind a port of the Service; 0 when it has none.
-func targetOf(port corev1.ServicePort, pod *corev1.Pod) int32 {
+// TargetOf is the number of the pod's port behind a port of the Service; 0 when it has none.
+func TargetOf(port corev1.ServicePort, pod *corev1.Pod) int32 {
 	if port.TargetPort.Type == intstr.Int {
 		if port.TargetPort.IntVal == 0 {
 			return port.Port

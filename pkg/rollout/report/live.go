@@ -1,4 +1,4 @@
-package rollout
+package report
 
 import (
 	"time"
@@ -9,24 +9,24 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
 )
 
-// Registration is a webhook that was waited for and came live.
-type Registration struct {
+// NewRegistration is a webhook that was waited for and came live.
+type NewRegistration struct {
 	Type operatorsv1alpha1.WebhookAdmissionType
 	Took time.Duration
 }
 
-// Registrations are those that came about between two statuses. A webhook that was live
+// NewlyLive are those that came about between two statuses. A webhook that was live
 // before, and was unreachable for a while, is not registered anew.
-func Registrations(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []Registration {
-	var all []Registration
-	known := reportedIn(before)
+func NewlyLive(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []NewRegistration {
+	var all []NewRegistration
+	known := ByIdentity(before)
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
 			old := known[install.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			if w.State != managerv1alpha1.WebhookRegistered || old == nil || old.State != managerv1alpha1.WebhookWaiting || old.Since == nil {
 				continue
 			}
-			all = append(all, Registration{Type: w.Type, Took: max(0, now.Sub(old.Since.Time))})
+			all = append(all, NewRegistration{Type: w.Type, Took: max(0, now.Sub(old.Since.Time))})
 		}
 	}
 	return all

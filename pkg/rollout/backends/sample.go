@@ -1,4 +1,4 @@
-package rollout
+package backends
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func SampleSize(backends int) int {
 // empty when they do. The backends are those of the Service as it is asked.
 func Unsampled(service, asked *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
 	switch {
-	case !leadsAlike(Asked(nil, service), asked):
+	case !LeadsAlike(Asked(nil, service), asked):
 		return "the Service does not lead where it should"
 	case len(backends) > maxSampled:
 		return fmt.Sprintf("there are more than %d of them", maxSampled)

@@ -1,4 +1,5 @@
-package rollout
+// Package workload reads the progress of a Deployment, and its cause, from the Deployment and its pods.
+package workload
 
 import (
 	"cmp"
@@ -13,58 +14,58 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// progress is how far a Deployment is.
-type progress struct {
-	state   managerv1alpha1.DeploymentState
-	reason  string
-	message string
-	// available is set while enough replicas answer, of whatever revision.
-	available bool
-	// since is the last sign of progress; zero while there was none since the last change.
-	since time.Time
-	// running is since when all containers of some pod run without getting ready; zero
+// Progress is how far a Deployment is.
+type Progress struct {
+	State   managerv1alpha1.DeploymentState
+	Reason  string
+	Message string
+	// Available is set while enough replicas answer, of whatever revision.
+	Available bool
+	// Since is the last sign of progress; zero while there was none since the last change.
+	Since time.Time
+	// Running is since when all containers of some pod run without getting ready; zero
 	// when no pod is so.
-	running time.Time
+	Running time.Time
 }
 
-func (p progress) complete() bool { return p.state == managerv1alpha1.DeploymentAvailable }
+func (p Progress) Complete() bool { return p.State == managerv1alpha1.DeploymentAvailable }
 
-// progressOf reads a Deployment and its pods. A Deployment that asks for no replicas
+// ProgressOf reads a Deployment and its pods. A Deployment that asks for no replicas
 // has all it asks for.
-func progressOf(d *appsv1.Deployment, pods []*corev1.Pod) progress {
+func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 	if d == nil {
-		return progress{state: managerv1alpha1.DeploymentProgressing, reason: "Creating", message: "the Deployment is being created"}
+		return Progress{State: managerv1alpha1.DeploymentProgressing, Reason: "Creating", Message: "the Deployment is being created"}
 	}
-	p := progress{since: lastProgress(d), running: runningUnready(pods)}
+	p := Progress{Since: lastProgress(d), Running: runningUnready(pods)}
 	wanted := int32(1)
 	if d.Spec.Replicas != nil {
 		wanted = *d.Spec.Replicas
 	}
 	availability := condition(d, appsv1.DeploymentAvailable)
-	p.available = wanted == 0 || availability != nil && availability.Status == corev1.ConditionTrue
+	p.Available = wanted == 0 || availability != nil && availability.Status == corev1.ConditionTrue
 
 	cause := missing(d, wanted, availability)
 	if wanted == 0 || cause == "" {
-		p.state = managerv1alpha1.DeploymentAvailable
+		p.State = managerv1alpha1.DeploymentAvailable
 		return p
 	}
-	p.state = managerv1alpha1.DeploymentProgressing
-	p.reason = "WaitingForReplicas"
-	p.message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
+	p.State = managerv1alpha1.DeploymentProgressing
+	p.Reason = "WaitingForReplicas"
+	p.Message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
 	if failure := condition(d, appsv1.DeploymentReplicaFailure); failure != nil && failure.Status == corev1.ConditionTrue {
-		p.reason, p.message = "ReplicaFailure", fmt.Sprintf("%s: its pods cannot be created: %s", strings.TrimSuffix(p.message, "."), failure.Message)
+		p.Reason, p.Message = "ReplicaFailure", fmt.Sprintf("%s: its pods cannot be created: %s", strings.TrimSuffix(p.Message, "."), failure.Message)
 	} else if diagnosis := diagnose(pods); diagnosis.reason != "" {
-		p.reason, p.message = diagnosis.reason, fmt.Sprintf("%s: %s", strings.TrimSuffix(p.message, "."), diagnosis.message)
+		p.Reason, p.Message = diagnosis.reason, fmt.Sprintf("%s: %s", strings.TrimSuffix(p.Message, "."), diagnosis.message)
 	}
 	return p
 }
 
-// outdated is the progress of a Deployment that is just being changed: what it shows
+// Outdated is the progress of a Deployment that is just being changed: what it shows
 // was true of what it was before.
-func (p progress) outdated(name string) progress {
-	p.state, p.reason = managerv1alpha1.DeploymentProgressing, "Updating"
-	p.message = fmt.Sprintf("deployment %q not available: it is being updated", name)
-	p.since = time.Time{}
+func (p Progress) Outdated(name string) Progress {
+	p.State, p.Reason = managerv1alpha1.DeploymentProgressing, "Updating"
+	p.Message = fmt.Sprintf("deployment %q not available: it is being updated", name)
+	p.Since = time.Time{}
 	return p
 }
 
@@ -104,15 +105,15 @@ func lastProgress(d *appsv1.Deployment) time.Time {
 	}
 	last := d.CreationTimestamp.Time
 	for _, c := range d.Status.Conditions {
-		last = later(last, c.LastTransitionTime.Time)
+		last = Later(last, c.LastTransitionTime.Time)
 		if c.Type == appsv1.DeploymentProgressing {
-			last = later(last, c.LastUpdateTime.Time)
+			last = Later(last, c.LastUpdateTime.Time)
 		}
 	}
 	return last
 }
 
-func later(a, b time.Time) time.Time {
+func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
@@ -133,7 +134,7 @@ func runningUnready(pods []*corev1.Pod) time.Time {
 			ready = ready && c.Ready
 			running = running && c.State.Running != nil
 			if c.State.Running != nil {
-				started = later(started, c.State.Running.StartedAt.Time)
+				started = Later(started, c.State.Running.StartedAt.Time)
 			}
 		}
 		if running && !ready && (earliest.IsZero() || started.Before(earliest)) {

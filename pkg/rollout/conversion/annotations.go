@@ -1,4 +1,4 @@
-package rollout
+package conversion
 
 import (
 	"maps"
@@ -15,9 +15,9 @@ import (
 // the Subscription's config stand beside them, and one more annotation names them, so that
 // they can be taken away again.
 
-// annotated tells whether a definition bears the annotations of a conversion, and none
+// HasAnnotations tells whether a definition bears the annotations of a conversion, and none
 // of an earlier config's.
-func annotated(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
 	wanted := propagatedTo(live, c)
 	for annotation, value := range wanted {
 		if borne, ok := live.Annotations[annotation]; !ok || borne != value {
@@ -27,8 +27,8 @@ func annotated(live *apiextensionsv1.CustomResourceDefinition, c install.Convers
 	return live.Annotations[vocabulary.AnnotationPropagated] == namesOf(wanted)
 }
 
-// propagate puts the annotations of a conversion on a definition.
-func propagate(on, live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) {
+// Propagate puts the annotations of a conversion on a definition.
+func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) {
 	if wanted := propagatedTo(live, c); len(wanted) > 0 {
 		if on.Annotations == nil {
 			on.Annotations = map[string]string{}

@@ -1,4 +1,4 @@
-package rollout
+package backends
 
 import (
 	"strings"
@@ -60,7 +60,7 @@ func TestBackends(t *testing.T) {
 			s.Spec.Ports = []corev1.ServicePort{{Name: "443", Port: 443, TargetPort: test.target}}
 			slice := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Name: new("443"), Port: new(int32(9443))}}, Endpoints: test.endpoints}
 			var got []string
-			for _, b := range Backends(s, test.pods, []*discoveryv1.EndpointSlice{slice}, "manager") {
+			for _, b := range Of(s, test.pods, []*discoveryv1.EndpointSlice{slice}, "manager") {
 				words := []string{b.What + ":"}
 				for _, e := range b.Endpoints {
 					words = append(words, e.Address)

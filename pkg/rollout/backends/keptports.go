@@ -1,4 +1,4 @@
-package rollout
+package backends
 
 import (
 	"encoding/json"
@@ -13,16 +13,16 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// keptPorts is the record on a Service of an edit that has not taken effect yet (see keepPorts).
-type keptPorts struct {
+// KeptPorts is the record on a Service of an edit that has not taken effect yet (see keepPorts).
+type KeptPorts struct {
 	// Kept are the ports that API servers call, as they call them.
-	Kept []keptPort `json:"kept,omitempty"`
+	Kept []KeptPort `json:"kept,omitempty"`
 	// Pending are the ports that are to be called, and that no API server calls yet.
 	Pending []int32 `json:"pending,omitempty"`
 }
 
-// keptPort is a port of a Service that leads where the description pointed it before.
-type keptPort struct {
+// KeptPort is a port of a Service that leads where the description pointed it before.
+type KeptPort struct {
 	Port       int32              `json:"port"`
 	TargetPort intstr.IntOrString `json:"targetPort"`
 	// Left is set when registrations move to another port, or are removed.
@@ -31,16 +31,16 @@ type keptPort struct {
 	Since *time.Time `json:"since,omitempty"`
 }
 
-// keptPortsOf reads the record of a Service. A text that the manager cannot have written is none.
-func keptPortsOf(service *corev1.Service) keptPorts {
-	var record keptPorts
+// KeptPortsOf reads the record of a Service. A text that the manager cannot have written is none.
+func KeptPortsOf(service *corev1.Service) KeptPorts {
+	var record KeptPorts
 	if text := service.Annotations[vocabulary.AnnotationKeptPorts]; text == "" || json.Unmarshal([]byte(text), &record) != nil {
-		return keptPorts{}
+		return KeptPorts{}
 	}
 	return record
 }
 
-func (r keptPorts) String() string {
+func (r KeptPorts) String() string {
 	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // numbers and strings always marshal
@@ -48,17 +48,17 @@ func (r keptPorts) String() string {
 	return string(text)
 }
 
-func (r keptPorts) empty() bool { return len(r.Kept)+len(r.Pending) == 0 }
+func (r KeptPorts) Empty() bool { return len(r.Kept)+len(r.Pending) == 0 }
 
-func (r keptPorts) find(port int32) (keptPort, bool) {
-	if i := slices.IndexFunc(r.Kept, func(k keptPort) bool { return k.Port == port }); i >= 0 {
+func (r KeptPorts) Find(port int32) (KeptPort, bool) {
+	if i := slices.IndexFunc(r.Kept, func(k KeptPort) bool { return k.Port == port }); i >= 0 {
 		return r.Kept[i], true
 	}
-	return keptPort{}, false
+	return KeptPort{}, false
 }
 
-// ports are the kept ports as a Service has them.
-func (r keptPorts) ports() []corev1.ServicePort {
+// Ports are the kept ports as a Service has them.
+func (r KeptPorts) Ports() []corev1.ServicePort {
 	var all []corev1.ServicePort
 	for _, k := range r.Kept {
 		all = append(all, corev1.ServicePort{Name: strconv.Itoa(int(k.Port)), Protocol: corev1.ProtocolTCP, Port: k.Port, TargetPort: k.TargetPort})
@@ -66,12 +66,12 @@ func (r keptPorts) ports() []corev1.ServicePort {
 	return all
 }
 
-// over are the ports of a Service in which the kept ones take the place of those with the same number.
-func (r keptPorts) over(ports []corev1.ServicePort) []corev1.ServicePort {
-	return drift.WithPorts(ports, r.ports())
+// Over are the ports of a Service in which the kept ones take the place of those with the same number.
+func (r KeptPorts) Over(ports []corev1.ServicePort) []corev1.ServicePort {
+	return drift.WithPorts(ports, r.Ports())
 }
 
 // called are the ports of a Service that API servers call, as far as the record shows.
-func (r keptPorts) called(ports []corev1.ServicePort) []corev1.ServicePort {
-	return slices.DeleteFunc(r.over(ports), func(p corev1.ServicePort) bool { return slices.Contains(r.Pending, p.Port) })
+func (r KeptPorts) called(ports []corev1.ServicePort) []corev1.ServicePort {
+	return slices.DeleteFunc(r.Over(ports), func(p corev1.ServicePort) bool { return slices.Contains(r.Pending, p.Port) })
 }

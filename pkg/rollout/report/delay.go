@@ -1,4 +1,4 @@
-package rollout
+package report
 
 import (
 	"slices"
@@ -15,21 +15,23 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// TellAt is when what a plan reports is worth being said in the ClusterServiceVersion: at once,
+// DelayUntil is when what a plan reports is worth being said in the ClusterServiceVersion: at once,
 // which is the zero time, but for an installation that goes on as it is said to. That its
 // Deployment is just being created, and every turn of what it waits for, is told with patience:
 // where many are installed at once, most of it is over before anybody could read it, and each
 // word costs the API server as much as an object of the next operator.
-func TellAt(said operatorsv1alpha1.ClusterServiceVersionStatus, told managerv1alpha1.WebhookRolloutStatus, plan Plan, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
+func DelayUntil(said operatorsv1alpha1.ClusterServiceVersionStatus, told, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
 	var since time.Time
 	switch from := phase.Of(said); {
-	case patience == 0 || !phase.Continues(from, plan.Phases) || from.Phase == "" && IsNews(told, plan.Status):
+	case patience == 0 || !phase.Continues(from, phases) || from.Phase == "" && IsSignificant(told, next):
 		return time.Time{}
 	case from.Phase != "" && said.LastUpdateTime != nil:
 		since = said.LastUpdateTime.Add(nextWord * patience)
 	default:
 		for _, d := range deployments {
-			since = later(since, d.CreationTimestamp.Add(patience))
+			if at := d.CreationTimestamp.Add(patience); at.After(since) {
+				since = at
+			}
 		}
 	}
 	if since.IsZero() {
@@ -41,9 +43,9 @@ func TellAt(said operatorsv1alpha1.ClusterServiceVersionStatus, told managerv1al
 // nextWord is how many times as long a word stands, once there is one to be read.
 const nextWord = 4
 
-// IsNews tells whether a status differs from the one before, if there was any, in more than
+// IsSignificant tells whether a status differs from the one before, if there was any, in more than
 // words: in anything that people or later passes rely on.
-func IsNews(before, after managerv1alpha1.WebhookRolloutStatus) bool {
+func IsSignificant(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	if len(before.Conditions) > 0 {
 		return !equality.Semantic.DeepEqual(withoutWords(before), withoutWords(after))
 	}

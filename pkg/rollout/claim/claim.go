@@ -1,4 +1,5 @@
-package rollout
+// Package claim decides whether an existing object may become an object of a ClusterServiceVersion.
+package claim
 
 import (
 	"fmt"
@@ -42,7 +43,9 @@ func (c Claim) Refusal(o drift.Object) string {
 		if slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == owner.Name }) {
 			return c.takenOver(o)
 		}
-		first(&other, owner.Name)
+		if other == "" {
+			other = owner.Name
+		}
 	}
 	_, service := o.(*corev1.Service)
 	switch {

@@ -1,4 +1,4 @@
-package rollout
+package workload
 
 import (
 	"testing"
@@ -63,12 +63,12 @@ func TestProgress(t *testing.T) {
 		}), "Progressing WaitingForReplicas: " + notAvailable + "0 of 2 replicas are updated", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := progressOf(test.live, nil)
-			if got := string(p.state) + " " + p.reason + ": " + p.message; got != test.want {
+			p := ProgressOf(test.live, nil)
+			if got := string(p.State) + " " + p.Reason + ": " + p.Message; got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
-			if p.available != test.wantAvailable {
-				t.Errorf("available: %t, want %t", p.available, test.wantAvailable)
+			if p.Available != test.wantAvailable {
+				t.Errorf("available: %t, want %t", p.Available, test.wantAvailable)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestLastProgress(t *testing.T) {
 			d := deploymentWith(func(d *appsv1.Deployment) {
 				d.Generation, d.Status.ObservedGeneration, d.Status.Conditions = test.generation, test.seen, test.conditions
 			})
-			if got := progressOf(d, nil).since; !got.Equal(test.want) {
+			if got := ProgressOf(d, nil).Since; !got.Equal(test.want) {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
@@ -167,10 +167,10 @@ func TestDiagnosis(t *testing.T) {
 
 func TestDiagnosisIsPartOfTheMessage(t *testing.T) {
 	unavailable := deploymentWith(conditionSet(appsv1.DeploymentAvailable, corev1.ConditionFalse, "Deployment does not have minimum availability."))
-	p := progressOf(unavailable, []*corev1.Pod{podWith("a", waitingFor("Mystery", "of the sea"))})
+	p := ProgressOf(unavailable, []*corev1.Pod{podWith("a", waitingFor("Mystery", "of the sea"))})
 	want := `deployment "manager" not available: Deployment does not have minimum availability: pod a: container manager waits: of the sea`
-	if p.reason != "Mystery" || p.message != want {
-		t.Errorf("%s: %s, want Mystery: %s", p.reason, p.message, want)
+	if p.Reason != "Mystery" || p.Message != want {
+		t.Errorf("%s: %s, want Mystery: %s", p.Reason, p.Message, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-package rollout
+package report
 
 import (
 	"testing"
@@ -97,11 +97,10 @@ func TestTellAt(t *testing.T) {
 			if test.without {
 				deployments = nil
 			}
-			plan := Plan{Phases: test.phases, Status: test.after}
-			if got := TellAt(test.said, test.before, plan, deployments, 2*time.Second); !got.Equal(test.want) {
+			if got := DelayUntil(test.said, test.before, test.after, test.phases, deployments, 2*time.Second); !got.Equal(test.want) {
 				t.Errorf("it is told at %v, want %v", got, test.want)
 			}
-			if got := TellAt(test.said, test.before, plan, deployments, 0); !got.IsZero() {
+			if got := DelayUntil(test.said, test.before, test.after, test.phases, deployments, 0); !got.IsZero() {
 				t.Errorf("without patience it is told at %v", got)
 			}
 		})

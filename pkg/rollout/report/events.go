@@ -1,8 +1,12 @@
-package rollout
+// Package report compares two statuses of a WebhookRollout. It derives the events, the metrics and the
+// fields of the ClusterServiceVersion that follow from the difference.
+package report
 
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -17,16 +21,16 @@ type Event struct {
 	Message string
 }
 
-// Events are what changed between two statuses, for the record.
-func Events(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
+// EventsOf are what changed between two statuses, for the record.
+func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 	var events []Event
-	known := reportedIn(before)
+	known := ByIdentity(before)
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
 			old := known[install.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			events = append(events, interceptionEvents(old, w)...)
 			if old != nil {
-				events = append(events, gapEvent(old.LastGap, w.LastGap))
+				events = append(events, GapEvent(old.LastGap, w.LastGap))
 			}
 			if old == nil || old.State != w.State {
 				events = append(events, webhookEvent(old, w))
@@ -136,4 +140,18 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 		}
 		return Event{Warning: true, Reason: kind + "Unregistered", Message: fmt.Sprintf("%s is not registered any more: %s", title, w.Message)}
 	}
+}
+
+// GapEvent tells of a gap that is over.
+func GapEvent(before, after *managerv1alpha1.ConversionGap) Event {
+	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
+		return Event{}
+	}
+	by, took := "a client that field ownership does not show", "at least" // it is not known since when
+	if after.By != "" {
+		by, took = fmt.Sprintf("field manager %q", after.By), "at most"
+	}
+	return Event{Warning: true, Reason: "ConversionInterrupted", Message: fmt.Sprintf(
+		"%s had no conversion webhook for %s %s, from %s on, because %s wrote spec.conversion: objects in another version may have lost fields. Do not apply spec.conversion",
+		strings.Join(after.CRDs, ", "), took, after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
 }

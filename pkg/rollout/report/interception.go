@@ -1,4 +1,4 @@
-package rollout
+package report
 
 import (
 	"fmt"

@@ -1,0 +1,54 @@
+package conversion
+
+import (
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// IsOtherClients reports whether another client than the manager has set up the conversion of a
+// definition, and API servers can call it. A caBundle without a certificate is that of a placeholder,
+// which bundles have. What the manager wrote leaves its annotation, or a field that the other client
+// did not change.
+func IsOtherClients(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	conversion := crd.Spec.Conversion
+	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
+		return false
+	}
+	wrote := func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == vocabulary.FieldManager && !drift.ConversionFields(entry).Union(drift.FieldsOf(entry).Intersection(drift.GenerationField)).Empty()
+	}
+	called := conversion.Webhook.ClientConfig
+	return (called.URL != nil || len(CertificatesOf(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)
+}
+
+// LastOtherWriter is who wrote a definition last besides the manager, and when. Of several in
+// the same second, which is all that field ownership tells of time, it is who owns the
+// conversion. Where that tells nobody, or two, nobody is accused.
+func LastOtherWriter(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
+	var writers, owners []string
+	for _, entry := range crd.ManagedFields {
+		if entry.Time == nil || entry.Subresource != "" || entry.Manager == vocabulary.FieldManager || entry.Time.Time.Before(at) {
+			continue
+		}
+		if entry.Time.After(at) {
+			writers, owners, at = nil, nil, entry.Time.Time
+		}
+		writers = append(writers, entry.Manager)
+		if !drift.ConversionFields(entry).Empty() {
+			owners = append(owners, entry.Manager)
+		}
+	}
+	for _, candidates := range [][]string{writers, owners} {
+		slices.Sort(candidates)
+		if candidates = slices.Compact(candidates); len(candidates) == 1 {
+			return candidates[0], at
+		}
+	}
+	return "", time.Time{}
+}

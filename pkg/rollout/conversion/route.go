@@ -1,0 +1,33 @@
+package conversion
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+var (
+	PathField = conversionField("path")
+	PortField = conversionField("port")
+)
+
+func conversionField(name string) *fieldpath.Set {
+	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "service", name))
+}
+
+// RouteOf is the port and path that a conversion calls.
+func RouteOf(c *apiextensionsv1.CustomResourceConversion) registration.Route {
+	route := registration.Route{Port: registration.DefaultPort}
+	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return route
+	}
+	service := c.Webhook.ClientConfig.Service
+	if service.Port != nil {
+		route.Port = *service.Port
+	}
+	if service.Path != nil {
+		route.Path = *service.Path
+	}
+	return route
+}

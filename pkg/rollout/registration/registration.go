@@ -1,0 +1,175 @@
+// Package registration reads webhook configurations and APIServices as one kind: what they call, and
+// which CAs and which certificate generation they trust.
+package registration
+
+import (
+	"cmp"
+	"fmt"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+func IsAPIService(w install.Webhook) bool { return w.Description.Type == install.APIServiceType }
+
+// PortCalled is the port that a registration calls, with its default.
+func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), DefaultPort) }
+
+// WithLiveBundle is a webhook with the caBundle of its live registration.
+func WithLiveBundle(w install.Webhook, live drift.Object) install.Webhook {
+	bundle := BundleOf(live)
+	if w.Validating != nil {
+		w.Validating = w.Validating.DeepCopy()
+		w.Validating.Webhooks[0].ClientConfig.CABundle = bundle
+	}
+	if w.Mutating != nil {
+		w.Mutating = w.Mutating.DeepCopy()
+		w.Mutating.Webhooks[0].ClientConfig.CABundle = bundle
+	}
+	if w.APIService != nil {
+		w.APIService = w.APIService.DeepCopy()
+		w.APIService.Spec.CABundle = bundle
+	}
+	return w
+}
+
+// BundleOf is what a registration trusts.
+func BundleOf(o drift.Object) []byte {
+	for _, client := range ClientsOf(o) {
+		return client.CABundle
+	}
+	return nil
+}
+
+// WithoutRules is a registration that calls nobody. An APIService without a caBundle is one.
+func WithoutRules(o drift.Object) drift.Object {
+	switch c := o.DeepCopyObject().(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		c.Webhooks[0].Rules = nil
+		return c
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		c.Webhooks[0].Rules = nil
+		return c
+	default:
+		return o
+	}
+}
+
+func RulesOf(o drift.Object) []admissionregistrationv1.RuleWithOperations {
+	switch c := o.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			return w.Rules
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			return w.Rules
+		}
+	}
+	return nil
+}
+
+func PortOf(live drift.Object) int32 {
+	if called := ServiceOf(live); called != nil && called.Port != nil {
+		return *called.Port
+	}
+	return 0
+}
+
+// CallSameService reports whether two registrations call the same Service.
+func CallSameService(a, b drift.Object) bool {
+	one, other := ServiceOf(a), ServiceOf(b)
+	return one != nil && other != nil && one.Namespace == other.Namespace && one.Name == other.Name
+}
+
+// Of is the object that registers a webhook; nil for a conversion webhook.
+func Of(w install.Webhook) drift.Object {
+	switch {
+	case w.Validating != nil:
+		return w.Validating
+	case w.Mutating != nil:
+		return w.Mutating
+	case w.APIService != nil:
+		return w.APIService
+	default:
+		return nil
+	}
+}
+
+// Registration is a live one, whatever its kind.
+type Registration struct {
+	Kind   operatorsv1alpha1.WebhookAdmissionType
+	Object drift.Object
+}
+
+// Trust is something that makes API servers call a Service, and what it trusts.
+type Trust struct {
+	Name     string // for people: "ValidatingWebhookConfiguration v.example.com-1a2b"
+	Version  string // changes with every change of its spec
+	CABundle []byte
+	// Generation is the number of the newest certificate generation in CABundle.
+	Generation int64
+}
+
+// TrustOf counts changes by the generation. An APIService has none, and a resourceVersion that
+// changes with its availability.
+func TrustOf(o drift.Object, caBundle []byte) Trust {
+	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
+	if service, ok := o.(*apiregistrationv1.APIService); ok {
+		version += "/" + names.Hash(service.Spec.String())
+	}
+	return Trust{Name: drift.KeyOf(o), Version: version, CABundle: caBundle, Generation: GenerationOf(o)}
+}
+
+// ServiceOf is what a live registration calls; nil when somebody made it call
+// something else.
+func ServiceOf(live drift.Object) *admissionregistrationv1.ServiceReference {
+	if clients := ClientsOf(live); len(clients) > 0 {
+		return clients[0].Service
+	}
+	return nil
+}
+
+// ClientsOf says how API servers call the webhooks of a registration: one, unless
+// somebody added another.
+func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
+	var all []admissionregistrationv1.WebhookClientConfig
+	switch c := o.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			all = append(all, w.ClientConfig)
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			all = append(all, w.ClientConfig)
+		}
+	case *apiregistrationv1.APIService:
+		all = append(all, clientOf(c))
+	}
+	return all
+}
+
+// clientOf says how API servers call an APIService: it has no path of its own.
+func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookClientConfig {
+	client := admissionregistrationv1.WebhookClientConfig{CABundle: s.Spec.CABundle}
+	if called := s.Spec.Service; called != nil {
+		client.Service = &admissionregistrationv1.ServiceReference{Namespace: called.Namespace, Name: called.Name, Port: called.Port}
+	}
+	return client
+}
+
+// PathOf is the path that a registration calls.
+func PathOf(o drift.Object) string {
+	if service := ServiceOf(o); service != nil && service.Path != nil {
+		return *service.Path
+	}
+	return ""
+}
+
+func DescriptionHash(o drift.Object) string { return o.GetLabels()[vocabulary.LabelWebhookHash] }

@@ -1,0 +1,56 @@
+package registration
+
+import (
+	"fmt"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// DefaultPort is the port that API servers call where a registration names none.
+const DefaultPort = 443
+
+// Route is the port of the Service and the path that a registration calls.
+type Route struct {
+	Port int32
+	Path string
+}
+
+func RouteOf(o drift.Object) Route { return Route{PortCalled(o), PathOf(o)} }
+
+// Until says that API servers call one route until another one is served.
+func (r Route) Until(other Route) string {
+	switch {
+	case r.Port == other.Port:
+		return fmt.Sprintf("path %q is called until %q is served", r.Path, other.Path)
+	case r.Path == other.Path:
+		return fmt.Sprintf("port %d is called until %d is served", r.Port, other.Port)
+	default:
+		return fmt.Sprintf("path %q at port %d is called until %q at port %d is served", r.Path, r.Port, other.Path, other.Port)
+	}
+}
+
+// WithLiveRoute is a desired registration that calls the port and path of the live one, and still
+// bears the label of the description that named them.
+func WithLiveRoute(desired, live drift.Object) drift.Object {
+	kept, route := desired.DeepCopyObject().(drift.Object), RouteOf(live)
+	if service := ServiceOf(kept); service != nil && service.Path != nil {
+		service.Path = &route.Path
+	}
+	setPort(kept, route.Port)
+	labels := kept.GetLabels()
+	labels[vocabulary.LabelWebhookHash] = DescriptionHash(live)
+	kept.SetLabels(labels)
+	return kept
+}
+
+// setPort makes a registration call a port of its Service.
+func setPort(o drift.Object, port int32) {
+	if api, ok := o.(*apiregistrationv1.APIService); ok && api.Spec.Service != nil {
+		api.Spec.Service.Port = &port
+	} else if service := ServiceOf(o); service != nil {
+		service.Port = &port
+	}
+}

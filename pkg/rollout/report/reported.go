@@ -1,0 +1,21 @@
+package report
+
+import (
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+)
+
+// ByIdentity returns what a status reports of each webhook and APIService. Of several with one
+// identity it is the first.
+func ByIdentity(status managerv1alpha1.WebhookRolloutStatus) map[install.Identity]*managerv1alpha1.WebhookStatus {
+	reported := map[install.Identity]*managerv1alpha1.WebhookStatus{}
+	for _, d := range status.Deployments {
+		for _, w := range d.Registrations() {
+			of := install.Identity{Type: w.Type, GenerateName: w.GenerateName}
+			if reported[of] == nil {
+				reported[of] = &w
+			}
+		}
+	}
+	return reported
+}
