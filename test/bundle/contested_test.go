@@ -9,15 +9,15 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // A field that another client has set since is not overwritten, in an object that was adopted as little as in one that
 // the installation created, unless the object is adopted (again). What the installation created stays its own.
 func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	o := bundle.Options{Namespace: "contested"}
 	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")

@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // An upgrade that is killed after each of its writes goes on with the same command, and is removed as a whole with
 // the bundle of either version.
 func TestKilledUpgrades(t *testing.T) {
 	e := newEnv(t)
-	whole, err := clusterpkg.New(cluster.Config())
+	whole, err := installer.New(cluster.Config())
 	must(t, err)
 	for _, test := range []struct {
 		name   string
@@ -62,7 +62,7 @@ func upgradable(t *testing.T, name string, version int) *bundle.Bundle {
 }
 
 // planned is what a command does that nobody allows to overwrite anything.
-func (e *env) planned(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, namespace string) clusterpkg.Plan {
+func (e *env) planned(t *testing.T, c *installer.Installer, b *bundle.Bundle, namespace string) installer.Plan {
 	t.Helper()
 	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: namespace}))
 	must(t, err)
@@ -76,7 +76,7 @@ func (e *env) upgradeWithin(t *testing.T, b *bundle.Bundle, namespace string, wr
 	left := &atomic.Int64{}
 	left.Store(int64(writes))
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return killedAfter{next, left} })
-	c, err := clusterpkg.New(config)
+	c, err := installer.New(config)
 	must(t, err)
 	return interrupted(t, c, e.planned(t, c, b, namespace)) != nil
 }
@@ -96,7 +96,7 @@ func (k killedAfter) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // removeWith removes an installation with the bundle of one of its versions. Nothing is left of any.
-func (e *env) removeWith(t *testing.T, c *clusterpkg.Cluster, b, latest *bundle.Bundle) {
+func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle.Bundle) {
 	t.Helper()
 	o := bundle.Options{}
 	if _, err := c.Find(t.Context(), b, &o); err != nil {

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // schemas are those of versions, for spec, each of which refuses in another way.
@@ -91,9 +91,9 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			"apiVersion": crd.Spec.Group + "/v2", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": fmt.Sprintf("large-%d", i)}, "spec": map[string]any{"size": int64(7)},
 		}}, false))
 	}
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
-	removal, err := c.Removal(t.Context(), clusterpkg.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
+	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
 	must(t, err)
 	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects", crd.Name, count); !slices.Contains(removal.Told, want) {
 		t.Errorf("a removal tells %q, want %q", removal.Told, want)

@@ -23,8 +23,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -40,7 +40,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 		must(t, yaml.Unmarshal([]byte(text), object))
 		must(t, e.create(t.Context(), object, false))
 	}
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	for name, test := range map[string]struct {
 		csv          string // a .v2 replaces its .v1
@@ -89,7 +89,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	before, err := resource.Get(t.Context(), "shop", metav1.GetOptions{})
 	must(t, err)
 
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	i := prepared(t, c, edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"})
 	i.Patience = time.Millisecond
@@ -116,7 +116,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 // somebody made by hand, even where the operator was given other namespaces than that had.
 func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups"))
 	definitions := e.dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
@@ -180,7 +180,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 // that is, and no record is left.
 func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	o := bundle.Options{Namespace: "last-of-two"}
 	e.namespace(t, o.Namespace)
@@ -213,7 +213,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 // removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	b := edited(t, proof{example: admission})
 	const command = "kubectl -n subscription-by-hand delete subscription.operators.coreos.com own"
@@ -250,19 +250,19 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 }
 
 // prepared is an installation as the commands make it of a bundle.
-func prepared(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) clusterpkg.Installation {
+func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) installer.Installation {
 	t.Helper()
 	kept, err := c.Join(t.Context(), b, &o)
 	must(t, err)
 	manifests, err := bundle.Manifests(b, o)
 	must(t, err)
-	i := clusterpkg.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: time.Minute, Say: t.Logf}
+	i := installer.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: time.Minute, Say: t.Logf}
 	must(t, c.Adopt(t.Context(), i))
 	return i
 }
 
 // applyAll installs a bundle, and is interrupted before anything comes of it.
-func applyAll(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) error {
+func applyAll(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) error {
 	t.Helper()
 	i := prepared(t, c, b, o)
 	for _, m := range i.Manifests { // as an administrator who agrees to everything
@@ -276,7 +276,7 @@ func applyAll(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Op
 }
 
 // interrupted carries a plan out, and is interrupted once the last object is written.
-func interrupted(t *testing.T, c *clusterpkg.Cluster, p clusterpkg.Plan) error {
+func interrupted(t *testing.T, c *installer.Installer, p installer.Plan) error {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -285,7 +285,7 @@ func interrupted(t *testing.T, c *clusterpkg.Cluster, p clusterpkg.Plan) error {
 			interrupt()
 		}
 	}
-	if _, err := c.Install(ctx, p); !errors.Is(err, clusterpkg.ErrInterrupted) {
+	if _, err := c.Install(ctx, p); !errors.Is(err, installer.ErrInterrupted) {
 		return fmt.Errorf("it is not interrupted: %w", err)
 	}
 	return nil

@@ -17,14 +17,14 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // What another client writes while an administrator is asked is not overwritten, and not removed later.
 func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	class, crd := text(priority, "NAME", "platform"), text(definition1, "NAME", "platform")
 	for name, test := range map[string]struct {
@@ -98,7 +98,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 // An object that is to be overwritten may be written meanwhile in what the administrator was not asked about.
 func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const name = "busy"
 	e.namespace(t, name)
@@ -122,7 +122,7 @@ func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 // it, or because the creation of one with its name was interrupted.
 func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	for name, test := range map[string]struct {
 		manager, installation string
@@ -167,7 +167,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 // Where the record cannot be written, nothing is.
 func TestRecordIsTriedFirst(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const name = "unrecorded"
 	e.namespace(t, name)
@@ -189,7 +189,7 @@ func TestRecordIsTriedFirst(t *testing.T) {
 // Of two commands on one package the second one ends before its first write.
 func TestTwoCommandsAtOnce(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const name = "twice"
 	o := bundle.Options{Namespace: name}
@@ -215,7 +215,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 // The package of an installed version is known where its Subscription is gone.
 func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	o := bundle.Options{Namespace: "unsubscribed"}
 	e.namespace(t, o.Namespace)
@@ -234,7 +234,7 @@ func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 // What a dry run shows of an object that does not exist yet is what the bundle has.
 func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const name = "tried"
 	e.namespace(t, name)

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // A conversion that a bundle's definition has, and its ClusterServiceVersion does not declare, is written with the
@@ -23,7 +23,7 @@ import (
 // and what the bundle does not have stays and is reported.
 func TestConversionOfTheBundlesOwn(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	o := bundle.Options{Namespace: "ownconversion"}
 	e.namespace(t, o.Namespace)

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // written is a bundle of a package, of these manifests and a ClusterServiceVersion of this name.
@@ -97,7 +97,7 @@ func text(form, name, description string) string {
 // name; one that is as the bundle has it is left alone.
 func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const namespace = "owners"
 	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: owners}\n")
@@ -159,7 +159,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 // A bundle removes only the version that is installed, and no object that was created again since.
 func TestRemovalsGoByTheRecord(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	o := bundle.Options{Namespace: "recorded"}
 	e.namespace(t, o.Namespace)
@@ -205,7 +205,7 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 // Everything is checked before the first write, also where the namespace and the kinds do not exist yet.
 func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	for name, test := range map[string]struct {
 		csv       string
@@ -247,7 +247,7 @@ func service(port int) string {
 // An object of a new namespace is checked in another one, whose quota and objects do not matter.
 func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	budget := func(namespace string) string {
 		return "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: elsewhere" + namespace + "}\nspec: {minAvailable: 1, selector: {matchLabels: {a: b}}}\n"
@@ -262,7 +262,7 @@ func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 // Labels of a bundle's template are put on no namespace that exists before somebody agrees.
 func TestLabelsOfAnExistingNamespace(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	before := e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: labelled-ns, labels: {team: a}}\n")
 	b := written(t, "labelled", "labelled.v1")
@@ -281,7 +281,7 @@ func TestLabelsOfAnExistingNamespace(t *testing.T) {
 // Fields of a live definition that the bundle does not have stay: it is patched under its version.
 func TestDefinitionsArePatched(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	o := bundle.Options{Namespace: "patched"}
 	e.namespace(t, o.Namespace)

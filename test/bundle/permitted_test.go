@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // Whoever may read a namespace alone is shown its status, and told what is left out.
@@ -28,7 +28,7 @@ func TestStatusOfWhoSeesANamespace(t *testing.T) {
 	must(t, err)
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	c, err := clusterpkg.New(config)
+	c, err := installer.New(config)
 	must(t, err)
 
 	unseen := ""

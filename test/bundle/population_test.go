@@ -8,8 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // Who deletes a definition loses its objects in every namespace, whoever installed the operator there.
@@ -27,10 +27,10 @@ func TestObjectsThatGoWithADefinition(t *testing.T) {
 			}}, false))
 		}
 	}
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	manifests := manifestsOf(t, crd)
-	removal, err := c.Removal(t.Context(), clusterpkg.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
+	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
 	must(t, err)
 	if want := fmt.Sprintf("CustomResourceDefinition %s goes, with 4 objects in namespaces: 3 in gauges-many, 1 in gauges-few", crd.Name); !slices.Contains(removal.Told, want) {
 		t.Errorf("a removal tells %q, want %q", removal.Told, want)

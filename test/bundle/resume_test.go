@@ -16,15 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // A removal that is interrupted after each object goes on wherever the bundle was installed, and
 // says that nothing is left only when nothing is.
 func TestUninstallationsResume(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const namespace = "resumed" // not the one that the bundle suggests
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true", "clusterPermissions:", "permissions:"}})
@@ -53,7 +53,7 @@ func TestUninstallationsResume(t *testing.T) {
 	}
 	for _, o := range left {
 		if stays := o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition"; e.isThere(t, o) != stays {
-			t.Errorf("after %d runs %s is there: %t, want %t", runs, clusterpkg.NameOf(o), !stays, stays)
+			t.Errorf("after %d runs %s is there: %t, want %t", runs, installer.NameOf(o), !stays, stays)
 		}
 	}
 	if runs < 5 {
@@ -69,12 +69,12 @@ func TestUninstallationsResume(t *testing.T) {
 }
 
 // removeOne is a removal that is interrupted as soon as one object is gone.
-func (e *env) removeOne(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o bundle.Options) {
+func (e *env) removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) {
 	t.Helper()
 	i := prepared(t, c, b, o)
 	removal, err := c.Removal(t.Context(), i, false)
 	must(t, err)
-	must(t, clusterpkg.Left(i, removal))
+	must(t, installer.Left(i, removal))
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	i.Say = func(format string, args ...any) {
@@ -82,7 +82,7 @@ func (e *env) removeOne(t *testing.T, c *clusterpkg.Cluster, b *bundle.Bundle, o
 		interrupt()
 	}
 	removed, err := c.Uninstall(ctx, i, removal)
-	if len(removed) != 1 || err != nil && !errors.Is(err, clusterpkg.ErrInterrupted) {
+	if len(removed) != 1 || err != nil && !errors.Is(err, installer.ErrInterrupted) {
 		t.Errorf("%d objects were removed before it was interrupted: %v", len(removed), err)
 	}
 }
@@ -102,7 +102,7 @@ func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 // Ctrl-C names the namespace; the same command, given again, removes the rest, and then finds nothing.
 func TestUninstallationsAreInterrupted(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const namespace = "interrupted"
 	b := edited(t, proof{example: admission})
@@ -152,7 +152,7 @@ func TestUninstallationsAreInterrupted(t *testing.T) {
 // record: the next one knows the namespace as its own.
 func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	const namespace = "cut-namespace"
 	b := written(t, "cut", "cut.v1")
@@ -165,7 +165,7 @@ func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
 		}
 	}
 	applied, err := c.Install(ctx, p)
-	if !errors.Is(err, clusterpkg.ErrInterrupted) || strings.Contains(err.Error(), "manager") || len(applied) != 1 {
+	if !errors.Is(err, installer.ErrInterrupted) || strings.Contains(err.Error(), "manager") || len(applied) != 1 {
 		t.Errorf("%d objects were applied: %v", len(applied), err)
 	}
 	if step := e.planned(t, c, b, namespace).Steps()[0]; deploy.Title(step.Object) != "Namespace "+namespace || step.Action != deploy.Update {

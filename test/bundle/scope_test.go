@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // What groupkind says of a kind's scope is what a real API server says of each of its kinds.
@@ -15,7 +15,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 	e := newEnv(t)
 	_, lists, err := e.kube.Discovery().ServerGroupsAndResources()
 	must(t, err)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	kinds, namespaced := []schema.GroupKind{}, map[schema.GroupKind]bool{}
 	for _, list := range lists {

@@ -16,8 +16,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // short is for what does not go on, long for what does.
@@ -29,7 +29,7 @@ const (
 // uninstall removes an object as the command does.
 func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience time.Duration) error {
 	t.Helper()
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	resource, err := e.resource(o)
 	must(t, err)
@@ -37,7 +37,7 @@ func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience tim
 	must(t, err)
 	o = o.DeepCopy()
 	o.SetUID(live.GetUID())
-	removed, err := c.Uninstall(t.Context(), clusterpkg.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Patience: patience, Say: t.Logf}, deploy.Removal{Goes: []*unstructured.Unstructured{o}})
+	removed, err := c.Uninstall(t.Context(), installer.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Patience: patience, Say: t.Logf}, deploy.Removal{Goes: []*unstructured.Unstructured{o}})
 	if err == nil && len(removed) != 1 {
 		t.Errorf("%d objects were removed, want 1", len(removed))
 	}

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // A definition whose objects nobody serves does not keep its operator from going: one that was
@@ -49,9 +49,9 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		"not yet, after a change":     {notYet, crd, "with objects that cannot be read now, and so not be counted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := clusterpkg.New(test.config)
+			c, err := installer.New(test.config)
 			must(t, err)
-			i := clusterpkg.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Patience: long, Say: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
+			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Patience: long, Say: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal, err := c.Removal(t.Context(), i, true)
 			must(t, err)
 			if want := "CustomResourceDefinition " + test.crd.Name + " goes, " + test.told; !slices.Contains(removal.Told, want) {

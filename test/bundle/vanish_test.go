@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")
@@ -21,7 +21,7 @@ var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	must(t, err)
 	client, err := apiextensions.NewForConfig(cluster.Config())
 	must(t, err)

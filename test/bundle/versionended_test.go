@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 const twoVersions = `apiVersion: apiextensions.k8s.io/v1
@@ -51,7 +51,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 			e.eventually(t, "served", func() bool { _, err := e.resource(good); return err == nil })
 			b := written(t, test.namespace, test.namespace+".v1", "apiVersion: "+test.namespace+".example.com/v1\nkind: Good\nmetadata: {name: g}\n")
 			o := bundle.Options{Namespace: test.namespace, AllowKinds: b.KindsToAllow()}
-			c, err := clusterpkg.New(cluster.Config())
+			c, err := installer.New(cluster.Config())
 			must(t, err)
 			must(t, applyAll(t, c, b, o))
 			serveOnly := func(versions string) {

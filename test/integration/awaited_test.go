@@ -21,8 +21,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // A version that a bundle adds, and that its webhook converts to, is served once that webhook
@@ -125,13 +125,13 @@ func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration, watch ...s
 	}
 	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch})
 	e.must(err)
-	c, err := clusterpkg.New(cluster.Config())
+	c, err := installer.New(cluster.Config())
 	e.must(err)
 	i := &installation{env: e, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(e.ctx)
 	i.cancel = cancel
 	go func() {
-		installation := clusterpkg.Installation{Bundle: b, Manifests: manifests, Patience: patience, Say: i.say}
+		installation := installer.Installation{Bundle: b, Manifests: manifests, Patience: patience, Say: i.say}
 		for _, m := range manifests { // as an administrator who agrees to everything
 			installation.Adopted = append(installation.Adopted, deploy.Reference(m))
 		}
@@ -168,7 +168,7 @@ func (i *installation) ends() { i.endsWith(nil) }
 // interrupt is Ctrl-C.
 func (i *installation) interrupt() {
 	i.cancel()
-	i.endsWith(clusterpkg.ErrInterrupted)
+	i.endsWith(installer.ErrInterrupted)
 }
 
 func (i *installation) endsWith(want error) {

@@ -13,7 +13,7 @@ import (
 // apiServices are those that are served by somebody else than the API server: called as
 // webhooks are, and broken as they are.
 func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
-	list, err := c.aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
+	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) { // the API server stands alone
 		return nil, nil
 	}

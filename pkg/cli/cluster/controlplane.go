@@ -22,7 +22,7 @@ var (
 // may be listed.
 func (c *Cluster) controlPlane(ctx context.Context) (doctor.ControlPlane, error) {
 	seen := doctor.ControlPlane{Leases: map[string][]map[string]string{}}
-	client, err := metadata.NewForConfig(c.config)
+	client, err := metadata.NewForConfig(c.Config)
 	if err != nil {
 		return seen, err
 	}

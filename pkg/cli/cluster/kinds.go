@@ -17,7 +17,7 @@ func (c *Cluster) undefined(err error, kind schema.GroupVersionResource) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
 	}
-	known, err := c.kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	known, err := c.Kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil {
 		return apierrors.IsNotFound(err)
 	}

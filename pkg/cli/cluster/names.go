@@ -21,7 +21,7 @@ var (
 
 // Names are those of all objects of a resource, in one namespace where it is not empty.
 func (c *Cluster) Names(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]string, error) {
-	client, err := metadata.NewForConfig(c.config)
+	client, err := metadata.NewForConfig(c.Config)
 	if err != nil {
 		return nil, err
 	}

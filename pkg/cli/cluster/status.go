@@ -32,15 +32,15 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	if facts.CSVs, facts.NoCSVs, err = c.csvs(ctx, namespace); err != nil {
 		return facts, err
 	}
-	if facts.Leases, err = c.leases(ctx); apierrors.IsForbidden(err) {
+	if facts.Leases, err = c.Leases(ctx); apierrors.IsForbidden(err) {
 		facts.LeasesUnread, err = err.Error(), nil
 	}
 	return facts, err
 }
 
 // leases are those that managers hold while they work.
-func (c *Cluster) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
-	list, err := c.kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + vocabulary.FieldManager})
+func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
+	list, err := c.Kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + vocabulary.FieldManager})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (c *Cluster) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 
 // Rollouts are the WebhookRollouts of a namespace, or of all. A cluster need not know the kind.
 func (c *Cluster) Rollouts(ctx context.Context, namespace string) (all []managerv1alpha1.WebhookRollout, unknown bool, err error) {
-	list, err := c.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
 	if c.undefined(err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
 		return nil, true, nil
 	}

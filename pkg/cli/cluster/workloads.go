@@ -43,7 +43,7 @@ func (c *Cluster) workloadsIn(ctx context.Context, namespace string) (w doctor.W
 	}{
 		{"replicasets", &w.ReplicaSets}, {"deployments", &w.Deployments}, {"statefulsets", &w.StatefulSets}, {"daemonsets", &w.DaemonSets},
 	} {
-		err := c.kube.AppsV1().RESTClient().Get().Namespace(namespace).Resource(kind.resource).Do(ctx).Into(kind.list)
+		err := c.Kube.AppsV1().RESTClient().Get().Namespace(namespace).Resource(kind.resource).Do(ctx).Into(kind.list)
 		switch {
 		case apierrors.IsForbidden(err):
 			unread = append(unread, kind.resource)

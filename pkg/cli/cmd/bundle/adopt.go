@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 // adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes is no answer
 // to that: where nobody can be asked, --adopt names each object.
-func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
+func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
 	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (o *installOptions) adopt(cmd *cobra.Command, plan *cluster.Plan) error {
 }
 
 // warnForeign says which objects, of other owners or changed by other clients, would be overwritten, and how to allow each.
-func (o *installOptions) warnForeign(cmd *cobra.Command, plan cluster.Plan) error {
+func (o *installOptions) warnForeign(cmd *cobra.Command, plan installer.Plan) error {
 	var flags []string
 	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
 		o.output.Messages(cmd).Printf("warning: %s\n", s.Describe())

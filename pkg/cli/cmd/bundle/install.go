@@ -12,12 +12,12 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -99,7 +99,7 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 }
 
 func (o *installOptions) install(cmd *cobra.Command, reference string) error {
-	c, i, err := o.prepare(cmd, reference, (*cluster.Cluster).JoinNew)
+	c, i, err := o.prepare(cmd, reference, (*installer.Installer).JoinNew)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 }
 
 // goAhead checks, asks, and installs; or tries to, where that is all that is asked for.
-func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, question string) error {
+func (o *installOptions) goAhead(cmd *cobra.Command, c *installer.Installer, i installer.Installation, question string) error {
 	if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}
@@ -142,12 +142,12 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *cluster.Cluster, i clust
 }
 
 // tryHere checks the bundle as validate does, with the same waivers, and shows what would be applied, without the API server.
-func (o *installOptions) tryHere(cmd *cobra.Command, i cluster.Installation) error {
+func (o *installOptions) tryHere(cmd *cobra.Command, i installer.Installation) error {
 	out := o.output.Messages(cmd)
 	report := lint.Run(i.Bundle, o.waivers...)
 	report.Print(out)
 	for _, m := range i.Applied() {
-		out.Printf("would apply %s\n", cluster.NameOf(m))
+		out.Printf("would apply %s\n", installer.NameOf(m))
 	}
 	if err := o.output.Print(terminal.Stdout(cmd), i.Applied()); err != nil {
 		return err
@@ -159,14 +159,14 @@ func (o *installOptions) tryHere(cmd *cobra.Command, i cluster.Installation) err
 }
 
 // conclude says what is installed, and how it is if people want to know more.
-func (o *installOptions) conclude(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation) error {
+func (o *installOptions) conclude(cmd *cobra.Command, c *installer.Installer, i installer.Installation) error {
 	out := o.output.Messages(cmd)
 	out.Printf("%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
 	if o.output.Format != flags.Wide {
 		return nil
 	}
 	out.Printf("\n")
-	return status.PrintWide(cmd.Context(), c, i.Namespace(), out)
+	return status.PrintWide(cmd.Context(), c.Cluster, i.Namespace(), out)
 }
 
 // live says what became of the webhooks, if there are any.
@@ -183,7 +183,7 @@ func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 
 // ended gives an interruption the exit code that shells expect.
 func ended(err error) error {
-	if errors.Is(err, cluster.ErrInterrupted) {
+	if errors.Is(err, installer.ErrInterrupted) {
 		return exitcode.With(exitcode.Interrupted, err)
 	}
 	return err

@@ -12,33 +12,37 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // completion takes what the flags leave open from what is installed already. Kept says what
 // of that stays as it is.
-type completion func(*cluster.Cluster, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)
+type completion func(*installer.Installer, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)
 
 // prepare plans what the flags ask for, and shows what it is about.
-func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*cluster.Cluster, cluster.Installation, error) {
+func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*installer.Installer, installer.Installation, error) {
 	b, options, err := o.read(cmd.Context(), reference)
 	if err != nil {
-		return nil, cluster.Installation{}, err
+		return nil, installer.Installation{}, err
 	}
-	c, err := o.connection.Connect()
+	config, err := o.connection.Config()
 	if err != nil {
-		return nil, cluster.Installation{}, err
+		return nil, installer.Installation{}, err
+	}
+	c, err := installer.New(config)
+	if err != nil {
+		return nil, installer.Installation{}, err
 	}
 	out := o.output.Messages(cmd)
 	i, err := o.plan(cmd.Context(), c, b, options, complete)
 	var refused *bundle.RefusedError
 	if errors.As(err, &refused) {
 		introduce(out, b, refused.Manifests, refused.Refusals...)
-		return nil, cluster.Installation{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
+		return nil, installer.Installation{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
 	}
 	if err != nil {
-		return nil, cluster.Installation{}, err
+		return nil, installer.Installation{}, err
 	}
 	i.Say = teller(out)
 	introduce(out, b, i.Manifests)
@@ -75,20 +79,20 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 
 // plan makes a bundle's manifests for a cluster. What is installed there already may choose
 // what the flags do not, and has names that stay.
-func (o *installOptions) plan(ctx context.Context, c *cluster.Cluster, b *bundle.Bundle, options bundle.Options, complete completion) (cluster.Installation, error) {
+func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
 	kept, err := complete(c, ctx, b, &options)
 	if err != nil {
-		return cluster.Installation{}, err
+		return installer.Installation{}, err
 	}
 	options.Config = o.withCertificates(options.Config)
 	if options.Namespaced, err = c.Scopes(b.Kinds()); err != nil {
-		return cluster.Installation{}, err
+		return installer.Installation{}, err
 	}
 	manifests, err := bundle.Manifests(b, options)
 	if err != nil {
-		return cluster.Installation{}, err
+		return installer.Installation{}, err
 	}
-	i := cluster.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Adopted: o.adopted}
+	i := installer.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Adopted: o.adopted}
 	return i, c.Adopt(ctx, i)
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 func bundleUninstallCommand() *cobra.Command {
@@ -44,12 +44,12 @@ Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 1
 }
 
 // findInstalled finds an installation to remove. What --allow-kind let in is removed without it.
-var findInstalled completion = func(c *cluster.Cluster, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
+var findInstalled completion = func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
 	o.AllowKinds = b.KindsToAllow()
 	return c.Find(ctx, b, o)
 }
 
-func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, definitions, really bool) error {
+func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, definitions, really bool) error {
 	ctx, out := cmd.Context(), o.output.Messages(cmd)
 	removal, err := c.Removal(ctx, i, definitions)
 	if err != nil {
@@ -58,14 +58,14 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 	if err := deploy.RefuseAdoptions(i.Adopted, i.Manifests, removal.Goes); err != nil {
 		return err
 	}
-	if err := cluster.Left(i, removal); err != nil {
+	if err := installer.Left(i, removal); err != nil {
 		return err
 	}
 	for _, line := range removal.Told {
 		out.Printf("%s\n", line)
 	}
 	for _, object := range removal.Goes {
-		out.Printf("to be removed: %s\n", cluster.NameOf(object))
+		out.Printf("to be removed: %s\n", installer.NameOf(object))
 	}
 	if o.dryRun != dryRunNone {
 		return o.tryUninstall(cmd, c, i, removal)
@@ -79,7 +79,7 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 		}
 	}
 	removed, err := c.Uninstall(ctx, i, removal)
-	if errors.Is(err, cluster.ErrInterrupted) {
+	if errors.Is(err, installer.ErrInterrupted) {
 		err = fmt.Errorf("%w, with -n %s", err, i.Namespace())
 	}
 	if err := errors.Join(err, o.output.Print(terminal.Stdout(cmd), removed)); err != nil {
@@ -90,13 +90,13 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *cluster.Cluster, i clu
 }
 
 // tryUninstall shows what would go, and what the API server says to it if that is to be asked.
-func (o *installOptions) tryUninstall(cmd *cobra.Command, c *cluster.Cluster, i cluster.Installation, removal deploy.Removal) error {
+func (o *installOptions) tryUninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, removal deploy.Removal) error {
 	if o.dryRun == dryRunServer {
 		tried, err := c.TryUninstall(cmd.Context(), i, removal)
 		return errors.Join(err, o.output.Print(terminal.Stdout(cmd), tried))
 	}
 	for _, object := range removal.Goes {
-		o.output.Messages(cmd).Printf("would remove %s\n", cluster.NameOf(object))
+		o.output.Messages(cmd).Printf("would remove %s\n", installer.NameOf(object))
 	}
 	return o.output.Print(terminal.Stdout(cmd), removal.Goes)
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 func bundleUpgradeCommand() *cobra.Command {
@@ -23,7 +23,7 @@ once that webhook serves, in one write with its conversion, and stored at the en
 Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], (*cluster.Cluster).Inherit)
+			c, i, err := o.prepare(cmd, args[0], (*installer.Installer).Inherit)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // TryInstall says what the API server answers to each object of a plan, and returns those that it
 // would take as it would store them.
-func (c *Cluster) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
+func (c *Installer) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
 	for n, s := range p.steps {
 		switch {
@@ -35,14 +35,14 @@ func (c *Cluster) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
 
 // missing is what has to be there before the API server can judge an object: a dry run
 // leaves nothing for the next one to stand on.
-func (c *Cluster) missing(ctx context.Context, a applier, o *unstructured.Unstructured) (string, error) {
+func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	if !a.knows(o) {
 		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
 	}
 	if o.GetNamespace() == "" {
 		return "", nil
 	}
-	_, err := c.kube.CoreV1().Namespaces().Get(ctx, o.GetNamespace(), metav1.GetOptions{})
+	_, err := a.kube.CoreV1().Namespaces().Get(ctx, o.GetNamespace(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "namespace " + o.GetNamespace(), nil
 	}
@@ -51,7 +51,7 @@ func (c *Cluster) missing(ctx context.Context, a applier, o *unstructured.Unstru
 
 // tryElsewhere asks the API server about an object of one of its own kinds whose namespace does not exist yet, by a
 // dry run in a namespace that exists. It returns why its own namespace would refuse it as well.
-func (c *Cluster) tryElsewhere(ctx context.Context, a applier, o *unstructured.Unstructured) (refused, err error) {
+func (a applier) tryElsewhere(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
 	if !a.knows(o) {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func missingDefinition(group, kind string) string {
 
 // TryUninstall asks the API server for its answer to each deletion, without effect, and
 // returns the objects that are there to be removed.
-func (c *Cluster) TryUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+func (c *Installer) TryUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c *Cluster) TryUninstall(ctx context.Context, i Installation, removal depl
 	var there []*unstructured.Unstructured
 	var refused []error
 	for _, o := range removal.Goes {
-		err := c.tryDelete(ctx, a, o)
+		err := a.tryDelete(ctx, o)
 		switch {
 		case apierrors.IsNotFound(err):
 			i.Say("%s is not there", NameOf(o))
@@ -96,8 +96,8 @@ func (c *Cluster) TryUninstall(ctx context.Context, i Installation, removal depl
 	return there, nil
 }
 
-func (c *Cluster) tryDelete(ctx context.Context, a applier, o *unstructured.Unstructured) error {
-	served, err := c.reachable(ctx, a, o)
+func (a applier) tryDelete(ctx context.Context, o *unstructured.Unstructured) error {
+	served, err := a.reachable(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -108,5 +108,5 @@ func (c *Cluster) tryDelete(ctx context.Context, a applier, o *unstructured.Unst
 	if err != nil {
 		return err
 	}
-	return client.Delete(ctx, o.GetName(), deletion(o, metav1.DryRunAll))
+	return client.Delete(ctx, o.GetName(), deleteOptions(o, metav1.DryRunAll))
 }

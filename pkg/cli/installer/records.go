@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -26,17 +27,20 @@ func (i Installation) packageName() string { return packageOf(i.Bundle) }
 func packageOf(b *bundle.Bundle) string { return cmp.Or(b.Package(), b.CSV.Name) }
 
 // record reads what an installation has created and changed; empty where there is none yet.
-func (c *Cluster) record(ctx context.Context, i Installation) (deploy.Record, error) {
-	return c.recordOf(ctx, i.packageName(), i.Namespace())
+func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, error) {
+	return c.records.get(ctx, i.packageName(), i.Namespace())
 }
 
-// recordOf reads the record of a package's installation.
-func (c *Cluster) recordOf(ctx context.Context, packageName, namespace string) (deploy.Record, error) {
+// recordStore reads and writes the records of installations.
+type recordStore struct{ kube kubernetes.Interface }
+
+// get reads the record of a package's installation.
+func (s recordStore) get(ctx context.Context, packageName, namespace string) (deploy.Record, error) {
 	empty, name := deploy.Record{Namespace: namespace, Package: packageName}, deploy.RecordName(packageName)
 	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
 		return empty, fmt.Errorf("the package name %q makes no valid name of a ConfigMap: %s", packageName, wrong[0])
 	}
-	live, err := found(c.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{}))
+	live, err := found(s.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{}))
 	if err != nil || live == nil {
 		return empty, err
 	}
@@ -49,15 +53,15 @@ func (c *Cluster) recordOf(ctx context.Context, packageName, namespace string) (
 }
 
 // otherRecords are those of other packages in the namespace, by package.
-func (c *Cluster) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
-	records, err := c.recordsIn(ctx, i.Namespace())
+func (c *Installer) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
+	records, err := c.records.list(ctx, i.Namespace())
 	delete(records, i.packageName())
 	return records, err
 }
 
 // recordsIn are the records in a namespace, by package. What cannot be read records nothing.
-func (c *Cluster) recordsIn(ctx context.Context, namespace string) (map[string]deploy.Record, error) {
-	list, err := c.kube.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
+func (s recordStore) list(ctx context.Context, namespace string) (map[string]deploy.Record, error) {
+	list, err := s.kube.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +91,7 @@ func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // tryRecord returns why the API server would not store a record of these steps; nil if it would, or if it cannot be asked.
-func (c *Cluster) tryRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
+func (c *Installer) tryRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
 	record := p.record
 	record.Objects = slices.Clone(record.Objects)
 	for _, s := range p.steps {
@@ -104,23 +108,23 @@ func (c *Cluster) tryRecord(ctx context.Context, a applier, p Plan) (refused, er
 	if err := unstructured.SetNestedStringMap(o.Object, data, "data"); err != nil {
 		return nil, err
 	}
-	if missing, err := c.missing(ctx, a, o); err != nil {
+	if missing, err := a.missing(ctx, o); err != nil {
 		return nil, err
 	} else if missing != "" {
-		return c.tryElsewhere(ctx, a, o)
+		return a.tryElsewhere(ctx, o)
 	}
-	return c.save(ctx, &record, metav1.DryRunAll), nil
+	return c.records.save(ctx, &record, metav1.DryRunAll), nil
 }
 
 // save writes the record, also when the command is being interrupted, if it is still the one that was read.
-func (c *Cluster) save(ctx context.Context, r *deploy.Record, dryRun ...string) error {
+func (s recordStore) save(ctx context.Context, r *deploy.Record, dryRun ...string) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
 	data, err := r.Data()
 	if err != nil {
 		return err
 	}
-	written, err := c.store(ctx, *r, data, dryRun...)
+	written, err := s.store(ctx, *r, data, dryRun...)
 	if err != nil {
 		return fmt.Errorf("ConfigMap %s/%s, which records what the installation created: %w", r.Namespace, deploy.RecordName(r.Package), err)
 	}
@@ -133,8 +137,8 @@ func (c *Cluster) save(ctx context.Context, r *deploy.Record, dryRun ...string) 
 // errOtherCommand says that two commands are at work at once.
 var errOtherCommand = errors.New("it was written or deleted by another command since it was read: wait until that one has ended, then run the same command again")
 
-func (c *Cluster) store(ctx context.Context, r deploy.Record, data map[string]string, dryRun ...string) (*corev1.ConfigMap, error) {
-	client, name := c.kube.CoreV1().ConfigMaps(r.Namespace), deploy.RecordName(r.Package)
+func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string]string, dryRun ...string) (*corev1.ConfigMap, error) {
+	client, name := s.kube.CoreV1().ConfigMaps(r.Namespace), deploy.RecordName(r.Package)
 	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
 	switch {
 	case err != nil:
@@ -154,12 +158,12 @@ func (c *Cluster) store(ctx context.Context, r deploy.Record, data map[string]st
 }
 
 // forget ends a record: it is deleted, unless something stays that it is about.
-func (c *Cluster) forget(ctx context.Context, rest deploy.Record) error {
+func (s recordStore) delete(ctx context.Context, rest deploy.Record) error {
 	if len(rest.Objects) > 0 {
-		return c.save(ctx, &rest)
+		return s.save(ctx, &rest)
 	}
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
-	err := c.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
+	err := s.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -53,9 +53,9 @@ func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
 // Install carries a plan out, and follows what comes of it to the end. What the installation has
 // created before is applied again: an installation that was interrupted goes on. It returns
 // the objects that it has applied, as they were then.
-func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
+func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
 	if len(p.steps) == 0 {
-		return nil, errors.New("this is no plan of Cluster.Plan: nothing is installed that was not checked")
+		return nil, errors.New("this is no plan of Installer.Plan: nothing is installed that was not checked")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstruct
 	if err != nil {
 		return applied, err
 	}
-	v := &vigil{Cluster: c, Installation: p.Installation, applied: applied, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
+	v := &vigil{Installer: c, Installation: p.Installation, applied: applied, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
 	if err := v.await(ctx); err != nil {
 		return applied, err
 	}
@@ -80,7 +80,7 @@ func (c *Cluster) Install(ctx context.Context, p Plan) ([]*unstructured.Unstruct
 
 // bringAll writes the objects in their order. The record is written as soon as its namespace exists, before
 // the first object in it, and completed at the end, also of an interrupted command.
-func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
+func (c *Installer) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
 	p.record.Begin(p.Bundle.CSV.Name)
 	recorded, checked := false, false
 	for n, s := range p.steps {
@@ -89,7 +89,7 @@ func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*
 				return applied, err
 			}
 			recorded = true
-			defer func() { err = errors.Join(err, c.save(ctx, &p.record)) }()
+			defer func() { err = errors.Join(err, c.records.save(ctx, &p.record)) }()
 		}
 		if s.Unasked != "" && !checked {
 			if err := c.checkRest(ctx, a, *p, p.steps[n:]); err != nil {
@@ -115,7 +115,7 @@ func (c *Cluster) bringAll(ctx context.Context, a applier, p *Plan) (applied []*
 }
 
 // carryOut writes the object of a step and records it; an object that is kept is not written, and nil.
-func (c *Cluster) carryOut(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+func (c *Installer) carryOut(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if s.Action == deploy.Keep {
 		p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
 		return nil, nil
@@ -130,14 +130,14 @@ func (c *Cluster) carryOut(ctx context.Context, a applier, p *Plan, s deploy.Ste
 }
 
 // beginRecord records what is to be written, and what has been.
-func (c *Cluster) beginRecord(ctx context.Context, p *Plan, applied []*unstructured.Unstructured) error {
+func (c *Installer) beginRecord(ctx context.Context, p *Plan, applied []*unstructured.Unstructured) error {
 	for _, s := range p.steps {
 		p.record.Intend(s)
 	}
 	for _, o := range applied {
 		p.record.Written(o)
 	}
-	return c.save(ctx, &p.record)
+	return c.records.save(ctx, &p.record)
 }
 
 // attempts is how often a step is carried out on an object whose status others write meanwhile.
@@ -145,7 +145,7 @@ const attempts = 5
 
 // write carries out a step, also when the command is interrupted meanwhile, if the object is still the one that
 // the step was decided about.
-func (c *Cluster) write(ctx context.Context, a applier, p Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -156,7 +156,7 @@ func (c *Cluster) write(ctx context.Context, a applier, p Plan, s deploy.Step) (
 		if !apierrors.IsConflict(err) {
 			return written, err
 		}
-		now, failed := c.live(ctx, a, s.Object)
+		now, failed := a.live(ctx, s.Object)
 		if failed != nil {
 			return nil, failed
 		}
@@ -172,7 +172,7 @@ func (c *Cluster) write(ctx context.Context, a applier, p Plan, s deploy.Step) (
 
 // checkRest asks the API server about the objects that it could not be asked about before their
 // namespace and their definitions existed.
-func (c *Cluster) checkRest(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
+func (c *Installer) checkRest(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
 	var refused []error
 	for _, s := range steps {
 		if s.Unasked == "" {
@@ -191,9 +191,9 @@ func (c *Cluster) checkRest(ctx context.Context, a applier, p Plan, steps []depl
 // bring writes one object of an installation: a definition as it may be before its
 // operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
 // as it is.
-func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+func (c *Installer) bring(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
 	if crd := p.bundled(s.Object); crd != nil {
-		return c.open(ctx, s, crd, p.CSV(), dryRun...)
+		return c.definitions.open(ctx, s, crd, p.CSV(), dryRun...)
 	}
 	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
 		s.Object = awaiting(s.Object, p.awaited)
@@ -203,10 +203,10 @@ func (c *Cluster) bring(ctx context.Context, a applier, p Plan, s deploy.Step, d
 
 // settle writes definitions as the bundle has them, once the operator is installed, and
 // removes the list of versions to wait for.
-func (c *Cluster) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
+func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
 		if crd := p.bundled(o); crd != nil {
-			if err := c.settleDefinition(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
+			if err := c.definitions.settle(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
 				return err
 			}
 		}
@@ -220,8 +220,8 @@ func (c *Cluster) settle(ctx context.Context, a applier, p Plan, applied []*unst
 }
 
 // Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
-func (c *Cluster) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+func (c *Installer) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
 	}

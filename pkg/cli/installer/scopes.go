@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -7,7 +7,7 @@ import (
 
 // Scopes asks the API server which of these kinds are namespaced. A kind that it does not have is
 // left out.
-func (c *Cluster) Scopes(kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
+func (c *Installer) Scopes(kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
 	a, err := c.applier()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,9 +20,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// definition is the one of that name, or nil.
-func (c *Cluster) definition(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	live, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+// definitionStore reads and writes CustomResourceDefinitions.
+type definitionStore struct{ extensions apiextensions.Interface }
+
+// get returns the CustomResourceDefinition of a name, or nil.
+func (d definitionStore) get(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	live, err := d.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -29,12 +33,12 @@ func (c *Cluster) definition(ctx context.Context, name string) (*apiextensionsv1
 }
 
 // open writes a definition as it has to be before the operator is installed.
-func (c *Cluster) open(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
+func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
 	if s.Live == nil {
 		next = next.DeepCopy()
 		next.Annotations = s.Object.GetAnnotations() // They name the installation.
 	}
-	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	written, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Opening(live, next, csv)
 	}, dryRun...)
 	if err != nil {
@@ -52,8 +56,8 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 }
 
 // settleDefinition writes a definition as the bundle has it, once the operator is installed.
-func (c *Cluster) settleDefinition(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	_, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	_, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, csv)
 	})
 	return err
@@ -61,13 +65,13 @@ func (c *Cluster) settleDefinition(ctx context.Context, s deploy.Step, next *api
 
 // define writes a definition as it was read: server-side apply would take fields away
 // that the manager has set since. Another definition than the one that was decided about is not written.
-func (c *Cluster) define(ctx context.Context, s deploy.Step, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
+func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
 	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	err = retry.OnError(retry.DefaultBackoff, stale, func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		live, err := c.definition(ctx, s.Object.GetName())
+		live, err := d.get(ctx, s.Object.GetName())
 		if err != nil {
 			return err
 		}
@@ -75,9 +79,9 @@ func (c *Cluster) define(ctx context.Context, s deploy.Step, next func(live *api
 			return err
 		}
 		if live == nil {
-			written, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
 		} else {
-			written, err = c.change(ctx, live, next(live), dryRun...)
+			written, err = d.change(ctx, live, next(live), dryRun...)
 		}
 		return err
 	})
@@ -98,7 +102,7 @@ func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) err
 
 // change writes the difference between two states of a definition, if it is still the one that was
 // read. Fields that this program does not know stay as they are.
-func (c *Cluster) change(ctx context.Context, live, next *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (d definitionStore) change(ctx context.Context, live, next *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	from, err := json.Marshal(live)
 	if err != nil {
 		return nil, err
@@ -120,5 +124,5 @@ func (c *Cluster) change(ctx context.Context, live, next *apiextensionsv1.Custom
 	if patch, err = json.Marshal(difference.Object); err != nil {
 		return nil, err
 	}
-	return c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+	return d.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
 }

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"errors"
@@ -49,7 +49,7 @@ func TestRolesOfTheBundle(t *testing.T) {
 
 // Nothing is installed that was not checked.
 func TestPlanOfNobody(t *testing.T) {
-	c := &Cluster{}
+	c := &Installer{}
 	if _, err := c.Install(t.Context(), Plan{}); err == nil || !strings.Contains(err.Error(), "was not checked") {
 		t.Errorf("it says %v", err)
 	}

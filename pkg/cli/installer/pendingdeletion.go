@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -20,9 +20,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// gone waits until an object that is being deleted is not there any more, or nothing has
+// pendingDeletion waits for the deletion of an object.
+type pendingDeletion struct{ *Installer }
+
+// wait waits until an object that is being deleted is not there any more, or nothing has
 // become less of it for too long.
-func (c *Cluster) gone(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
+func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
 	var last deploy.Hold
 	since := time.Now()
 	return wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -36,7 +39,7 @@ func (c *Cluster) gone(ctx context.Context, client dynamic.ResourceInterface, i 
 		if live.GetUID() != o.GetUID() {
 			return true, nil
 		}
-		hold := c.holdOf(ctx, live)
+		hold := d.holdOf(ctx, live)
 		if hold.Left() != last.Left() {
 			since = time.Now()
 		}
@@ -52,29 +55,29 @@ func (c *Cluster) gone(ctx context.Context, client dynamic.ResourceInterface, i 
 }
 
 // holdOf is one look at what keeps an object. What cannot be read is not said.
-func (c *Cluster) holdOf(ctx context.Context, o *unstructured.Unstructured) deploy.Hold {
+func (d pendingDeletion) holdOf(ctx context.Context, o *unstructured.Unstructured) deploy.Hold {
 	hold := deploy.Hold{Namespace: o.GetNamespace(), Finalizers: o.GetFinalizers()}
 	switch groupkind.Of(o) {
 	case groupkind.ClusterServiceVersion:
-		hold.Said = c.heldBy(ctx, o)
-		if leases, err := c.leases(ctx); err == nil {
+		hold.Said = d.blockedBy(ctx, o)
+		if leases, err := d.Leases(ctx); err == nil {
 			for _, away := range leader.AwayOf(leases, time.Now()) {
 				hold.Lease = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.Lease, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
 			}
 		}
 	case groupkind.CustomResourceDefinition:
 		hold.Objects = deploy.Uncounted
-		if crd, err := c.definition(ctx, o.GetName()); err == nil && crd != nil {
+		if crd, err := d.definitions.get(ctx, o.GetName()); err == nil && crd != nil {
 			hold.Terminating = terminating(crd)
-			hold.Objects, hold.Held = c.left(ctx, crd)
+			hold.Objects, hold.Held = d.left(ctx, crd)
 		}
 	}
 	return hold
 }
 
 // heldBy is why a manager does not let a ClusterServiceVersion go yet.
-func (c *Cluster) heldBy(ctx context.Context, o *unstructured.Unstructured) string {
-	rollout, err := c.olm.ManagerV1alpha1().WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstructured) string {
+	rollout, err := d.OLM.ManagerV1alpha1().WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return ""
 	}
@@ -102,9 +105,9 @@ const (
 )
 
 // left counts the objects of a definition that are left, and names some that have finalizers.
-func (c *Cluster) left(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
+func (d pendingDeletion) left(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
 	served := deploy.VersionsServed(crd)
-	client, err := metadata.NewForConfig(c.config)
+	client, err := metadata.NewForConfig(d.Config)
 	if err != nil || len(served) == 0 {
 		return deploy.Uncounted, nil
 	}

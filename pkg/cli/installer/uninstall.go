@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 )
 
 // Removal is what goes with an operator that is installed, and what stays.
-func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
+func (c *Installer) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
 	objects, err := c.objects(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
@@ -44,11 +44,11 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 		return deploy.Removal{}, err
 	}
 	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		served, err := c.reachable(ctx, a, o)
+		served, err := a.reachable(ctx, o)
 		if err != nil || served == nil {
 			return nil, err
 		}
-		return c.live(ctx, a, served)
+		return a.live(ctx, served)
 	}
 	var kept []string
 	for _, o := range i.Manifests {
@@ -75,7 +75,7 @@ func (c *Cluster) Removal(ctx context.Context, i Installation, definitions bool)
 
 // staying are the names of the other ClusterServiceVersions in the namespace. A version that an upgrade has left is
 // none of them: it goes as well.
-func (c *Cluster) staying(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
+func (c *Installer) staying(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
 	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
 	for _, other := range others {
 		if !record.Created(csvObject(&other)) {
@@ -97,14 +97,14 @@ func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstr
 }
 
 // objects counts those of each definition of a bundle that there is.
-func (c *Cluster) objects(ctx context.Context, i Installation) (map[string]deploy.Population, error) {
-	client, err := metadata.NewForConfig(c.config)
+func (c *Installer) objects(ctx context.Context, i Installation) (map[string]deploy.Population, error) {
+	client, err := metadata.NewForConfig(c.Config)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[string]deploy.Population{}
 	for _, crd := range i.Bundle.CRDs() {
-		live, err := c.definition(ctx, crd.Name)
+		live, err := c.definitions.get(ctx, crd.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func Left(i Installation, removal deploy.Removal) error {
 
 // Uninstall removes what goes, each when the one before is gone. It returns what was
 // there to be removed.
-func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (c *Cluster) Uninstall(ctx context.Context, i Installation, removal deploy.
 
 // forgetRemoved ends the record of an installation, except for what stays, and removes from the other
 // records of the namespace what was deleted.
-func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
+func (c *Installer) forgetRemoved(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
 	others, err := c.otherRecords(ctx, i)
@@ -198,7 +198,7 @@ func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal dep
 	}
 	for _, other := range others {
 		if rest, changed := other.Without(removed); changed {
-			if err := c.forget(ctx, rest); err != nil {
+			if err := c.records.delete(ctx, rest); err != nil {
 				return err
 			}
 		}
@@ -207,12 +207,12 @@ func (c *Cluster) forgetRemoved(ctx context.Context, i Installation, removal dep
 	if err != nil || len(record.Objects) == 0 {
 		return err
 	}
-	return c.forget(ctx, removal.Rest(record, removed))
+	return c.records.delete(ctx, removal.Rest(record, removed))
 }
 
 // remove deletes one object, if it is there, and waits until it is gone.
-func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
-	served, err := c.reachable(ctx, a, o)
+func (c *Installer) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
+	served, err := a.reachable(ctx, o)
 	if err != nil || served == nil {
 		return false, err
 	}
@@ -220,22 +220,22 @@ func (c *Cluster) remove(ctx context.Context, a applier, i Installation, o *unst
 	if err != nil {
 		return false, err
 	}
-	err = client.Delete(ctx, o.GetName(), deletion(o))
+	err = client.Delete(ctx, o.GetName(), deleteOptions(o))
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", NameOf(o), err)
 	}
-	if err := c.gone(ctx, client, i, o); err != nil {
+	if err := (pendingDeletion{c}).wait(ctx, client, i, o); err != nil {
 		return true, err
 	}
 	i.Say("removed %s", NameOf(o))
 	return true, nil
 }
 
-// deletion deletes the object that was decided about, and none that has its name since.
-func deletion(o *unstructured.Unstructured, dryRun ...string) metav1.DeleteOptions {
+// deleteOptions deletes the object that was decided about, and none that has its name since.
+func deleteOptions(o *unstructured.Unstructured, dryRun ...string) metav1.DeleteOptions {
 	uid := o.GetUID()
 	return metav1.DeleteOptions{DryRun: dryRun, Preconditions: &metav1.Preconditions{UID: &uid}}
 }

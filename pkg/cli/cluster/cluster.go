@@ -27,11 +27,11 @@ import (
 
 // Cluster is one, as somebody may see it.
 type Cluster struct {
-	config     *rest.Config
-	kube       kubernetes.Interface
-	olm        clientset.Interface
-	extensions apiextensions.Interface
-	aggregator aggregator.Interface
+	Config     *rest.Config
+	Kube       kubernetes.Interface
+	OLM        clientset.Interface
+	Extensions apiextensions.Interface
+	Aggregator aggregator.Interface
 }
 
 // New is the cluster of a configuration.
@@ -49,7 +49,7 @@ func New(config *rest.Config) (*Cluster, error) {
 		return nil, err
 	}
 	apis, err := aggregator.NewForConfig(config)
-	return &Cluster{config: config, kube: kube, olm: olm, extensions: extensions, aggregator: apis}, err
+	return &Cluster{Config: config, Kube: kube, OLM: olm, Extensions: extensions, Aggregator: apis}, err
 }
 
 // Examine are all facts: it also asks every pod behind a webhook for its certificate, by
@@ -73,19 +73,19 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 
 func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.NamespacedName]backend, error) {
 	facts := doctor.Facts{Services: map[types.NamespacedName]doctor.Service{}, Namespaces: map[string]map[string]string{}}
-	validating, err := c.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return facts, nil, err
 	}
-	mutating, err := c.kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	mutating, err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return facts, nil, err
 	}
-	crds, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	crds, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return facts, nil, err
 	}
-	namespaces, err := c.kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	namespaces, err := c.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return facts, nil, err
 	}
@@ -119,7 +119,7 @@ func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]b
 
 // csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
 func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
-	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if c.undefined(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
 		return nil, true, nil
 	}
@@ -142,14 +142,14 @@ func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.N
 		if _, known := backends[w.Service]; known || w.URL != "" {
 			continue
 		}
-		service, err := c.kube.CoreV1().Services(w.Service.Namespace).Get(ctx, w.Service.Name, metav1.GetOptions{})
+		service, err := c.Kube.CoreV1().Services(w.Service.Namespace).Get(ctx, w.Service.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		endpoints, err := c.kube.DiscoveryV1().EndpointSlices(w.Service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + w.Service.Name})
+		endpoints, err := c.Kube.DiscoveryV1().EndpointSlices(w.Service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + w.Service.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +173,7 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 	}
 	var pods corev1.PodList
 	if !s.Foreign {
-		list, err := c.kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
+		list, err := c.Kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
 		if err != nil {
 			return s, err
 		}

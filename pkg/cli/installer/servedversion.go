@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // reachable returns an object in a version that the cluster serves: the one in which it was written may
 // have ended since. It returns nil for an object that went with the definition of its kind. It is an error
 // when that is not known.
-func (c *Cluster) reachable(ctx context.Context, a applier, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a applier) reachable(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	kind := o.GroupVersionKind()
 	for _, versions := range [][]string{{kind.Version}, nil} {
 		mapping, err := a.mapper.RESTMapping(kind.GroupKind(), versions...)
@@ -29,7 +29,7 @@ func (c *Cluster) reachable(ctx context.Context, a applier, o *unstructured.Unst
 			return nil, err
 		}
 	}
-	if err := c.unserved(ctx, kind.GroupKind()); err != nil {
+	if err := a.unserved(ctx, kind.GroupKind()); err != nil {
 		return nil, fmt.Errorf("%s cannot be removed: %w", NameOf(o), err)
 	}
 	return nil, nil
@@ -37,8 +37,8 @@ func (c *Cluster) reachable(ctx context.Context, a applier, o *unstructured.Unst
 
 // unserved is nil if a kind has no objects in the cluster. Discovery leaves out what a server of its own does
 // not answer for, and a definition that serves no version.
-func (c *Cluster) unserved(ctx context.Context, kind schema.GroupKind) error {
-	_, _, err := c.kube.Discovery().ServerGroupsAndResources()
+func (a applier) unserved(ctx context.Context, kind schema.GroupKind) error {
+	_, _, err := a.kube.Discovery().ServerGroupsAndResources()
 	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !some {
 		return err
@@ -48,7 +48,7 @@ func (c *Cluster) unserved(ctx context.Context, kind schema.GroupKind) error {
 			return fmt.Errorf("the server of %s does not answer (%w): repair it, or delete APIService %s.%s if its objects are gone, and run the same command again", version, cause, version.Version, version.Group)
 		}
 	}
-	crds, err := c.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	crds, err := a.definitions.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Dur
 	handler := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() },
 	}
-	kube := informers.NewSharedInformerFactory(c.kube, 0)
-	olm := olminformers.NewSharedInformerFactoryWithOptions(c.olm, 0, olminformers.WithNamespace(namespace))
+	kube := informers.NewSharedInformerFactory(c.Kube, 0)
+	olm := olminformers.NewSharedInformerFactoryWithOptions(c.OLM, 0, olminformers.WithNamespace(namespace))
 	for _, informer := range []cache.SharedIndexInformer{
 		olm.Manager().V1alpha1().WebhookRollouts().Informer(),
 		olm.Operators().V1alpha1().ClusterServiceVersions().Informer(),

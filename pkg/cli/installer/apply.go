@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
@@ -21,16 +22,19 @@ const fieldManager = deploy.FieldManager
 
 // applier writes objects of any kind.
 type applier struct {
-	dynamic dynamic.Interface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	dynamic     dynamic.Interface
+	mapper      *restmapper.DeferredDiscoveryRESTMapper
+	kube        kubernetes.Interface
+	definitions definitionStore
 }
 
-func (c *Cluster) applier() (applier, error) {
-	client, err := dynamic.NewForConfig(c.config)
+func (c *Installer) applier() (applier, error) {
+	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return applier{}, err
 	}
-	return applier{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.kube.Discovery()))}, nil
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Kube.Discovery()))
+	return applier{client, mapper, c.Kube, c.definitions}, nil
 }
 
 // absent is a resourceVersion that no object has: etcd gives the first write the revision 2. An object that is

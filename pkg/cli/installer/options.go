@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 
 // Inherit completes the options for an upgrade by what the version that is replaced was
 // installed with. Kept is what Join says.
-func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
 	// The bundle's own is what there is where an upgrade was interrupted after that one went.
 	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
@@ -51,9 +51,9 @@ func (c *Cluster) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 // Join completes the options for an installation by the group that is in their namespace
 // already. Kept says so, where that group is to stay as it is. It refuses those by which other
 // operators there would change.
-func (c *Cluster) Join(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) Join(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
-	groups, err := c.olm.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
+	groups, err := c.OLM.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
 	}
@@ -78,7 +78,7 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 
 // Find completes the options for a removal by what the bundle was installed with. Where
 // only the rest of it is left, its Subscription says where that is: it goes last.
-func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
 	if err != nil {
 		return "", err
@@ -99,7 +99,7 @@ func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options)
 		if !related(b.CSV, &other) {
 			continue
 		}
-		record, err := c.recordOf(ctx, packageOf(b), other.Namespace)
+		record, err := c.records.get(ctx, packageOf(b), other.Namespace)
 		if err != nil {
 			return "", err
 		}
@@ -115,8 +115,8 @@ func (c *Cluster) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options)
 }
 
 // subscribed is the namespace of the Subscription for a bundle's version; empty where there is none.
-func (c *Cluster) subscribed(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
-	list, err := c.olm.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+func (c *Installer) subscribed(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
+	list, err := c.OLM.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -133,8 +133,8 @@ func (c *Cluster) subscribed(ctx context.Context, b *bundle.Bundle) (namespace s
 }
 
 // versions are the installed ClusterServiceVersions of these names, copies left out.
-func (c *Cluster) versions(ctx context.Context, namespace string, names []string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+func (c *Installer) versions(ctx context.Context, namespace string, names []string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
 	}
@@ -144,7 +144,7 @@ func (c *Cluster) versions(ctx context.Context, namespace string, names []string
 }
 
 // installedWith completes the options by the one namespace that versions are installed in.
-func (c *Cluster) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
+func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
 	for _, other := range found[1:] {
 		if other.Namespace != found[0].Namespace {
 			return fmt.Errorf("%s is installed in the namespaces %s and %s: say which with -n", found[0].Name, found[0].Namespace, other.Namespace)
@@ -156,9 +156,9 @@ func (c *Cluster) installedWith(ctx context.Context, found []operatorsv1alpha1.C
 
 // inherit takes what the options leave open from the group and the Subscription in their
 // namespace.
-func (c *Cluster) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+func (c *Installer) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
-		groups, err := c.olm.OperatorsV1().OperatorGroups(o.Namespace).List(ctx, metav1.ListOptions{})
+		groups, err := c.OLM.OperatorsV1().OperatorGroups(o.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (c *Cluster) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 	if o.Config != nil {
 		return nil
 	}
-	subscriptions, err := c.olm.OperatorsV1alpha1().Subscriptions(o.Namespace).List(ctx, metav1.ListOptions{})
+	subscriptions, err := c.OLM.OperatorsV1alpha1().Subscriptions(o.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -184,12 +184,12 @@ func (c *Cluster) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 // Adopt gives the group and the Subscription of an installation the names of those that
 // are in its namespace already: a second group would fail every operator there, and a
 // second Subscription would not be the one that counts.
-func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
-	groups, err := c.olm.OperatorsV1().OperatorGroups(i.Namespace()).List(ctx, metav1.ListOptions{})
+func (c *Installer) Adopt(ctx context.Context, i Installation) error {
+	groups, err := c.OLM.OperatorsV1().OperatorGroups(i.Namespace()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
 	}
-	subscriptions, err := c.olm.OperatorsV1alpha1().Subscriptions(i.Namespace()).List(ctx, metav1.ListOptions{})
+	subscriptions, err := c.OLM.OperatorsV1alpha1().Subscriptions(i.Namespace()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *Cluster) Adopt(ctx context.Context, i Installation) error {
 
 // JoinNew completes the options for an installation as Join does, and refuses one next to another version
 // of the same operator.
-func (c *Cluster) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
 	if err != nil {
 		return "", err
@@ -222,15 +222,15 @@ func (c *Cluster) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Optio
 }
 
 // installed are ClusterServiceVersions with their packages, as Subscriptions or the records of installations state them.
-func (c *Cluster) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
+func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
 	var all []deploy.Installed
 	for n := range csvs {
 		csv := &csvs[n]
-		list, err := c.olm.OperatorsV1alpha1().Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
+		list, err := c.OLM.OperatorsV1alpha1().Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
-		records, err := c.recordsIn(ctx, csv.Namespace)
+		records, err := c.records.list(ctx, csv.Namespace)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // Plan is what an installation does to each object, once everything that can be checked is checked.
-// Only Cluster.Plan fills one, and Install takes nothing else: no object is written before the check.
+// Only Installer.Plan fills one, and Install takes nothing else: no object is written before the check.
 type Plan struct {
 	Installation
 	steps []deploy.Step
@@ -43,7 +43,7 @@ func (p Plan) Err() error {
 }
 
 // Plan decides about each object of an installation, by its record and by a dry run.
-func (c *Cluster) Plan(ctx context.Context, i Installation) (Plan, error) {
+func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 	p := Plan{Installation: i}
 	a, err := c.applier()
 	if err != nil {
@@ -77,13 +77,13 @@ func (c *Cluster) Plan(ctx context.Context, i Installation) (Plan, error) {
 
 // step decides about one object. An answer is what the API server would store; refused is why it
 // would not.
-func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.Unstructured) (s deploy.Step, answer *unstructured.Unstructured, refused, err error) {
-	missing, err := c.missing(ctx, a, o)
+func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured.Unstructured) (s deploy.Step, answer *unstructured.Unstructured, refused, err error) {
+	missing, err := a.missing(ctx, o)
 	if err != nil {
 		return s, nil, nil, err
 	}
 	if missing != "" {
-		definition, err := c.definitionOf(ctx, a, p.Bundle.CRDs(), o)
+		definition, err := a.definitionOf(ctx, p.Bundle.CRDs(), o)
 		if err != nil {
 			return s, nil, nil, err
 		}
@@ -91,11 +91,11 @@ func (c *Cluster) step(ctx context.Context, a applier, p Plan, o *unstructured.U
 		s.Unasked = missing
 		refused = deploy.RefuseUnasked(ctx, o, definition, p.brings(missing))
 		if refused == nil && definition == nil {
-			refused, err = c.tryElsewhere(ctx, a, o)
+			refused, err = a.tryElsewhere(ctx, o)
 		}
 		return s, nil, refused, err
 	}
-	live, err := c.live(ctx, a, o)
+	live, err := a.live(ctx, o)
 	if err != nil {
 		return s, nil, nil, err
 	}
@@ -140,12 +140,12 @@ func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
 
 // settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
 // it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
-func (c *Cluster) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	next := p.bundled(s.Object)
 	if next == nil {
 		return answer, nil
 	}
-	written, err := c.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	written, err := c.definitions.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, p.CSV())
 	}, metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
@@ -197,9 +197,9 @@ func (i Installation) bundled(o *unstructured.Unstructured) *apiextensionsv1.Cus
 }
 
 // live is the object that exists, or nil.
-func (c *Cluster) live(ctx context.Context, a applier, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
-		crd, err := c.definition(ctx, o.GetName())
+		crd, err := a.definitions.get(ctx, o.GetName())
 		if err != nil || crd == nil {
 			return nil, err
 		}
@@ -221,7 +221,7 @@ func (c *Cluster) live(ctx context.Context, a applier, o *unstructured.Unstructu
 
 // definitionOf is the definition of an object's kind: the bundle's, else the cluster's; nil for a
 // kind of Kubernetes itself.
-func (c *Cluster) definitionOf(ctx context.Context, a applier, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (a applier) definitionOf(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
 	kind := o.GroupVersionKind()
 	for _, crd := range crds {
 		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
@@ -235,5 +235,5 @@ func (c *Cluster) definitionOf(ctx context.Context, a applier, crds []*apiextens
 	if err != nil {
 		return nil, err
 	}
-	return c.definition(ctx, mapping.Resource.GroupResource().String())
+	return a.definitions.get(ctx, mapping.Resource.GroupResource().String())
 }

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 
 // warnings are the last of the pods of each Deployment, as kubectl describe shows them: what
 // a kubelet cannot mount or start is told nowhere else. Nil where nobody may read them.
-func (c *Cluster) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
-	pods, err := c.kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
+func (v *vigil) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
+	pods, err := v.Kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	last, err := c.lastWarnings(ctx, csv.Namespace)
+	last, err := v.lastWarnings(ctx, csv.Namespace)
 	if last == nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (c *Cluster) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 const news = 3 * time.Minute
 
 // lastWarnings are the last of each pod of a namespace, if they are not old.
-func (c *Cluster) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
-	list, err := c.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
+func (v *vigil) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
+	list, err := v.Kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}

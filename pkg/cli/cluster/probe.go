@@ -53,7 +53,7 @@ func (c *Cluster) forward(ctx context.Context, namespace, pod, address string) (
 	if pod == "" {
 		return nil, errors.New("no pod is behind it, and the API server forwards to pods only")
 	}
-	return forwarder{c.config, c.kube}.dialAt(ctx, namespace, pod, address)
+	return forwarder{c.Config, c.Kube}.dialAt(ctx, namespace, pod, address)
 }
 
 // answerOf is what a probe shows. A probe that was interrupted shows nothing.

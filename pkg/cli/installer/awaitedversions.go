@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 
 // awaited are the versions that are served only once the operator's webhook converts to
 // them, by definition.
-func (c *Cluster) awaited(ctx context.Context, i Installation) (map[string][]string, error) {
+func (c *Installer) awaited(ctx context.Context, i Installation) (map[string][]string, error) {
 	awaited := map[string][]string{}
 	for _, next := range i.Bundle.CRDs() {
-		live, err := c.definition(ctx, next.Name)
+		live, err := c.definitions.get(ctx, next.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 		if !awaited {
 			continue
 		}
-		live, err := v.definition(ctx, next.Name)
+		live, err := v.definitions.get(ctx, next.Name)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 		if why == "" {
 			continue
 		}
-		_, err = v.change(ctx, live, deploy.Serving(live, next, v.CSV()))
+		_, err = v.definitions.change(ctx, live, deploy.Serving(live, next, v.CSV()))
 		if apierrors.IsConflict(err) {
 			continue // the next look sees what it is now
 		}

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 // vigil follows an installation until it is done, or what is in the way stays there.
 type vigil struct {
-	*Cluster
+	*Installer
 	Installation
 	applied      []*unstructured.Unstructured
 	subscription managerv1alpha1.SubscriptionReference
@@ -46,7 +47,7 @@ var ErrInterrupted = errors.New("interrupted: nothing is taken back; run the sam
 // await tells each change until the operator is installed, or what is in the way.
 func (v *vigil) await(ctx context.Context) error {
 	v.began = time.Now()
-	atLeast := min(v.Patience, Heartbeat)
+	atLeast := min(v.Patience, cluster.Heartbeat)
 	if !deploy.Reported(v.Bundle.CSV) {
 		atLeast = min(atLeast, often)
 	}
@@ -115,10 +116,10 @@ func (v *vigil) tell(lines []string) {
 func (v *vigil) see(ctx context.Context) (deploy.Look, error) {
 	l := deploy.Look{Subscription: v.subscription, Fresh: time.Since(v.began) < leftover}
 	var err error
-	if l.CSV, err = found(v.olm.OperatorsV1alpha1().ClusterServiceVersions(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil || l.CSV == nil {
+	if l.CSV, err = found(v.OLM.OperatorsV1alpha1().ClusterServiceVersions(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil || l.CSV == nil {
 		return l, err
 	}
-	if l.Rollout, err = found(v.olm.ManagerV1alpha1().WebhookRollouts(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil {
+	if l.Rollout, err = found(v.OLM.ManagerV1alpha1().WebhookRollouts(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil {
 		return l, err
 	}
 	if l.Warnings, err = v.warnings(ctx, l.CSV); err != nil {
@@ -134,7 +135,7 @@ func (v *vigil) lag(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVe
 	if deploy.Reported(csv) || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		return nil, nil
 	}
-	list, err := v.kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := v.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}
@@ -145,7 +146,7 @@ func (v *vigil) lag(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVe
 	for i, d := range list.Items {
 		live[d.Name] = &list.Items[i]
 	}
-	subscription, err := found(v.olm.OperatorsV1alpha1().Subscriptions(csv.Namespace).Get(ctx, v.subscription.Name, metav1.GetOptions{}))
+	subscription, err := found(v.OLM.OperatorsV1alpha1().Subscriptions(csv.Namespace).Get(ctx, v.subscription.Name, metav1.GetOptions{}))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package cluster
+package installer
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 
 // CheckDefinitions says which definitions of a bundle the cluster's cannot become without
 // a loss, before anything is written.
-func (c *Cluster) CheckDefinitions(ctx context.Context, b *bundle.Bundle) error {
-	objects, err := dynamic.NewForConfig(c.config)
+func (c *Installer) CheckDefinitions(ctx context.Context, b *bundle.Bundle) error {
+	objects, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return err
 	}
 	var refusals []error
 	for _, next := range b.CRDs() {
-		live, err := c.definition(ctx, next.Name)
+		live, err := c.definitions.get(ctx, next.Name)
 		if err != nil {
 			return err
 		}
