@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"cmp"
 	"slices"
 	"strconv"
@@ -50,12 +51,11 @@ func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *a
 	annotations := in.Config.Propagated()
 	trust := in.Trust[d.DeploymentName]
 	if !trust.Delegated {
-		annotations = merged(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+		annotations = labels.Merge(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 	}
-	labels := merged(OwnerLabels(in.CSV), map[string]string{vocabulary.LabelWebhookHash: hashOf(d)})
 	return &apiregistrationv1.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels, Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(OwnerLabels(in.CSV), map[string]string{vocabulary.LabelWebhookHash: hashOf(d)}), Annotations: annotations},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
 			Group:                owned.Group,

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,7 +37,7 @@ func TestAPIServiceIsOLMs(t *testing.T) {
 		"APIService": {d.Webhooks[0].APIService, &apiregistrationv1.APIService{
 			TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 			ObjectMeta: metav1.ObjectMeta{
-				Name: "v1.ponds.example.com", Labels: merged(owner, map[string]string{"olm.webhook-description-hash": hashOf(d.Webhooks[0].Description)}),
+				Name: "v1.ponds.example.com", Labels: labels.Merge(owner, map[string]string{"olm.webhook-description-hash": hashOf(d.Webhooks[0].Description)}),
 				Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "3"},
 			},
 			Spec: apiregistrationv1.APIServiceSpec{
@@ -103,7 +104,7 @@ func TestWebhookServersAskNobody(t *testing.T) {
 func TestAPIServiceOfTheAdministrator(t *testing.T) {
 	in := inputOf(owning(operator(deployments(deploymentOf("manager"))), "Pond", "manager", 0))
 	injected := map[string]string{"cert-manager.io/inject-ca-from": "shop/serving"}
-	in.Config.Annotations = merged(injected, map[string]string{vocabulary.AnnotationCertificates: "none"})
+	in.Config.Annotations = labels.Merge(injected, map[string]string{vocabulary.AnnotationCertificates: "none"})
 	in.Trust = map[string]Trust{"manager": {CABundle: []byte("ca"), Delegated: true}}
 	service := Render(in).Deployments[0].Webhooks[0].APIService
 	if diff := cmp.Diff(injected, service.Annotations); diff != "" || service.Spec.CABundle != nil {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
 	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: merged(OwnerLabels(csv), map[string]string{vocabulary.LabelCanary: name})},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels.Merge(OwnerLabels(csv), map[string]string{vocabulary.LabelCanary: name})},
 	}
 	called := func(webhook string, bundle []byte) {
 		canary.Webhooks = append(canary.Webhooks, admissionregistrationv1.ValidatingWebhook{

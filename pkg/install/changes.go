@@ -81,6 +81,7 @@ func signatures(csv *operatorsv1alpha1.ClusterServiceVersion) map[Identity]signa
 		descriptions := DescriptionsOf(csv, spec.Name)
 		ports := allocatePorts(descriptions)
 		in := Input{CSV: csv, Services: map[string]string{spec.Name: spec.Name}, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}}}
+		in.deadlocks = SelfDeadlocks(in.lifelineInput())
 		for i, d := range descriptions {
 			w, c := webhook(in, d, ports.of[i]), signature{deployment: spec.Name, target: portPairOf(d).target}
 			switch {

@@ -19,7 +19,7 @@ import (
 // that its author wrote: a WebhookDescription has no field for them.
 func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.MatchCondition {
 	var conditions []admissionregistrationv1.MatchCondition
-	for _, l := range SelfDeadlocks(in, d) {
+	for _, l := range in.deadlocks(d) {
 		conditions = append(conditions, l.Condition())
 	}
 	authored, err := AuthoredConditions(in.CSV)

@@ -10,11 +10,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// conditioned is what Render is asked for a webhook on pods whose author wrote conditions.
-func conditioned(annotation string) Input {
-	in := guarded(servedBy("manager", aboutRequests(admissionregistrationv1.Create, "", "pods")))
-	in.CSV.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": annotation}
-	return in
+// conditioned is an operator with a webhook on pods whose author wrote conditions.
+func conditioned(annotation string) *operatorsv1alpha1.ClusterServiceVersion {
+	csv := operator(deployments(deploymentOf("manager")), servedBy("manager", aboutRequests(admissionregistrationv1.Create, "", "pods")))
+	csv.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": annotation}
+	return csv
 }
 
 func TestMatchConditions(t *testing.T) {
@@ -29,7 +29,8 @@ func TestMatchConditions(t *testing.T) {
 			[]string{"olm-webhook-manager.io/own-pods", "olm-webhook-manager.io/system-workloads", "a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := conditioned(test.annotation)
+			in := inputOf(conditioned(test.annotation))
+			in.Manager = managerUser
 			var got []string
 			for _, c := range rendered(t, in).Webhooks[0].Validating.Webhooks[0].MatchConditions {
 				got = append(got, c.Name)
@@ -37,15 +38,15 @@ func TestMatchConditions(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
-			if violations := conditionViolations(in.CSV); len(violations) > 0 {
-				t.Errorf("violations %+v", violations)
-			}
 		})
 	}
 }
 
 func TestConditionViolations(t *testing.T) {
 	for name, test := range map[string]struct{ annotation, want string }{
+		"none":             {"", ""},
+		"one, in YAML":     {"v.shop.example.com:\n- name: not-mine\n  expression: request.userInfo.username != 'me'\n", ""},
+		"two, in JSON":     {`{"v.shop.example.com": [{"name": "a", "expression": "true"}, {"name": "b", "expression": "true"}]}`, ""},
 		"not a map":        {`[]`, "cannot be read"},
 		"unknown field":    {`{"v.shop.example.com": [{"name": "a", "expr": "true"}]}`, "cannot be read"},
 		"another webhook":  {`{"other": [{"name": "a", "expression": "true"}]}`, `"other" is the generateName of no validating or mutating webhook`},
@@ -56,12 +57,18 @@ func TestConditionViolations(t *testing.T) {
 		"a name in others": {`{"v.shop.example.com": [], "": []}`, `"" is the generateName of no`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := conditioned(test.annotation)
-			violations := conditionViolations(in.CSV)
+			csv := conditioned(test.annotation)
+			violations := conditionViolations(csv)
+			if test.want == "" {
+				if len(violations) > 0 {
+					t.Errorf("violations %+v", violations)
+				}
+				return
+			}
 			if len(violations) != 1 || !strings.Contains(violations[0].Message, test.want) || !strings.Contains(violations[0].Message, "olm-webhook-manager.io/match-conditions") {
 				t.Errorf("violations %+v, want one with %q", violations, test.want)
 			}
-			if Check(Facts{CSV: in.CSV}).Passes() {
+			if Check(Facts{CSV: csv}).Passes() {
 				t.Error("it passes the check")
 			}
 		})

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,8 +15,8 @@ import (
 func configure(d *appsv1.Deployment, config Config) {
 	config.SubscriptionConfig = *config.DeepCopy()
 	pod := &d.Spec.Template
-	d.Annotations = merged(config.Propagated(), d.Annotations)
-	pod.Annotations = merged(config.forPods(), pod.Annotations)
+	d.Annotations = labels.Merge(config.Propagated(), d.Annotations)
+	pod.Annotations = labels.Merge(config.forPods(), pod.Annotations)
 	for _, volume := range config.Volumes {
 		if !certificateVolumeName(volume.Name) {
 			pod.Spec.Volumes = replaceOrAppend(pod.Spec.Volumes, volume, func(v corev1.Volume) bool { return v.Name == volume.Name })

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,9 +130,9 @@ func TestConfiguredAnnotations(t *testing.T) {
 	}}}
 	d := rendered(t, in)
 	admin := map[string]string{"admin": "admin", "author": "admin", "csv": "admin", "cert-manager.io/inject-ca-from": "shop/own"}
-	generation := merged(admin, map[string]string{"olm-webhook-manager.io/certificate-generation": "3"})
+	generation := labels.Merge(admin, map[string]string{"olm-webhook-manager.io/certificate-generation": "3"})
 	for what, annotations := range map[string]struct{ want, got map[string]string }{
-		"the Deployment":               {merged(admin, map[string]string{"olm-webhook-manager.io/replicas": "1"}), d.Object.Annotations},
+		"the Deployment":               {labels.Merge(admin, map[string]string{"olm-webhook-manager.io/replicas": "1"}), d.Object.Annotations},
 		"the Service":                  {admin, d.Service.Annotations},
 		"the validating configuration": {generation, d.Webhooks[0].Validating.Annotations},
 		"the mutating configuration":   {generation, d.Webhooks[1].Mutating.Annotations},

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -24,7 +25,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 		ObjectMeta: OwnedMeta(in.CSV, spec.Name),
 		Spec:       *spec.Spec.DeepCopy(),
 	}
-	d.Labels = merged(spec.Label, d.Labels)
+	d.Labels = labels.Merge(spec.Label, d.Labels)
 	d.Annotations = map[string]string{vocabulary.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
 	keepOneRevision(&d.Spec)
 	annotatePods(&d.Spec.Template, in)
@@ -65,12 +66,12 @@ func keepOneRevision(spec *appsv1.DeploymentSpec) {
 // Instructions to the manager, and what kubectl remembers of its own, stay where
 // they are: a pod has no use for them and would restart with each change.
 func annotatePods(pods *corev1.PodTemplateSpec, in Input) {
-	annotations := merged(in.CSV.Annotations, in.Scope.Annotations())
+	annotations := labels.Merge(in.CSV.Annotations, in.Scope.Annotations())
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == corev1.LastAppliedConfigAnnotation
 	})
-	pods.Annotations = merged(pods.Annotations, annotations)
-	pods.Labels = merged(pods.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)})
+	pods.Annotations = labels.Merge(pods.Annotations, annotations)
+	pods.Labels = labels.Merge(pods.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)})
 }
 
 func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
@@ -79,14 +80,6 @@ func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
 		variable := corev1.EnvVar{Name: vocabulary.EnvOperatorConditionName, Value: csv}
 		container.Env = replaceOrAppend(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
 	}
-}
-
-// merged is a new map of both; over wins.
-func merged(under, over map[string]string) map[string]string {
-	both := make(map[string]string, len(under)+len(over))
-	maps.Copy(both, under)
-	maps.Copy(both, over)
-	return both
 }
 
 // replaceOrAppend puts item in place of the first element that is the same thing,

@@ -47,8 +47,8 @@ type Input struct {
 	// OperatorConditions tells whether the cluster has the kind.
 	OperatorConditions bool
 
-	// lifelines are the same for all its webhooks.
-	lifelines []Lifeline
+	// deadlocks are computed once for all its webhooks.
+	deadlocks func(operatorsv1alpha1.WebhookDescription) []Lifeline
 }
 
 // Trust is what the clients and the pods of a Deployment need to know of its
@@ -127,7 +127,7 @@ type Webhook struct {
 func Render(in Input) Desired {
 	var desired Desired
 	in.CSV = withoutWide(in.CSV)
-	in.lifelines = lifelines(in)
+	in.deadlocks = SelfDeadlocks(in.lifelineInput())
 	for _, spec := range Deployments(in.CSV) {
 		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
 	}
@@ -154,6 +154,10 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 		d.Webhooks = append(d.Webhooks, webhook(in, description, ports.of[i]))
 	}
 	return d
+}
+
+func (in Input) lifelineInput() LifelineInput {
+	return LifelineInput{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Services: in.Services}
 }
 
 // Declares tells whether a ClusterServiceVersion has anything to register.

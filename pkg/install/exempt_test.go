@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
@@ -58,7 +57,7 @@ func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 	return result.Matches
 }
 
-func conditionsOf(in Input) []admissionregistrationv1.MatchCondition {
+func conditionsOf(in LifelineInput) []admissionregistrationv1.MatchCondition {
 	var all []admissionregistrationv1.MatchCondition
 	for _, l := range lifelines(in) {
 		if l.who != "" {
@@ -98,7 +97,7 @@ const (
 )
 
 func TestConditions(t *testing.T) {
-	in := guarded(servedBy("manager"))
+	in := guardedBy(servedBy("manager"))
 	in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
 	pod := &in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
 	pod.Volumes = append(pod.Volumes, claimedVolume("data"))
@@ -285,10 +284,10 @@ func (r call) filled() call {
 // No request, however little it shows, makes a condition fail: with failurePolicy Fail
 // that would refuse it.
 func TestConditionsAreTotal(t *testing.T) {
-	matcher := matcherOf(conditionsOf(guarded(servedBy("manager"))))
+	matcher := matcherOf(conditionsOf(guardedBy(servedBy("manager"))))
 	objects := []runtime.Object{nil, &metav1.PartialObjectMetadata{}, podOf("manager-1"), &corev1.PodExecOptions{}, &runtime.Unknown{}}
 	for _, operation := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
-		for _, l := range lifelines(guarded(servedBy("manager"))) {
+		for _, l := range lifelines(guardedBy(servedBy("manager"))) {
 			for _, s := range l.subjects {
 				for i, object := range objects {
 					for _, name := range []string{"", "manager"} {
@@ -304,7 +303,7 @@ func TestConditionsAreTotal(t *testing.T) {
 // The first Kubernetes that knows matchConditions understands them.
 func TestConditionsCompileOnOldServers(t *testing.T) {
 	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(kubernetes.MajorMinor(1, 28)))
-	for _, c := range conditionsOf(guarded(servedBy("manager"))) {
+	for _, c := range conditionsOf(guardedBy(servedBy("manager"))) {
 		compiled := compiler.CompileCondition([]cel.ExpressionAccessor{(*matchconditions.MatchCondition)(&c)}, cel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.NewExpressions)
 		for _, err := range compiled.CompilationErrors() {
 			t.Errorf("%s: %v\n%s", c.Name, err, c.Expression)
@@ -316,7 +315,8 @@ func TestConditionsCompileOnOldServers(t *testing.T) {
 func TestConditionsOfLongNames(t *testing.T) {
 	for _, length := range []int{45, 46, 47, 57, 58, 63} {
 		deployment := strings.Repeat("d", length)
-		in := inputOf(operator(deployments(deploymentOf(deployment)), servedBy(deployment)), func(*operatorsv1.OperatorGroup) {})
+		csv := operator(deployments(deploymentOf(deployment)), servedBy(deployment))
+		in := LifelineInput{CSV: csv, Scope: scopeOf(csv), Services: servicesOf(csv)}
 		base := deployment + "-6d4cf56db6-"
 		pod := base[:min(len(base), 58)] + "x7k2p"
 		if calls(t, matcherOf(conditionsOf(in)), call{resource: "pods", subresource: "binding", operation: admission.Create, namespace: "shop", name: pod, user: "system:kube-scheduler"}) {

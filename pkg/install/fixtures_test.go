@@ -54,25 +54,41 @@ func servedBy(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescr
 	return d
 }
 
+// scopeOf is the scope of an operator whose OperatorGroup covers all namespaces, or what a change leaves.
+func scopeOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operatorsv1.OperatorGroup)) scope.Scope {
+	s := scope.Scope{Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: csv.Namespace, Name: "group", UID: "uid-of-group"}}, Namespaces: []string{""}}
+	for _, change := range group {
+		change(s.Group)
+		s.Namespaces = s.Group.Spec.TargetNamespaces
+	}
+	return s
+}
+
+// servicesOf are the usual names of the Services, by Deployment.
+func servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+	services := map[string]string{}
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		services[spec.Name] = names.Service(spec.Name)
+	}
+	return services
+}
+
 // inputOf is what Render is asked for a ClusterServiceVersion whose Services have
 // their usual names and whose certificates are issued.
 func inputOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operatorsv1.OperatorGroup)) Input {
-	in := Input{
-		CSV:      csv,
-		Scope:    scope.Scope{Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: csv.Namespace, Name: "group", UID: "uid-of-group"}}, Namespaces: []string{""}},
-		Services: map[string]string{},
-		Trust:    map[string]Trust{},
-	}
-	for _, change := range group {
-		change(in.Scope.Group)
-		in.Scope.Namespaces = in.Scope.Group.Spec.TargetNamespaces
-	}
-	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		in.Services[spec.Name] = names.Service(spec.Name)
-		if len(DescriptionsOf(csv, spec.Name)) > 0 {
-			in.Trust[spec.Name] = Trust{CABundle: []byte("ca of " + spec.Name), CAHash: "hash-of-ca", Generation: 3}
+	in := Input{CSV: csv, Scope: scopeOf(csv, group...), Services: servicesOf(csv), Trust: map[string]Trust{}}
+	for name := range in.Services {
+		if len(DescriptionsOf(csv, name)) > 0 {
+			in.Trust[name] = Trust{CABundle: []byte("ca of " + name), CAHash: "hash-of-ca", Generation: 3}
 		}
 	}
+	return in
+}
+
+// guarded is what Render is asked for an operator with one webhook, by a manager that runs in the cluster.
+func guarded(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) Input {
+	in := inputOf(operator(deployments(deploymentOf("manager")), d), group...)
+	in.Manager = managerUser
 	return in
 }
 

@@ -40,7 +40,7 @@ func InterceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 	if d.ObjectSelector != nil && len(d.ObjectSelector.MatchLabels)+len(d.ObjectSelector.MatchExpressions) > 0 {
 		i.Text += "; only objects with the labels " + metav1.FormatLabelSelector(d.ObjectSelector)
 	}
-	for _, l := range SelfDeadlocks(in, d) {
+	for _, l := range in.deadlocks(d) {
 		i.Exempt = append(i.Exempt, l.What)
 	}
 	return i

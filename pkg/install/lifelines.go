@@ -28,11 +28,25 @@ type Lifeline struct {
 	who        string       // CEL: whose requests; empty when it is not known whose
 }
 
-// SelfDeadlocks are the lifelines that a webhook would cut while nobody answers it: its
+// LifelineInput is all that the lifelines of a ClusterServiceVersion depend on.
+type LifelineInput struct {
+	CSV   *operatorsv1alpha1.ClusterServiceVersion
+	Scope scope.Scope
+	// Config is what the administrator configures, in the Subscription.
+	Config Config
+	// Manager is the user name of the manager; empty when it is not known.
+	Manager string
+	// Services are the names of the Services, by Deployment.
+	Services map[string]string
+}
+
+// SelfDeadlocks returns, for each webhook, the lifelines that it would cut while nobody answers it: its
 // own ones, those of the nodes that its pods run on, and the manager's. There are none
-// for a webhook that fails open, and none beyond the namespaces of the scope.
-func SelfDeadlocks(in Input, d operatorsv1alpha1.WebhookDescription) []Lifeline {
-	return selfDeadlocks(in.allLifelines(), in.Scope, d)
+// for a webhook that fails open, and none beyond the namespaces of the scope. They are computed
+// once for all webhooks.
+func SelfDeadlocks(in LifelineInput) func(operatorsv1alpha1.WebhookDescription) []Lifeline {
+	all := lifelines(in)
+	return func(d operatorsv1alpha1.WebhookDescription) []Lifeline { return selfDeadlocks(all, in.Scope, d) }
 }
 
 func selfDeadlocks(all []Lifeline, s scope.Scope, d operatorsv1alpha1.WebhookDescription) []Lifeline {
@@ -50,7 +64,7 @@ func selfDeadlocks(all []Lifeline, s scope.Scope, d operatorsv1alpha1.WebhookDes
 }
 
 // SelfDeadlocksAnywhere is SelfDeadlocks of an operator that is not installed yet: in the
-// widest scope that its install modes allow. It is computed once for all webhooks.
+// widest scope that its install modes allow.
 func SelfDeadlocksAnywhere(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Lifeline {
 	widest := []string{csv.Namespace}
 	for _, mode := range csv.Spec.InstallModes {
@@ -58,9 +72,7 @@ func SelfDeadlocksAnywhere(csv *operatorsv1alpha1.ClusterServiceVersion) func(op
 			widest = []string{metav1.NamespaceAll}
 		}
 	}
-	in := Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}}
-	all := in.allLifelines()
-	return func(d operatorsv1alpha1.WebhookDescription) []Lifeline { return selfDeadlocks(all, in.Scope, d) }
+	return SelfDeadlocks(LifelineInput{CSV: csv, Scope: scope.Scope{Namespaces: widest}})
 }
 
 // cutBy tells whether the webhook intercepts any of the requests.
@@ -84,16 +96,8 @@ func (l Lifeline) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	}
 }
 
-// allLifelines are the lifelines, found once for all webhooks of a rendering.
-func (in Input) allLifelines() []Lifeline {
-	if in.lifelines != nil {
-		return in.lifelines
-	}
-	return lifelines(in)
-}
-
 // lifelines are those of a ClusterServiceVersion, whatever its webhooks intercept.
-func lifelines(in Input) []Lifeline {
+func lifelines(in LifelineInput) []Lifeline {
 	o := ownNames(in)
 	if len(o.deployments) == 0 {
 		return nil

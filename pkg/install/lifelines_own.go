@@ -22,7 +22,7 @@ type own struct {
 	podLabels                                []labels.Set
 }
 
-func ownNames(in Input) own {
+func ownNames(in LifelineInput) own {
 	o := own{namespace: in.CSV.Namespace}
 	for _, spec := range Deployments(in.CSV) {
 		if len(DescriptionsOf(in.CSV, spec.Name)) == 0 {
@@ -41,7 +41,7 @@ func ownNames(in Input) own {
 		}
 		o.accounts = append(o.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
 		o.claims.add(pod, in.Config)
-		o.podLabels = append(o.podLabels, merged(spec.Spec.Template.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)}))
+		o.podLabels = append(o.podLabels, labels.Merge(spec.Spec.Template.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)}))
 	}
 	o.accounts = slices.Compact(slices.Sorted(slices.Values(o.accounts)))
 	return o

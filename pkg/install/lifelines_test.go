@@ -14,12 +14,10 @@ import (
 
 const managerUser = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
 
-// guarded is what Render is asked for an operator in the namespace "shop" with one
-// webhook, by a manager that runs in the cluster.
-func guarded(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) Input {
-	in := inputOf(operator(deployments(deploymentOf("manager")), d), group...)
-	in.Manager = managerUser
-	return in
+// guardedBy is an operator in the namespace "shop" with one webhook, and a manager that runs in the cluster.
+func guardedBy(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) LifelineInput {
+	csv := operator(deployments(deploymentOf("manager")), d)
+	return LifelineInput{CSV: csv, Scope: scopeOf(csv, group...), Services: servicesOf(csv), Manager: managerUser}
 }
 
 // about changes a webhook's only rule.
@@ -109,12 +107,12 @@ func TestSelfDeadlocks(t *testing.T) {
 		"bindings match what excludes a label": {[]change{aboutRequests(create, "", "pods/binding"), ofObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"own-pods", "system-workloads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := guarded(servedBy("manager", test.webhook...))
+			in := guardedBy(servedBy("manager", test.webhook...))
 			if test.group != nil {
-				in = guarded(servedBy("manager", test.webhook...), test.group)
+				in = guardedBy(servedBy("manager", test.webhook...), test.group)
 			}
 			var got []string
-			for _, l := range SelfDeadlocks(in, in.CSV.Spec.WebhookDefinitions[0]) {
+			for _, l := range SelfDeadlocks(in)(in.CSV.Spec.WebhookDefinitions[0]) {
 				got = append(got, l.Name)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -127,10 +125,10 @@ func TestSelfDeadlocks(t *testing.T) {
 // The Deployments that serve no webhook may come before those that do.
 func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	d := servedBy("manager", aboutRequests(admissionregistrationv1.Create, "apps", "deployments"))
-	in := guarded(d, targeting("shop"))
+	in := guardedBy(d, targeting("shop"))
 	in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = deployments(deploymentOf("plain"), deploymentOf("manager"))
 	var got []string
-	for _, l := range SelfDeadlocks(in, d) {
+	for _, l := range SelfDeadlocks(in)(d) {
 		got = append(got, l.Name)
 	}
 	if diff := cmp.Diff([]string{"own-deployments", "other-deployments"}, got); diff != "" {
@@ -175,10 +173,10 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := servedBy("manager", aboutRequests(admissionregistrationv1.Update, "apiregistration.k8s.io", test.resource))
-			in := guarded(d, test.group...)
+			in := guardedBy(d, test.group...)
 			in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
 			var got []string
-			for _, l := range SelfDeadlocks(in, d) {
+			for _, l := range SelfDeadlocks(in)(d) {
 				got = append(got, l.Name)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -195,9 +193,9 @@ func owningPonds(deployment string) []operatorsv1alpha1.APIServiceDescription {
 
 // A manager that does not know who it is exempts nobody in its own name.
 func TestSelfDeadlocksOfAManagerWithoutAName(t *testing.T) {
-	in := guarded(servedBy("manager", aboutRequests(admissionregistrationv1.Update, "", "namespaces")))
+	in := guardedBy(servedBy("manager", aboutRequests(admissionregistrationv1.Update, "", "namespaces")))
 	in.Manager = ""
-	if got := SelfDeadlocks(in, in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
+	if got := SelfDeadlocks(in)(in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
 		t.Errorf("%q is exempted", got[0].Condition().Expression)
 	}
 }

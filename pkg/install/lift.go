@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -174,7 +175,7 @@ func rbacType(kind string) metav1.TypeMeta {
 
 // liftedMeta has no owner reference: the owner is in another namespace, or in one at all.
 func liftedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, namespace, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: merged(OwnerLabels(csv), map[string]string{vocabulary.LabelLifted: "true"})}
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels.Merge(OwnerLabels(csv), map[string]string{vocabulary.LabelLifted: "true"})}
 }
 
 // IsLiftedAs reports whether a role or a binding grants just what another of its kind and name does, as it was

@@ -68,7 +68,7 @@ func Own(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) boo
 		}
 	}
 	object.SetOwnerReferences(append(owners, ownerReference(csv)))
-	object.SetLabels(merged(object.GetLabels(), OwnerLabels(csv)))
+	object.SetLabels(labels.Merge(object.GetLabels(), OwnerLabels(csv)))
 	return true
 }
 
@@ -81,9 +81,8 @@ func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion)
 
 // Labelled tells whether an object bears the labels of the ClusterServiceVersion.
 func Labelled(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	labels := object.GetLabels()
 	for label, value := range OwnerLabels(csv) {
-		if labels[label] != value {
+		if object.GetLabels()[label] != value {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"encoding/json"
 	"path"
 	"slices"
@@ -121,7 +122,7 @@ func exampleOf(d operatorsv1alpha1.WebhookDescription, c Catalog) (e example, kn
 				if strings.HasPrefix(named, "*") != wildcards {
 					continue
 				}
-				if e, known := c.example(rule, named); known {
+				if e, known := exampleIn(c, rule, named); known {
 					return e, true
 				}
 			}
@@ -130,8 +131,8 @@ func exampleOf(d operatorsv1alpha1.WebhookDescription, c Catalog) (e example, kn
 	return example{Resource{"configmaps", schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaced}, schema.GroupVersion{Version: "v1"}, admissionv1.Create}, false
 }
 
-// example returns the first resource of a catalog that a rule matches by one of its resources.
-func (c Catalog) example(rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
+// exampleIn returns the first resource of a catalog that a rule matches by one of its resources.
+func exampleIn(c Catalog, rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
 	for _, group := range rule.APIGroups {
 		for _, version := range sortedKeys(c.Groups[group]) {
 			one := rule
@@ -215,8 +216,8 @@ func (e example) object(csv *operatorsv1alpha1.ClusterServiceVersion, d operator
 	if e.Extent == Namespaced {
 		metadata["namespace"] = firstTarget(csv)
 	}
-	if labels := selected(d.ObjectSelector); len(labels) > 0 {
-		metadata["labels"] = labels
+	if wanted := selected(d.ObjectSelector); len(wanted) > 0 {
+		metadata["labels"] = wanted
 	}
 	object["metadata"] = metadata
 	raw, err := json.Marshal(object)
@@ -271,14 +272,14 @@ func selected(selector *metav1.LabelSelector) map[string]string {
 	if selector == nil {
 		return nil
 	}
-	labels := merged(selector.MatchLabels, nil)
+	wanted := labels.Merge(selector.MatchLabels, nil)
 	for _, r := range selector.MatchExpressions {
 		switch {
 		case r.Operator == metav1.LabelSelectorOpIn && len(r.Values) > 0:
-			labels[r.Key] = r.Values[0]
+			wanted[r.Key] = r.Values[0]
 		case r.Operator == metav1.LabelSelectorOpExists:
-			labels[r.Key] = ""
+			wanted[r.Key] = ""
 		}
 	}
-	return labels
+	return wanted
 }

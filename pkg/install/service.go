@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"cmp"
 	"strconv"
 
@@ -36,7 +37,7 @@ func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports port
 	meta := OwnedMeta(in.CSV, in.Services[spec.Name])
 	meta.Annotations = in.Config.Propagated()
 	if asking := in.Trust[spec.Name].ServiceAnnotations; len(asking) > 0 {
-		meta.Annotations = merged(meta.Annotations, asking)
+		meta.Annotations = labels.Merge(meta.Annotations, asking)
 	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},

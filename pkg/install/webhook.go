@@ -1,6 +1,7 @@
 package install
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -77,12 +78,12 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 	}
 	annotations := in.Config.Propagated()
 	if trust := in.Trust[d.DeploymentName]; !trust.Delegated {
-		annotations = merged(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+		annotations = labels.Merge(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 	}
 	return metav1.ObjectMeta{
 		Name:         name,
 		GenerateName: d.GenerateName + "-",
-		Labels: merged(OwnerLabels(in.CSV), map[string]string{
+		Labels: labels.Merge(OwnerLabels(in.CSV), map[string]string{
 			vocabulary.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
 			vocabulary.LabelWebhookHash:         hashOf(d),
 		}),

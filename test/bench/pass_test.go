@@ -67,11 +67,11 @@ func pass(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observe
 	return rollout.Next(rollout.Input{
 		CSV: csv, Policy: rollout.DefaultPolicy(), Observed: observed,
 		Verdict: install.Check(install.Facts{CSV: csv}),
-		Desired: render(csv, observed),
+		Desired: desiredOf(csv, observed),
 	}, noon)
 }
 
-func render(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) install.Desired {
+func desiredOf(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) install.Desired {
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "all"}}
 	all, _ := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
 	return install.Render(install.Input{

@@ -139,20 +139,20 @@ func interceptsOf(rules []admissionregistrationv1.RuleWithOperations) []string {
 }
 
 // whereOf is the effective scope: what a namespaceSelector does not limit is said.
-func whereOf(rules []admissionregistrationv1.RuleWithOperations, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) string {
-	var all []string
+func whereOf(all []admissionregistrationv1.RuleWithOperations, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) string {
+	var places []string
 	add := func(text string, holds bool) {
-		if holds && !slices.Contains(all, text) {
-			all = append(all, text)
+		if holds && !slices.Contains(places, text) {
+			places = append(places, text)
 		}
 	}
-	for _, rule := range rules {
+	for _, rule := range all {
 		reach := install.ReachOf(rule, crds...)
 		add(covered.inside, len(reach.Namespaced) > 0 || len(reach.Unknown) > 0)
 		add(everywhere, len(reach.Escaping) > 0 || everyGroup(rule))
 		add(covered.themselves, reach.Namespaces || everyGroup(rule))
 	}
-	return strings.Join(all, " and ")
+	return strings.Join(places, " and ")
 }
 
 // everyGroup reports whether a rule is for cluster-scoped objects of all groups.
