@@ -11,17 +11,18 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // access is what the ServiceAccounts of a ClusterServiceVersion may do everywhere, and
 // in the namespaces that matter, not counting some bindings.
-func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) install.Access {
-	access := install.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
-	namespaces := install.GrantedIn(csv.Namespace, targets)
-	for _, account := range install.RequiredAccounts(csv) {
-		for _, subject := range install.SubjectsOf(csv.Namespace, account) {
+func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
+	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
+	namespaces := permissions.GrantedIn(csv.Namespace, targets)
+	for _, account := range csvspec.RequiredAccounts(csv) {
+		for _, subject := range permissions.SubjectsOf(csv.Namespace, account) {
 			for _, b := range c.caches.ClusterRoleBindings.By(informers.BySubject, subject) {
 				if but[drift.KeyOf(b)] {
 					continue
@@ -46,7 +47,7 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 // of, as far as they exist.
 func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
 	accounts := map[string]*corev1.ServiceAccount{}
-	for _, name := range install.RequiredAccounts(csv) {
+	for _, name := range csvspec.RequiredAccounts(csv) {
 		if account := c.caches.Accounts.Get(csv.Namespace, name); account != nil {
 			accounts[name] = account
 		}

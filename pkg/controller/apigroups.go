@@ -10,7 +10,8 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
@@ -20,10 +21,10 @@ import (
 func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		if c.caches.APIServices.Get("", install.APIServiceName(owned.Group, owned.Version)) != nil {
+		if c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)) != nil {
 			continue
 		}
-		if why := install.OccupiedGroup(owned.Group, c.others(s, relatives)); why != "" {
+		if why := requirements.OccupiedGroup(owned.Group, c.others(s, relatives)); why != "" {
 			occupied[owned.Group] = why
 		}
 	}
@@ -32,13 +33,13 @@ func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[
 
 // others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
 // another version of the same operator.
-func (c *Controller) others(s *snapshot, relatives lineage.Lineage) install.Others {
+func (c *Controller) others(s *snapshot, relatives lineage.Lineage) requirements.Others {
 	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, relatives.Older, relatives.Newer)
 	ownership := c.ownership(family...)
-	return install.Others{
+	return requirements.Others{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
 			return slices.DeleteFunc(slices.Clone(c.caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
-				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.Labelled(live, csv) }
+				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Labelled(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
 				return live.Spec.Service == nil || s.mayClaim(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
 			})

@@ -9,12 +9,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // apis fills in what the API server says of itself, as far as the
 // ClusterServiceVersion depends on it.
-func (c *Controller) apis(facts *install.Facts, by discovery.Asker) {
+func (c *Controller) apis(facts *requirements.Facts, by discovery.Asker) {
 	if facts.CSV.Spec.MinKubeVersion != "" {
 		facts.Kubernetes = c.served.Version.Of("/version", by, discovery.MaxAge).Answer
 	}
@@ -22,8 +23,8 @@ func (c *Controller) apis(facts *install.Facts, by discovery.Asker) {
 	facts.APIs, facts.Undiscovered = map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
 	facts.Now, facts.Announced = c.now(), map[schema.GroupVersion]time.Time{}
 	facts.APIServices = map[string]*apiregistrationv1.APIService{}
-	for _, kind := range install.RequiredAPIs(facts.CSV) {
-		if service := c.caches.APIServices.Get("", install.APIServiceName(kind.Group, kind.Version)); service != nil {
+	for _, kind := range csvspec.RequiredAPIs(facts.CSV) {
+		if service := c.caches.APIServices.Get("", csvspec.APIServiceName(kind.Group, kind.Version)); service != nil {
 			facts.APIServices[service.Name] = service
 		} else if !facts.Unaggregated {
 			continue
@@ -37,7 +38,7 @@ func (c *Controller) apis(facts *install.Facts, by discovery.Asker) {
 // apiChanged matters to the ClusterServiceVersions that depend on a kind of the group.
 func (c *Controller) apiChanged(group schema.GroupVersion) {
 	c.served.Resources.Announce(group)
-	for _, csv := range c.caches.CSVs.By(informers.ByAPI, install.APIServiceName(group.Group, group.Version)) {
+	for _, csv := range c.caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version)) {
 		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
 }

@@ -11,7 +11,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -19,8 +20,8 @@ import (
 // observeKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
 func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		live := c.caches.APIServices.Get("", install.APIServiceName(owned.Group, owned.Version))
-		if live == nil || !install.Available(live) {
+		live := c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version))
+		if live == nil || !requirements.Available(live) {
 			continue
 		}
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
@@ -34,7 +35,7 @@ func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
 // holds for one that is installed, too: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
 func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
-	reserved := install.ReservedAPI(s.csv, c.caches.APIServices.All())
+	reserved := requirements.ReservedAPI(s.csv, c.caches.APIServices.All())
 	for _, group := range slices.Sorted(maps.Keys(s.observed.Occupied)) {
 		reserved = cmp.Or(reserved, s.observed.Occupied[group])
 	}
@@ -55,7 +56,7 @@ func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
 		return nil
 	}
 	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
-		if live := c.caches.APIServices.Get("", install.APIServiceName(owned.Group, owned.Version)); live != nil {
+		if live := c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)); live != nil {
 			if refusal := s.mayClaim(live); refusal != "" {
 				return cannotAdopt(refusal)
 			}
@@ -80,7 +81,7 @@ func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
 		groups[live.Spec.Group] = true
 	}
 	for group := range groups {
-		reserved, _ := install.ReservedGroup(group, c.caches.APIServices.All())
+		reserved, _ := requirements.ReservedGroup(group, c.caches.APIServices.All())
 		groups[group] = reserved != ""
 	}
 	return groups

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
@@ -40,7 +40,7 @@ func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoint
 		result := c.withCanary(ctx, s, some[0], paths, [][]byte{trust}, func(canary *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			for i, path := range paths {
 				target.Call = callOf(some[slices.IndexFunc(some, func(e backends.Endpoint) bool { return e.Review.Path == path })])
-				found[path] = probe.PathFromAPIServer(target, install.CanaryPath(i), c.provoke(ctx, s, canary, install.CanaryPath(i)))
+				found[path] = probe.PathFromAPIServer(target, render.CanaryPath(i), c.provoke(ctx, s, canary, render.CanaryPath(i)))
 			}
 		})
 		for _, e := range some {
@@ -91,11 +91,11 @@ func (c *Controller) withCanary(ctx context.Context, s *snapshot, e backends.End
 ) probe.Result {
 	target := serviceOf(e)
 	canaries := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	desired := install.Canary(s.csv, e.Service, e.Port, bundles...)
-	install.AddPaths(desired, paths)
+	desired := render.Canary(s.csv, e.Service, e.Port, bundles...)
+	render.AddPaths(desired, paths)
 	canary, err := applyWhole(ctx, canaries, desired, nil)
 	if err != nil {
-		return probe.FromAPIServer(target, install.CanarySeen, err)
+		return probe.FromAPIServer(target, render.CanarySeen, err)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
@@ -106,14 +106,14 @@ func (c *Controller) withCanary(ctx context.Context, s *snapshot, e backends.End
 	}()
 	var refusal error
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryPatience, true, func(ctx context.Context) (bool, error) {
-		refusal = c.provoke(ctx, s, canary, install.CanarySeen)
-		return refusal != nil && strings.Contains(refusal.Error(), install.CanaryCondition), nil
+		refusal = c.provoke(ctx, s, canary, render.CanarySeen)
+		return refusal != nil && strings.Contains(refusal.Error(), render.CanaryCondition), nil
 	})
 	if err != nil {
-		return probe.FromAPIServer(target, install.CanaryCalled(0), refusal)
+		return probe.FromAPIServer(target, render.CanaryCalled(0), refusal)
 	}
 	for i := range bundles {
-		called := install.CanaryCalled(i)
+		called := render.CanaryCalled(i)
 		if result := probe.FromAPIServer(target, called, c.refusal(ctx, s, canary, called)); result.Reason != probe.Serving {
 			return result
 		}
@@ -135,7 +135,7 @@ func (c *Controller) refusal(ctx context.Context, s *snapshot, canary *admission
 
 // provoke asks for what a webhook of the canary matches, and returns the refusal.
 func (c *Controller) provoke(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
-	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.csv.Namespace).Create(ctx, install.CanaryObject(canary, webhook),
+	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.csv.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: vocabulary.FieldManager})
 	return err
 }

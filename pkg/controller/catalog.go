@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -28,7 +28,7 @@ const (
 
 // builtIn returns what the API server serves of a version of a group of Kubernetes; nil when it has not
 // answered. That changes with the version of the API server, which then changes the APIService.
-func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []install.Resource {
+func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []rules.Resource {
 	reply := c.served.Resources.Of(version, by, builtInAge)
 	if reply.Known && len(reply.Answer) == 0 {
 		reply = c.served.Resources.Of(version, by, emptyAge)
@@ -36,17 +36,17 @@ func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []
 	if len(reply.Answer) == 0 {
 		return nil
 	}
-	resources := make([]install.Resource, 0, len(reply.Answer))
+	resources := make([]rules.Resource, 0, len(reply.Answer))
 	for _, r := range reply.Answer {
 		kind := version.WithKind(r.Kind)
 		if r.Version != "" {
 			kind.Group, kind.Version = r.Group, r.Version
 		}
-		extent := install.ClusterScoped
+		extent := rules.ClusterScoped
 		if r.Namespaced {
-			extent = install.Namespaced
+			extent = rules.Namespaced
 		}
-		resources = append(resources, install.Resource{Name: r.Name, Kind: kind, Extent: extent})
+		resources = append(resources, rules.Resource{Name: r.Name, Kind: kind, Extent: extent})
 	}
 	return resources
 }
@@ -54,9 +54,9 @@ func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []
 // catalog lists what the API server serves of the groups that the rules of a
 // ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
 // which is asked for once. Of what other API servers answer, nothing is known.
-func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) install.Catalog {
-	groups := install.RuledGroups(csv)
-	catalog := install.Catalog{Closed: len(groups) > 0 && !c.caches.Aggregation.Absent()}
+func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
+	groups := rules.RuledGroups(csv)
+	catalog := rules.Catalog{Closed: len(groups) > 0 && !c.caches.Aggregation.Absent()}
 	for _, group := range groups {
 		c.addGroup(&catalog, group, by)
 		if catalog.Closed && catalog.Groups[group] == nil && catalog.Names == nil {
@@ -66,7 +66,7 @@ func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by di
 	return catalog
 }
 
-func (c *Controller) addGroup(catalog *install.Catalog, group string, by discovery.Asker) {
+func (c *Controller) addGroup(catalog *rules.Catalog, group string, by discovery.Asker) {
 	for _, service := range c.caches.APIServices.By(informers.ByGroup, group) {
 		version := schema.GroupVersion{Group: group, Version: service.Spec.Version}
 		switch {
@@ -96,7 +96,7 @@ func (c *Controller) servedGroups() []string {
 func servedBy(o drift.Object) any {
 	switch o := o.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
-		var catalog install.Catalog
+		var catalog rules.Catalog
 		if established(o) {
 			catalog.AddDefinition(o)
 		}

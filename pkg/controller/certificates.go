@@ -20,7 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
@@ -29,7 +30,7 @@ import (
 // certificate is what a decision about a serving certificate means for the rest.
 type certificate struct {
 	status managerv1alpha1.CertificateStatus
-	trust  install.Trust
+	trust  render.Trust
 	write  *corev1.Secret // as it is to be; nil when it is so
 	nudge  []*corev1.Pod
 	tell   []rollout.Step // what its issuer is to be told, and what goes for its sake
@@ -87,7 +88,7 @@ func (c *Controller) certificate(ctx context.Context, s *snapshot, deployment st
 func (c *Controller) certificateFacts(ctx context.Context, s *snapshot, deployment string) (certs.Facts, error) {
 	service := s.services[deployment]
 	live := s.observed.Deployments[deployment]
-	blank := install.OwnedMeta(s.csv, names.Secret(service))
+	blank := csvspec.OwnedMeta(s.csv, names.Secret(service))
 	_, restartedFor := s.template(deployment)
 	facts := certs.Facts{
 		Secret:       s.secrets[blank.Name],
@@ -147,7 +148,7 @@ func (c *Controller) certificateOf(s *snapshot, deployment string, facts certs.F
 			Provider: facts.Issuer, Phase: d.Phase, Secret: facts.Blank.Name,
 			TrustedCAs: int64(d.Trusted), Endpoints: d.Endpoints, LostRegistrations: d.Lost, NextLook: instant(d.Next),
 		},
-		trust: install.Trust{CABundle: d.Trust, Generation: d.Generation},
+		trust: render.Trust{CABundle: d.Trust, Generation: d.Generation},
 		write: owned(d.Write, facts.Secret, s),
 		tell:  deletion(d.Remove),
 		again: sooner(d.Again, d.Next), // to the moment: the status tells whole seconds
@@ -206,15 +207,15 @@ func owned(write, there *corev1.Secret, s *snapshot) *corev1.Secret {
 	keepsOwners := s.leaving && there != nil
 	if write != nil {
 		if !keepsOwners {
-			install.Own(write, s.csv)
+			csvspec.Own(write, s.csv)
 		}
 		issuers.Disown(write)
 		return write
 	}
-	if there == nil || keepsOwners || s.mayClaim(there) != "" || !install.Managed(there) {
+	if there == nil || keepsOwners || s.mayClaim(there) != "" || !csvspec.Managed(there) {
 		return nil
 	}
-	if adopted := there.DeepCopy(); install.Own(adopted, s.csv) {
+	if adopted := there.DeepCopy(); csvspec.Own(adopted, s.csv) {
 		return adopted
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -50,7 +50,7 @@ func (c *Controller) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, re
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		seen[relative.Name] = true
 	}
-	for _, owned := range install.Owned(csv) {
+	for _, owned := range csvspec.Owned(csv) {
 		for _, other := range c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned) {
 			if !seen[other.Name] && !c.leaving(other) {
 				seen[other.Name] = true
@@ -152,12 +152,12 @@ func claimsAnew(before, after drift.Object) bool {
 }
 
 func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
-	for _, owned := range install.Owned(csv) {
+	for _, owned := range csvspec.Owned(csv) {
 		c.lookAtOthers(csv, c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned))
 		_, group, _ := strings.Cut(owned, ".")
 		c.groupServed(group)
 	}
-	for _, name := range install.DeploymentNames(csv) {
+	for _, name := range csvspec.DeploymentNames(csv) {
 		c.lookAtOthers(csv, c.caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name))
 	}
 }

@@ -8,7 +8,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -21,7 +22,7 @@ func (c *Controller) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, re
 		known[relative.Name] = true
 	}
 	var found []*operatorsv1alpha1.ClusterServiceVersion
-	for _, name := range install.DeploymentNames(csv) {
+	for _, name := range csvspec.DeploymentNames(csv) {
 		for _, other := range c.caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name) {
 			if !known[other.Name] {
 				known[other.Name] = true
@@ -33,7 +34,7 @@ func (c *Controller) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, re
 }
 
 // contention adds to the facts of a ClusterServiceVersion who else may have its Deployments.
-func (c *Controller) contention(facts *install.Facts, relatives lineage.Lineage) {
+func (c *Controller) contention(facts *requirements.Facts, relatives lineage.Lineage) {
 	for _, other := range c.contenders(facts.CSV, relatives) {
 		if !c.leaving(other) {
 			facts.Contenders = append(facts.Contenders, scope.Claimant{CSV: other, Began: c.begun(other)})
@@ -43,7 +44,7 @@ func (c *Controller) contention(facts *install.Facts, relatives lineage.Lineage)
 		return
 	}
 	facts.Active, facts.Deployments = c.begun(facts.CSV), map[string]*appsv1.Deployment{}
-	for _, name := range install.DeploymentNames(facts.CSV) {
+	for _, name := range csvspec.DeploymentNames(facts.CSV) {
 		if live := c.caches.Deployments.Get(facts.CSV.Namespace, name); live != nil {
 			facts.Deployments[name] = live
 		}

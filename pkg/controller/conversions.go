@@ -17,7 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -51,7 +52,7 @@ func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersio
 		all = append(all, service.Name)
 	}
 	for _, d := range c.caches.Deployments.OfOwners(owners) {
-		for _, name := range []string{names.Service(d.Name), install.AlternateServiceName(csv, d.Name)} {
+		for _, name := range []string{names.Service(d.Name), csvspec.AlternateServiceName(csv, d.Name)} {
 			if c.caches.Services.Get(csv.Namespace, name) == nil {
 				all = append(all, name)
 			}
@@ -64,7 +65,7 @@ func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersio
 // requires, as far as they exist.
 func (c *Controller) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
 	all := maps.Clone(crds)
-	for _, name := range install.RequiredCRDs(csv) {
+	for _, name := range csvspec.RequiredCRDs(csv) {
 		if crd := c.caches.CRDs.Get("", name); crd != nil {
 			all[name] = crd
 		}
@@ -77,7 +78,7 @@ func (c *Controller) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, 
 func (c *Controller) otherConverters(own []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	others := map[string]bool{}
 	for _, crd := range crds {
-		namespace, name := install.ConvertedBy(crd)
+		namespace, name := owners.ConvertedBy(crd)
 		service := c.caches.Services.Get(namespace, name)
 		if service == nil {
 			continue
@@ -104,7 +105,7 @@ func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alp
 				continue
 			}
 			decided[name] = true // a name may be listed any number of times
-			namespace, service := install.ConvertedBy(crd)
+			namespace, service := owners.ConvertedBy(crd)
 			calls, err := c.callsAnother(ctx, namespace, service, versions)
 			if err != nil {
 				return nil, err
@@ -136,7 +137,7 @@ func (c *Controller) callsAnother(ctx context.Context, namespace, name string, v
 	case err != nil:
 		return false, err
 	default:
-		return !slices.ContainsFunc(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.ServesFor(csv, service) }), nil
+		return !slices.ContainsFunc(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return owners.ServesFor(csv, service) }), nil
 	}
 }
 

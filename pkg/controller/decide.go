@@ -11,7 +11,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -41,9 +42,9 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (ro
 
 // plan renders what is wanted and compares it with what is live, which takes nothing but a
 // processor and memory.
-func (c *Controller) plan(s *snapshot, in rollout.Input, rendering install.Input, now time.Time) (plan rollout.Plan, err error) {
+func (c *Controller) plan(s *snapshot, in rollout.Input, rendering render.Input, now time.Time) (plan rollout.Plan, err error) {
 	defer c.processors.take()()
-	in.Desired = install.Render(rendering)
+	in.Desired = render.Render(rendering)
 	if in.Condition, err = c.conditionStep(s.csv, in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
 	}
@@ -79,11 +80,11 @@ func (c *Controller) known(s *snapshot) rollout.Input {
 }
 
 // rendering is what the objects of a version depend on, but for its certificates.
-func (c *Controller) rendering(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion) install.Input {
-	in := install.Input{
+func (c *Controller) rendering(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion) render.Input {
+	in := render.Input{
 		CSV: csv, Scope: s.scope, Manager: c.self, Definitions: c.definitions(s.csv), Config: s.config, Services: s.services, Delegations: s.nameDelegations(),
 		Configurations: s.observed.Configurations(csv),
-		Trust:          map[string]install.Trust{},
+		Trust:          map[string]render.Trust{},
 
 		OperatorConditions: c.hasOperatorConditions(),
 	}
@@ -95,10 +96,10 @@ func (c *Controller) rendering(s *snapshot, csv *operatorsv1alpha1.ClusterServic
 
 // certify adds the certificate of each Deployment that serves, and says when to look at them
 // again.
-func (c *Controller) certify(ctx context.Context, s *snapshot, in *rollout.Input, rendering *install.Input, now time.Time) (again time.Time, err error) {
+func (c *Controller) certify(ctx context.Context, s *snapshot, in *rollout.Input, rendering *render.Input, now time.Time) (again time.Time, err error) {
 	s.duePending = false
-	for _, spec := range install.Deployments(rendering.CSV) {
-		if len(install.DescriptionsOf(rendering.CSV, spec.Name)) == 0 || s.verdict.Held[spec.Name] != "" {
+	for _, spec := range csvspec.Deployments(rendering.CSV) {
+		if len(csvspec.DescriptionsOf(rendering.CSV, spec.Name)) == 0 || s.verdict.Held[spec.Name] != "" {
 			continue
 		}
 		next, err := c.certifyOne(ctx, s, in, rendering, spec.Name, now)
@@ -111,7 +112,7 @@ func (c *Controller) certify(ctx context.Context, s *snapshot, in *rollout.Input
 }
 
 // certifyOne adds the certificate of one Deployment.
-func (c *Controller) certifyOne(ctx context.Context, s *snapshot, in *rollout.Input, rendering *install.Input, deployment string, now time.Time) (again time.Time, err error) {
+func (c *Controller) certifyOne(ctx context.Context, s *snapshot, in *rollout.Input, rendering *render.Input, deployment string, now time.Time) (again time.Time, err error) {
 	certificate, err := c.certificate(ctx, s, deployment, now)
 	if err != nil {
 		return time.Time{}, err
@@ -126,11 +127,11 @@ func (c *Controller) certifyOne(ctx context.Context, s *snapshot, in *rollout.In
 
 // maintain adds what is registered and is to be called in another way, with the certificates of
 // the Deployments that serve it until then.
-func (c *Controller) maintain(ctx context.Context, s *snapshot, in *rollout.Input, wanted install.Input, now time.Time) (again time.Time, err error) {
+func (c *Controller) maintain(ctx context.Context, s *snapshot, in *rollout.Input, wanted render.Input, now time.Time) (again time.Time, err error) {
 	for _, served := range in.ToMaintain() {
 		rendering := c.rendering(s, served)
 		maps.Copy(rendering.Trust, wanted.Trust)
-		for _, spec := range install.Deployments(served) {
+		for _, spec := range csvspec.Deployments(served) {
 			s.nameService(c, spec.Name)
 			if _, known := in.Certificates[spec.Name]; known || len(in.Elsewhere(served, spec.Name)) == 0 {
 				continue
@@ -142,7 +143,7 @@ func (c *Controller) maintain(ctx context.Context, s *snapshot, in *rollout.Inpu
 			again = sooner(again, next)
 		}
 		rendering.Delegations = s.nameDelegations()
-		in.Maintained = append(in.Maintained, in.Serving(served, install.Render(rendering).Deployments)...)
+		in.Maintained = append(in.Maintained, in.Serving(served, render.Render(rendering).Deployments)...)
 	}
 	return again, nil
 }

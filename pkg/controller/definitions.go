@@ -5,14 +5,14 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // definitions are those of the custom resources that the webhooks of a
 // ClusterServiceVersion name.
 func (c *Controller) definitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	var found []*apiextensionsv1.CustomResourceDefinition
-	for _, d := range csv.Spec.WebhookDefinitions[:install.Narrow(csv)] {
+	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.Narrow(csv)] {
 		for _, rule := range d.Rules {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {

@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -28,7 +28,7 @@ func (c *Controller) delegated(ctx context.Context, s *snapshot, deployment stri
 	steps, _ := c.relieve(s, service, managerv1alpha1.ProviderNone)
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{Provider: managerv1alpha1.ProviderNone, Phase: managerv1alpha1.CertificateStable, Secret: names.Secret(service)},
-		trust:  install.Trust{Delegated: true},
+		trust:  render.Trust{Delegated: true},
 		tell:   steps,
 	}
 	result.trust.CAHash, result.trust.RestartedFor = startedFor(s, deployment, certs.Decision{})

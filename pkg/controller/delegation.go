@@ -9,7 +9,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -22,14 +23,14 @@ func (c *Controller) observeDelegations(s *snapshot, owners []string) {
 }
 
 func delegating[T drift.Object](objects []T, do bool) []T {
-	return slices.DeleteFunc(objects, func(o T) bool { return install.Delegates(o) != do })
+	return slices.DeleteFunc(objects, func(o T) bool { return permissions.Delegates(o) != do })
 }
 
 // nameDelegations settles how the bindings for each Deployment's Service are called.
-func (s *snapshot) nameDelegations() map[string]install.Delegation {
-	named := map[string]install.Delegation{}
+func (s *snapshot) nameDelegations() map[string]permissions.Delegation {
+	named := map[string]permissions.Delegation{}
 	for deployment, service := range s.services {
-		is, alternate := install.UsualDelegation(service), install.AlternateDelegation(s.csv.Namespace, service)
+		is, alternate := permissions.UsualDelegation(service), permissions.AlternateDelegation(s.csv.Namespace, service)
 		if s.foreign[is.Delegator] || s.observed.AuthDelegators[alternate.Delegator] != nil {
 			is.Delegator = alternate.Delegator
 		}
@@ -66,7 +67,7 @@ func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOption
 		return err
 	}
 	for _, binding := range append(objects(delegators.Items), objects(readers.Items)...) {
-		if !install.Delegates(binding) {
+		if !permissions.Delegates(binding) {
 			continue
 		}
 		if err := do(binding); err != nil {
@@ -80,7 +81,7 @@ func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOption
 // Namespace, and no garbage collection does.
 //
 // It returns those that stay, because they belong to another owner.
-func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership install.Ownership) (left []drift.Object, err error) {
+func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership owners.Ownership) (left []drift.Object, err error) {
 	err = c.eachDelegation(ctx, owned, func(binding drift.Object) error {
 		if !ownership.Proves(binding) {
 			left = append(left, binding)
@@ -94,7 +95,7 @@ func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, o
 
 // bequeathDelegations gives them to a version that serves APIServices, too. Those that it
 // does not need it takes away itself.
-func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends, owned metav1.ListOptions, ownership install.Ownership) error {
+func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(heir) {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
@@ -66,7 +66,7 @@ func (c *Controller) probing() probe.Options {
 // callOf is the review of an endpoint, as an API server would send it.
 func callOf(e backends.Endpoint) probe.Call {
 	r := e.Review
-	if r == (install.Review{}) {
+	if r == (reviews.Review{}) {
 		return probe.Call{}
 	}
 	return probe.Call{

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -18,7 +18,7 @@ import (
 // ClusterServiceVersion their owner again would have the garbage collector delete them with it.
 func (c *Controller) disowned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, steps []rollout.Step) (bool, error) {
 	lostOwner := func(step rollout.Step) bool {
-		return step.Live != nil && install.Labelled(step.Live, csv) && !install.Owns(csv, step.Live) && install.Owns(csv, step.Object)
+		return step.Live != nil && csvspec.Labelled(step.Live, csv) && !csvspec.Owns(csv, step.Live) && csvspec.Owns(csv, step.Object)
 	}
 	if !slices.ContainsFunc(steps, lostOwner) {
 		return false, nil

@@ -17,7 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
@@ -28,7 +28,7 @@ func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment strin
 	if facts.Secret, err = c.liveSecret(ctx, s, facts.Blank.Name); err != nil {
 		return err
 	}
-	owned := metav1.ListOptions{LabelSelector: install.OwnedByAny(append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...)).String()}
+	owned := metav1.ListOptions{LabelSelector: csvspec.OwnedByAny(append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...)).String()}
 	live, err := c.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
@@ -89,7 +89,7 @@ func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if err != nil {
 		return "", err
 	}
-	if err := c.unregister(ctx, csv, nil, install.Backends{}, ownership); err != nil {
+	if err := c.unregister(ctx, csv, nil, owners.Backends{}, ownership); err != nil {
 		return "", err
 	}
 	if inUse, err = c.endConversionsLive(ctx, csv); err != nil || inUse != "" {
@@ -117,7 +117,7 @@ func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alp
 		return "", err
 	}
 	crds, objects := map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
-	converters := install.Converters(csv, pointers(services.Items), pointers(all.Items))
+	converters := owners.Converters(csv, pointers(services.Items), pointers(all.Items))
 	for i := range all.Items {
 		crds[all.Items[i].Name] = &all.Items[i]
 	}

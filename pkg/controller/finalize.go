@@ -18,7 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
@@ -40,7 +41,7 @@ func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1
 		return time.Time{}, nil
 	}
 	var heir *operatorsv1alpha1.ClusterServiceVersion
-	var backends install.Backends
+	var backends owners.Backends
 	if csv.DeletionTimestamp != nil && len(relatives.Older) > 0 {
 		var err error
 		if backends, err = c.liveBackends(ctx, csv); err != nil {
@@ -71,7 +72,7 @@ func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1
 
 // letGo removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
 // and then the finalizer.
-func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, ownership install.Ownership) error {
+func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, ownership owners.Ownership) error {
 	if c.keeps(csv, relatives) {
 		orphaned, err := c.orphaned(ctx, csv)
 		if err != nil {
@@ -106,8 +107,8 @@ func (c *Controller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterS
 // unregister takes all registrations of a ClusterServiceVersion out of service but for
 // those that the heir wants and serves, and what lets their servers ask who calls them. What only
 // bears the labels stays.
-func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends, ownership install.Ownership) error {
-	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(install.OwnerLabels(csv)).String()}
+func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
+	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}
 	if heir != nil {
 		if err := c.bequeath(ctx, csv, heir, backends, owned, ownership); err != nil {
 			return err
@@ -155,7 +156,7 @@ const countPause = 15 * time.Second
 
 // converters are the versions that go on with the conversions of one that is deleted: newer ones, and
 // older ones that have a backend of their own. An older one that was never installed could not.
-func converters(relatives lineage.Lineage, backends install.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
+func converters(relatives lineage.Lineage, backends owners.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
 	older := slices.DeleteFunc(slices.Clone(relatives.Older), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !backends.ServesAny(c) })
 	return append(older, relatives.Newer...)
 }
@@ -170,12 +171,12 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
 			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
-				return install.Converts(relative, name) >= 0
+				return csvspec.Converts(relative, name) >= 0
 			})
 		}
 	}
 	definitions, objects := slices.Collect(maps.Values(crds)), map[string]int{}
-	services := install.Converters(csv, c.caches.Services.In(csv.Namespace), definitions)
+	services := owners.Converters(csv, c.caches.Services.In(csv.Namespace), definitions)
 	for {
 		end := conversion.EndAll(csv.Namespace, services, definitions, objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {

@@ -9,7 +9,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -64,6 +64,6 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 // reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
 // being deleted, it may be all that is left.
 func (c *Controller) reportHeld(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
-	held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
+	held := &snapshot{csv: csv, verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
 	return c.reportCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }

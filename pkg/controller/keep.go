@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -66,7 +66,7 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 		return nil
 	}
 	c.nameServices(s, s.csv, false)
-	wanted := install.Keep(s.csv, s.observed.Deployments, s.services, s.observed.CRDs)
+	wanted := owners.Keep(s.csv, s.observed.Deployments, s.services, s.observed.CRDs)
 	bindings := c.caches.RoleBindings.OfOwner(informers.OwnerID(s.csv.Namespace, s.csv.Name))
 	for _, k := range keepable {
 		for _, o := range k.of(c, s.csv) {
@@ -121,7 +121,7 @@ func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.Clust
 			return err
 		}
 		for i := range list.Items {
-			if err := c.fulfil(ctx, k, &list.Items[i], install.FateOf(&list.Items[i], csv, orphaned)); err != nil {
+			if err := c.fulfil(ctx, k, &list.Items[i], owners.FateOf(&list.Items[i], csv, orphaned)); err != nil {
 				return err
 			}
 		}
@@ -129,12 +129,12 @@ func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.Clust
 	return nil
 }
 
-func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate install.Fate) error {
+func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate owners.Fate) error {
 	switch fate {
-	case install.Left:
+	case owners.Left:
 		return nil
-	case install.Freed:
-		return c.setOwners(ctx, k, o, install.WithoutKeepers(o))
+	case owners.Freed:
+		return c.setOwners(ctx, k, o, owners.WithoutKeepers(o))
 	default:
 		err := c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {
@@ -165,16 +165,16 @@ func (c *Controller) setOwners(ctx context.Context, k kept, o metav1.Object, own
 func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
 	// A newer version that has begun may not have taken over the Deployment yet.
 	if !relatives.Superseded() && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return newer.DeletionTimestamp == nil && install.ConvertsLike(newer, csv)
+		return newer.DeletionTimestamp == nil && owners.ConvertsLike(newer, csv)
 	}) {
 		return false
 	}
 	for _, k := range keepable {
-		if slices.ContainsFunc(k.of(c, csv), install.HasKeeper) {
+		if slices.ContainsFunc(k.of(c, csv), owners.HasKeeper) {
 			return true
 		}
 	}
-	return install.HasConversions(csv)
+	return owners.HasConversions(csv)
 }
 
 // orphaned tells whether what a ClusterServiceVersion owned is to stay, as the API server knows it now.
@@ -183,5 +183,5 @@ func (c *Controller) orphaned(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	if apierrors.IsNotFound(err) {
 		record, err = nil, nil
 	}
-	return err == nil && install.Orphans(csv, record), err
+	return err == nil && owners.Orphans(csv, record), err
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -24,7 +26,7 @@ func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
 		return nil
 	}
 	live := c.lifted(s)
-	desired := install.Lift(c.grants(s, live)).Objects()
+	desired := permissions.Lift(c.grants(s, live)).Objects()
 	l := lifting{desired: desired, now: map[string]metav1.Object{}}
 	for _, o := range live {
 		l.now[drift.KeyOf(o)] = o
@@ -40,7 +42,7 @@ func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
 	}
 	s.observed.Lifted = typedObjects(l.objects())
 	s.facts.Access = s.facts.Access.With(s.csv.Namespace, l.objects())
-	s.verdict = install.Check(s.facts)
+	s.verdict = requirements.Check(s.facts)
 	return nil
 }
 
@@ -57,7 +59,7 @@ func (l lifting) objects() []metav1.Object { return slices.Collect(maps.Values(l
 func (l lifting) bindsOthersRules(step rollout.Step) bool {
 	switch step.Object.(type) {
 	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:
-		return step.Verb != rollout.Delete && !install.BindsRulesOf(step.Object, l.desired, l.objects())
+		return step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, l.desired, l.objects())
 	default:
 		return false
 	}
@@ -72,7 +74,7 @@ func (c *Controller) liftStep(ctx context.Context, k queue.Key, s *snapshot, l l
 	written, existing, err := c.write(ctx, s.csv.Namespace, step)
 	c.metrics.ObserveWrite(step, err)
 	switch {
-	case existing != nil && (!install.IsLifted(existing) || !install.Labelled(existing, s.csv) || !s.ownership.Proves(existing) && !install.IsLiftedAs(step.Object, existing)):
+	case existing != nil && (!permissions.IsLifted(existing) || !csvspec.Labelled(existing, s.csv) || !s.ownership.Proves(existing) && !permissions.IsLiftedAs(step.Object, existing)):
 		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
 	case existing != nil: // the caches do not show it yet
 		l.now[step.Key()] = existing
@@ -121,9 +123,9 @@ func (c *Controller) lifted(s *snapshot) []drift.Object {
 	if len(alleged) == 0 {
 		return proven
 	}
-	lifts := install.Lift(c.grants(s, slices.Concat(proven, alleged))).Objects()
+	lifts := permissions.Lift(c.grants(s, slices.Concat(proven, alleged))).Objects()
 	for _, o := range alleged {
-		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return install.IsLiftedAs(lift, o) }) {
+		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return permissions.IsLiftedAs(lift, o) }) {
 			proven = append(proven, o)
 		}
 	}
@@ -136,7 +138,7 @@ func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Obje
 	owners := informers.OwnerIDs(s.csv, s.upgrade.From)
 	add := func(o drift.Object) {
 		switch {
-		case !install.IsLifted(o):
+		case !permissions.IsLifted(o):
 		case s.ownership.Proves(o):
 			proven = append(proven, o)
 		default:
@@ -160,18 +162,18 @@ func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Obje
 
 // grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
 // its namespace.
-func (c *Controller) grants(s *snapshot, lifted []drift.Object) install.Grants {
+func (c *Controller) grants(s *snapshot, lifted []drift.Object) permissions.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
 		ours[drift.KeyOf(o)] = true
 	}
-	g := install.Grants{
+	g := permissions.Grants{
 		CSV: s.csv, Targets: s.scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
 		Access: c.access(s.csv, s.scope.Namespaces, ours),
 	}
 	seen := map[string]bool{}
-	for _, account := range install.RequiredAccounts(s.csv) {
-		for _, b := range c.caches.RoleBindings.By(informers.BySubject, install.SubjectsOf(s.csv.Namespace, account)[0]) {
+	for _, account := range csvspec.RequiredAccounts(s.csv) {
+		for _, b := range c.caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.csv.Namespace, account)[0]) {
 			if b.Namespace != s.csv.Namespace || seen[b.Name] {
 				continue
 			}

@@ -18,7 +18,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -47,7 +50,7 @@ func (c *Controller) relativesIn(namespace string) lineage.Namespace {
 // tookFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
 func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range c.caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
-		if !install.OwnedBy(d, csv) {
+		if !csvspec.OwnedBy(d, csv) {
 			continue
 		}
 		for _, other := range c.coOwners(d, csv) {
@@ -62,11 +65,11 @@ func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (ver
 // takenBy are the versions that have taken over a Deployment which a ClusterServiceVersion still owns.
 func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range c.caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
-		if !install.Owns(csv, d) {
+		if !csvspec.Owns(csv, d) {
 			continue
 		}
 		for _, other := range c.coOwners(d, csv) {
-			if install.Labelled(d, other) && c.recordsUpgrade(csv, other) {
+			if csvspec.Labelled(d, other) && c.recordsUpgrade(csv, other) {
 				versions = append(versions, other)
 			}
 		}
@@ -103,7 +106,7 @@ func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 }
 
 func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(objects, func(o T) bool { return install.Labelled(o, csv) })
+	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.Labelled(o, csv) })
 }
 
 // successor is the version that has taken over from a ClusterServiceVersion; nil while
@@ -145,7 +148,7 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *opera
 		}
 	}
 	if next := phase.AfterReplacement(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded()); next != nil {
-		held := &snapshot{csv: csv, verdict: install.Verdict{Requirements: csv.Status.RequirementStatus}}
+		held := &snapshot{csv: csv, verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}}
 		return time.Time{}, c.reportCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
 	}
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
@@ -162,7 +165,7 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *opera
 // bequeath gives the registrations that an older version has declared just as they are
 // to it: the version that took them over is on its way out, and they are not. An older version
 // without a backend that stays gets none of them: nobody would serve it.
-func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends, owned metav1.ListOptions, ownership install.Ownership) error {
+func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	live, err := c.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err
@@ -175,19 +178,19 @@ func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.
 	if err := giveTo(ctx, admission.MutatingWebhookConfigurations(), heir, live.mutating, same, operatorsv1alpha1.MutatingAdmissionWebhook); err != nil {
 		return err
 	}
-	if err := giveTo(ctx, c.Aggregator.ApiregistrationV1().APIServices(), heir, live.apiServices, same, install.APIServiceType); err != nil {
+	if err := giveTo(ctx, c.Aggregator.ApiregistrationV1().APIServices(), heir, live.apiServices, same, csvspec.APIServiceType); err != nil {
 		return err
 	}
 	return c.bequeathDelegations(ctx, heir, backends, owned, ownership)
 }
 
 // unchanged is what two versions declare alike, as far as the heir has a backend for it.
-func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends install.Backends) []install.Identity {
-	var same []install.Identity
-	changes := install.Changes(csv, heir)
-	for _, spec := range install.Deployments(heir) {
-		for _, d := range install.DescriptionsOf(heir, spec.Name) {
-			if identity := install.IdentityOf(d); changes[identity] == install.Same && backends.Serve(heir, spec.Name) {
+func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends) []csvspec.Identity {
+	var same []csvspec.Identity
+	changes := render.Changes(csv, heir)
+	for _, spec := range csvspec.Deployments(heir) {
+		for _, d := range csvspec.DescriptionsOf(heir, spec.Name) {
+			if identity := csvspec.IdentityOf(d); changes[identity] == render.Same && backends.Serve(heir, spec.Name) {
 				same = append(same, identity)
 			}
 		}
@@ -197,23 +200,23 @@ func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends inst
 
 // liveBackends are those of a version's namespace that the manager looks after, as the API server has
 // them now.
-func (c *Controller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (install.Backends, error) {
+func (c *Controller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {
 	managed := metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"}
 	deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, managed)
 	if err != nil {
-		return install.Backends{}, err
+		return owners.Backends{}, err
 	}
 	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, managed)
 	if err != nil {
-		return install.Backends{}, err
+		return owners.Backends{}, err
 	}
-	return install.Backends{Deployments: pointers(deployments.Items), Services: pointers(services.Items)}, nil
+	return owners.Backends{Deployments: pointers(deployments.Items), Services: pointers(services.Items)}, nil
 }
 
 // giveTo gives the heir those objects that register one of the same.
-func giveTo[T drift.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live []T, same []install.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
+func giveTo[T drift.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live []T, same []csvspec.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
 	for _, o := range live {
-		if !slices.ContainsFunc(same, func(i install.Identity) bool { return i.Registers(kind, o) }) {
+		if !slices.ContainsFunc(same, func(i csvspec.Identity) bool { return i.Registers(kind, o) }) {
 			continue
 		}
 		if err := relabel(ctx, client, heir, o); err != nil {
@@ -227,7 +230,7 @@ func giveTo[T drift.Object](ctx context.Context, client resource[T], heir *opera
 // looked at.
 func relabel[T drift.Object](ctx context.Context, client resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live T) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": install.OwnerLabels(heir),
+		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": csvspec.OwnerLabels(heir),
 	}})
 	if err != nil {
 		return err

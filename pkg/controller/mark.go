@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 const finalizersField = "metadata.finalizers"
@@ -45,7 +45,7 @@ func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 	// What has begun goes on: its webhooks are called.
 	if !slices.Contains(s.csv.Finalizers, vocabulary.FinalizerCSV) && !s.upgrade.Began {
 		s.facts.Unmarked = why
-		s.verdict = install.Check(s.facts)
+		s.verdict = requirements.Check(s.facts)
 	}
 	return nil
 }

@@ -20,7 +20,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -35,9 +40,9 @@ type snapshot struct {
 	csv      *operatorsv1alpha1.ClusterServiceVersion
 	scope    scope.Scope
 	failure  *scope.Failure
-	config   install.Config // of the Subscription
-	facts    install.Facts
-	verdict  install.Verdict
+	config   subscriptions.Config // of the Subscription
+	facts    requirements.Facts
+	verdict  requirements.Verdict
 	observed rollout.Observed
 	rollout  *managerv1alpha1.WebhookRollout
 	upgrade  rollout.Upgrade
@@ -53,7 +58,7 @@ type snapshot struct {
 	exists    func(owner string) bool              // whether there is that ClusterServiceVersion
 	status    managerv1alpha1.WebhookRolloutStatus // what rollout says
 
-	ownership install.Ownership // what proves that an object belongs to the versions
+	ownership owners.Ownership // what proves that an object belongs to the versions
 
 	leaving    bool // on its way out, while objects need a conversion
 	duePending bool // status.certsRotateAt is an order that is not followed yet
@@ -86,12 +91,12 @@ func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.Cluster
 		return nil, err
 	}
 	c.apis(&s.facts, by)
-	s.verdict = install.Check(s.facts)
+	s.verdict = requirements.Check(s.facts)
 	return s, nil
 }
 
 // snapshotOf is what the caches show of a ClusterServiceVersion and of what it owns.
-func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, ownership install.Ownership) *snapshot {
+func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, ownership owners.Ownership) *snapshot {
 	s := &snapshot{
 		ownership: ownership,
 
@@ -159,8 +164,8 @@ func (s *snapshot) said() managerv1alpha1.WebhookRolloutStatus {
 }
 
 // facts are what a ClusterServiceVersion needs, as far as it is there.
-func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (install.Facts, error) {
-	facts := install.Facts{
+func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (requirements.Facts, error) {
+	facts := requirements.Facts{
 		CSV: csv, Targets: s.scope.Namespaces,
 		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces, nil),
 		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(informers.OwnerIDs(csv, relatives.Older), s.observed.CRDs),
@@ -177,7 +182,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 // observePods gives each Deployment the pods that its selector matches.
 func (c *Controller) observePods(s *snapshot, owners []string) {
 	pods := c.caches.Pods.OfOwners(owners)
-	for _, spec := range install.Deployments(s.csv) {
+	for _, spec := range csvspec.Deployments(s.csv) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
 			continue // the API server refuses such a Deployment and says why
@@ -194,10 +199,10 @@ func (c *Controller) observePods(s *snapshot, owners []string) {
 // from. The Services of a version that is held stay as they are.
 func (c *Controller) nameServices(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion, held bool) {
 	s.services, s.called = map[string]string{}, map[string]*corev1.Service{}
-	for _, spec := range install.Deployments(csv) {
+	for _, spec := range csvspec.Deployments(csv) {
 		s.nameService(c, spec.Name)
 		if !held {
-			s.called[spec.Name] = install.CalledService(csv, spec.Name, s.services[spec.Name])
+			s.called[spec.Name] = render.CalledService(csv, spec.Name, s.services[spec.Name])
 		}
 	}
 }
@@ -217,11 +222,11 @@ func (s *snapshot) nameService(c *Controller, deployment string) {
 // than the usual, if only of a replaced version, or else the usual.
 func (s *snapshot) serviceName(deployment string) string {
 	for _, csv := range append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...) {
-		if s.observed.Services[install.AlternateServiceName(csv, deployment)] != nil {
-			return install.ServiceName(csv, deployment, false, true)
+		if s.observed.Services[csvspec.AlternateServiceName(csv, deployment)] != nil {
+			return csvspec.ServiceName(csv, deployment, false, true)
 		}
 	}
-	return install.ServiceName(s.csv, deployment, s.taken[deployment], false)
+	return csvspec.ServiceName(s.csv, deployment, s.taken[deployment], false)
 }
 
 // learn adds to the snapshot what the API server answered: an object that is there
@@ -235,7 +240,7 @@ func (s *snapshot) learn(o drift.Object) {
 	case *rbacv1.ClusterRoleBinding:
 		s.learnBinding(o)
 	case *rbacv1.RoleBinding:
-		if install.Delegates(o) {
+		if permissions.Delegates(o) {
 			s.learnBinding(o)
 		} else {
 			s.observed.Adopt(o, s.mayClaim(o))

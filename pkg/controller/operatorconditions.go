@@ -17,7 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -99,7 +100,7 @@ func (c *Controller) askUpgradeable(u *rollout.Upgrade) error {
 
 // conditionStep is the write that makes the OperatorCondition be as desired; nil when it
 // is. What its operator and administrators say in it is theirs.
-func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion, desired *install.Condition) (*rollout.Step, error) {
+func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion, desired *render.Condition) (*rollout.Step, error) {
 	if desired == nil {
 		return nil, nil
 	}
@@ -115,7 +116,7 @@ func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion,
 	switch {
 	case live == nil:
 		return &rollout.Step{Verb: rollout.Create, Object: wanted}, nil
-	case !install.OwnedBy(live, csv):
+	case !csvspec.OwnedBy(live, csv):
 		return adoption(live, wanted.GetOwnerReferences()), nil
 	}
 	wanted.SetOwnerReferences(live.GetOwnerReferences()) // whoever owns it besides

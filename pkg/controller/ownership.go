@@ -16,14 +16,14 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // ownership is what proves, by the caches, that an object belongs to a ClusterServiceVersion or to
 // those that it replaces.
-func (c *Controller) ownership(versions ...*operatorsv1alpha1.ClusterServiceVersion) install.Ownership {
-	o := install.Ownership{Versions: versions, Recorded: map[types.UID]bool{}}
+func (c *Controller) ownership(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
+	o := owners.Ownership{Versions: versions, Recorded: map[types.UID]bool{}}
 	var services []*corev1.Service
 	for _, csv := range versions {
 		noteRecorded(o.Recorded, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
@@ -35,8 +35,8 @@ func (c *Controller) ownership(versions ...*operatorsv1alpha1.ClusterServiceVers
 
 // liveOwnership is the same for one ClusterServiceVersion as the API server has it now, with what
 // InstallPlans created.
-func (c *Controller) liveOwnership(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (install.Ownership, error) {
-	o := install.Ownership{Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Recorded: map[types.UID]bool{}}
+func (c *Controller) liveOwnership(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
+	o := owners.Ownership{Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Recorded: map[types.UID]bool{}}
 	current, err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if err == nil {
 		noteRecorded(o.Recorded, current)
@@ -50,7 +50,7 @@ func (c *Controller) liveOwnership(ctx context.Context, csv *operatorsv1alpha1.C
 	o.Services = servicesOf(o.Versions, pointers(services.Items))
 	plans, err := c.OLM.OperatorsV1alpha1().InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
-		o.Planned = install.PlannedFor(csv, plans.Items)
+		o.Planned = owners.PlannedFor(csv, plans.Items)
 	} else if !apierrors.IsNotFound(err) { // a cluster without OLM does not have the kind
 		return o, err
 	}
@@ -69,7 +69,7 @@ func noteRecorded(recorded map[types.UID]bool, current *managerv1alpha1.WebhookR
 
 // servicesOf are the names of the Services that have one of the versions as owner, by its uid.
 func servicesOf(versions []*operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service) map[string]bool {
-	names, owners := map[string]bool{}, install.Ownership{Versions: versions}
+	names, owners := map[string]bool{}, owners.Ownership{Versions: versions}
 	for _, service := range services {
 		if owners.Owns(service) {
 			names[service.Name] = true
@@ -79,12 +79,12 @@ func servicesOf(versions []*operatorsv1alpha1.ClusterServiceVersion, services []
 }
 
 // proven are those of some objects that belong to the ClusterServiceVersion by more than labels.
-func proven[T drift.Object](o install.Ownership, objects []T) []T {
+func proven[T drift.Object](o owners.Ownership, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !o.Proves(object) })
 }
 
 // unproven are the others.
-func unproven[T drift.Object](o install.Ownership, objects []T) (left []drift.Object) {
+func unproven[T drift.Object](o owners.Ownership, objects []T) (left []drift.Object) {
 	for _, object := range objects {
 		if !o.Proves(object) {
 			left = append(left, object)

@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -142,7 +142,7 @@ func (c *Controller) fromCertManager(ctx context.Context, s *snapshot, deploymen
 		Installed: c.hasCertManager(),
 		Order: issuers.Order{
 			Service: service, Names: certs.DNSNames(service, s.csv.Namespace), Issuer: issuer,
-			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: install.OwnedMeta(s.csv, ""),
+			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(s.csv, ""),
 		},
 		Objects: map[string]*unstructured.Unstructured{},
 	}
@@ -217,7 +217,7 @@ func (c *Controller) fromServiceCA(ctx context.Context, s *snapshot, deployment 
 	if err != nil {
 		return issuance{}, err
 	}
-	desired, err := unstructuredOf(issuers.ServiceCABundle(service, install.OwnedMeta(s.csv, "")))
+	desired, err := unstructuredOf(issuers.ServiceCABundle(service, csvspec.OwnedMeta(s.csv, "")))
 	if err != nil {
 		return issuance{}, err
 	}
@@ -251,11 +251,11 @@ func adoptIssued(s *snapshot, secret *corev1.Secret) []rollout.Step {
 		return nil
 	}
 	adopted := secret.DeepCopy()
-	changed := install.Own(adopted, s.csv)
+	changed := csvspec.Own(adopted, s.csv)
 	if adopted.Labels == nil {
 		adopted.Labels = map[string]string{}
 	}
-	for label, value := range install.OwnerLabels(s.csv) {
+	for label, value := range csvspec.OwnerLabels(s.csv) {
 		if adopted.Labels[label] != value {
 			adopted.Labels[label], changed = value, true
 		}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -37,12 +37,12 @@ func (c *Controller) liveRegistrations(ctx context.Context, which metav1.ListOpt
 }
 
 // proven are those that belong to a ClusterServiceVersion by more than their labels.
-func (l liveRegistrations) proven(o install.Ownership) liveRegistrations {
+func (l liveRegistrations) proven(o owners.Ownership) liveRegistrations {
 	return liveRegistrations{proven(o, l.validating), proven(o, l.mutating), proven(o, l.apiServices)}
 }
 
 // unproven are the others.
-func (l liveRegistrations) unproven(o install.Ownership) []drift.Object {
+func (l liveRegistrations) unproven(o owners.Ownership) []drift.Object {
 	return append(append(unproven(o, l.validating), unproven(o, l.mutating)...), unproven(o, l.apiServices)...)
 }
 

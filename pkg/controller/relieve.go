@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -30,7 +30,7 @@ func (c *Controller) relieve(s *snapshot, service string, provider managerv1alph
 	}
 	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
 		secret := c.caches.Secrets.Get(s.csv.Namespace, name)
-		if secret != nil && s.mayClaim(secret) == "" && issuers.IssuedBy(secret) != provider && install.Managed(secret) && s.ownership.Owns(secret) {
+		if secret != nil && s.mayClaim(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.Managed(secret) && s.ownership.Owns(secret) {
 			steps = append(steps, deletion(secret)...)
 		}
 	}
@@ -41,7 +41,7 @@ func (c *Controller) dismissCertManager(s *snapshot, service string) (steps []ro
 	if !c.hasCertManager() {
 		return nil
 	}
-	order := issuers.Order{Service: service, Meta: install.OwnedMeta(s.csv, "")}
+	order := issuers.Order{Service: service, Meta: csvspec.OwnedMeta(s.csv, "")}
 	for _, o := range order.Objects() {
 		cached, _ := c.foreign.Of(toldResources[o.GetKind()])
 		steps = append(steps, deleteOwned(s, cached.Get(o.GetNamespace(), o.GetName()))...)
@@ -62,7 +62,7 @@ func (c *Controller) dismissServiceCA(s *snapshot, service string, asks bool) []
 }
 
 func deleteOwned(s *snapshot, o *unstructured.Unstructured) []rollout.Step {
-	if o == nil || !install.Managed(o) || !s.ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
+	if o == nil || !csvspec.Managed(o) || !s.ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	return []rollout.Step{{Verb: rollout.Delete, Object: o, Live: o}}

@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
@@ -57,7 +57,7 @@ func tooLarge(err error) bool {
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
 // that declare webhooks, own APIServices, or have something that no garbage collection removes.
 func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
-	if !install.Declares(s.csv) && len(status.Created) == 0 && s.rollout == nil {
+	if !csvspec.Declares(s.csv) && len(status.Created) == 0 && s.rollout == nil {
 		return nil
 	}
 	current := s.rollout
@@ -73,7 +73,7 @@ func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot
 // newRollout makes a WebhookRollout, unless there is one that the caches do not show yet.
 func (c *Controller) newRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
 	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
-	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: install.OwnedMeta(csv, csv.Name)},
+	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: csvspec.OwnedMeta(csv, csv.Name)},
 		metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		created, err = client.Get(ctx, k.Name, metav1.GetOptions{})

@@ -11,21 +11,23 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
 // does: of the whole cluster and of namespaces, what came with its installation, and what was lifted.
-func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership install.Ownership) error {
+func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	return c.revokeSelected(ctx, csv, permissionsOf(csv), ownership)
 }
 
 // bequeathPermissions gives what was lifted to the version that goes on in the place of one
 // that is on its way out: its pods keep their permissions all the while. What it does not
 // need it takes away itself.
-func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, ownership install.Ownership) error {
+func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	if !c.LiftRoles || heir == nil {
 		return nil
 	}
@@ -39,7 +41,7 @@ func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operato
 	}
 	for _, o := range proven(ownership, append(cluster, namespaces...)) {
 		given := o.GetLabels()
-		maps.Copy(given, install.OwnerLabels(heir))
+		maps.Copy(given, csvspec.OwnerLabels(heir))
 		o.SetLabels(given)
 		if _, _, err := c.write(ctx, csv.Namespace, rollout.Step{Verb: rollout.Update, Object: o}); err != nil {
 			return err
@@ -50,13 +52,13 @@ func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operato
 
 // unlift takes back only what was lifted: the operator goes on running with what its
 // installer granted.
-func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership install.Ownership) error {
+func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	return c.revokeSelected(ctx, csv, liftedFor(csv), ownership)
 }
 
 // permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
 func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
-	owner := install.OwnerLabels(csv)
+	owner := csvspec.OwnerLabels(csv)
 	delete(owner, vocabulary.LabelManaged)
 	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
 }
@@ -70,7 +72,7 @@ func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions 
 
 // revokeSelected deletes, of the roles and bindings that the API server selects, those that belong to
 // a ClusterServiceVersion, bindings first, and lists the others.
-func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership install.Ownership) error {
+func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
 	cluster, err := c.inCluster(ctx, which)
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.
 	if err != nil {
 		return err
 	}
-	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, hasOwner)...), func(o drift.Object) bool { return install.Delegates(o) }) // see undelegate
+	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, hasOwner)...), func(o drift.Object) bool { return permissions.Delegates(o) }) // see undelegate
 	for _, o := range proven(ownership, granted) {
 		if _, _, err := c.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
 			return err
@@ -92,7 +94,7 @@ func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.
 // hasOwner tells whether a role or binding goes with its owner, or stays where that is deleted
 // and what it owns is not; garbage collection may have taken the owner away already.
 func hasOwner(o drift.Object) bool {
-	return install.Managed(o) && !install.IsLifted(o) || len(o.GetOwnerReferences()) > 0
+	return csvspec.Managed(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0
 }
 
 // inCluster are the bindings of the whole cluster that the API server selects, and the roles.

@@ -11,7 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -35,7 +35,7 @@ func (c *Controller) addUnlabelledOf(ctx context.Context, s *snapshot, w manager
 		return addNamed(ctx, s, s.observed.Validating, w.Configuration, admission.ValidatingWebhookConfigurations().Get)
 	case operatorsv1alpha1.MutatingAdmissionWebhook:
 		return addNamed(ctx, s, s.observed.Mutating, w.Configuration, admission.MutatingWebhookConfigurations().Get)
-	case install.APIServiceType:
+	case csvspec.APIServiceType:
 		return addNamed(ctx, s, s.observed.APIServices, w.Configuration, apis.APIServices().Get)
 	default:
 		return nil // conversions are found by the names of their definitions

@@ -16,7 +16,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -99,7 +101,7 @@ func (c *Controller) lookAtOwners(wanted queue.Priority, before, after drift.Obj
 // registrationChanged also looks at the Namespaces: a label that no webhook selects
 // by any more may go.
 func (c *Controller) registrationChanged(before, after drift.Object) {
-	if install.IsCanary(present(before, after)[0]) {
+	if render.IsCanary(present(before, after)[0]) {
 		return // whoever sent it waits for it, and one that is left is found at the next look
 	}
 	if before == nil {
@@ -133,7 +135,7 @@ func (c *Controller) crdChanged(before, after drift.Object) {
 		c.apiChanged(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name})
 	}
 	for _, o := range present(before, after) {
-		namespace, service := install.ConvertedBy(o.(*apiextensionsv1.CustomResourceDefinition))
+		namespace, service := owners.ConvertedBy(o.(*apiextensionsv1.CustomResourceDefinition))
 		if owned := c.caches.Services.Get(namespace, service); owned != nil {
 			c.ownersChanged(nil, owned)
 		}
@@ -226,7 +228,7 @@ func (c *Controller) namespaceChanged(before, after drift.Object) {
 func (c *Controller) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
-		for _, csv := range c.caches.CSVs.By(informers.BySubject, install.SubjectsOf(account.Namespace, account.Name)[0]) {
+		for _, csv := range c.caches.CSVs.By(informers.BySubject, permissions.SubjectsOf(account.Namespace, account.Name)[0]) {
 			c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 		}
 		for _, group := range c.caches.Groups.In(account.Namespace) {

@@ -10,7 +10,9 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -33,7 +35,7 @@ func (p *planner) availability(view webhookView) webhookView {
 
 // unavailable is why API servers do not pass requests on to a registered APIService; empty
 // when they do. They see for themselves whether it answers, all the time.
-func (p *planner) unavailable(w install.Webhook) (reason, message string) {
+func (p *planner) unavailable(w render.Webhook) (reason, message string) {
 	live, ok := p.heldRegistration(w.Description).(*apiregistrationv1.APIService)
 	if !ok {
 		return "", ""
@@ -53,20 +55,20 @@ const reasonUnavailable = "NotAvailable"
 
 // unserved is which kind an available APIService is to serve and does not. Nobody tells
 // when that changes. Without an answer, what was registered before serves it.
-func (p *planner) unserved(w install.Webhook) (reason, message string) {
-	for _, owned := range install.OwnedKinds(p.CSV, w.Description.GenerateName) {
+func (p *planner) unserved(w render.Webhook) (reason, message string) {
+	for _, owned := range csvspec.OwnedKinds(p.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		group := kind.GroupVersion()
 		served, asked := p.Observed.Served[kind]
 		if served || !asked {
 			continue
 		}
-		p.lookAgain(p.now.Add(install.APIPause(p.Observed.Announced[group], p.now)))
+		p.lookAgain(p.now.Add(requirements.APIPause(p.Observed.Announced[group], p.now)))
 		switch {
 		case !p.Observed.Undiscovered[group]:
 			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
 		case !p.wasRegistered(w):
-			return "DiscoveryNotAnswered", install.NotDiscovered(group)
+			return "DiscoveryNotAnswered", requirements.NotDiscovered(group)
 		}
 	}
 	return "", ""
@@ -107,7 +109,7 @@ func (p *planner) unregisterReserved() {
 }
 
 // wantDelegation lets the server of APIServices ask who calls it.
-func (p *planner) wantDelegation(d install.Deployment) {
+func (p *planner) wantDelegation(d render.Deployment) {
 	if d.AuthDelegator != nil {
 		p.want(d.AuthDelegator, lookUp(p.Observed.AuthDelegators, d.AuthDelegator.Name))
 		p.want(d.AuthReader, lookUp(p.Observed.AuthReaders, d.AuthReader.Name))

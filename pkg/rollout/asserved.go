@@ -10,7 +10,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -34,7 +34,7 @@ func (in Input) Holds() bool { return in.Keeps() || in.KeepsTrust() }
 func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
-		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && install.Labelled(live.Object, csv) {
+		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && csvspec.Labelled(live.Object, csv) {
 			s.register(live, s.behind(called.Name))
 		}
 	}
@@ -42,7 +42,7 @@ func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operator
 		s.convert(&s.csv.Spec.WebhookDefinitions[i])
 	}
 	for _, crd := range s.leftOut() {
-		if deployment := s.converter(crd); install.Labelled(in.Observed.Deployments[deployment], csv) {
+		if deployment := s.converter(crd); csvspec.Labelled(in.Observed.Deployments[deployment], csv) {
 			s.list(deployment)
 			s.declare(crd, deployment)
 		}
@@ -59,7 +59,7 @@ type asServed struct {
 // behind is the live Deployment whose pods a Service leads to; empty when there is none.
 func (s asServed) behind(service string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.Deployments)) {
-		if service == names.Service(name) || service == install.AlternateServiceName(s.csv, name) {
+		if service == names.Service(name) || service == csvspec.AlternateServiceName(s.csv, name) {
 			return name
 		}
 	}
@@ -80,13 +80,13 @@ func (s asServed) register(live registration.Registration, deployment string) {
 		return
 	}
 	s.list(deployment)
-	if live.Kind == install.APIServiceType {
+	if live.Kind == csvspec.APIServiceType {
 		s.registerAPI(live.Object.(*apiregistrationv1.APIService), deployment)
 		return
 	}
 	definitions := &s.csv.Spec.WebhookDefinitions
 	for i, d := range *definitions {
-		if install.IdentityOf(d).Registers(live.Kind, live.Object) {
+		if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) {
 			(*definitions)[i].DeploymentName = deployment
 			return
 		}
@@ -99,7 +99,7 @@ func (s asServed) register(live registration.Registration, deployment string) {
 func (s asServed) registerAPI(live *apiregistrationv1.APIService, deployment string) {
 	owned, declared := &s.csv.Spec.APIServiceDefinitions.Owned, false
 	for i, d := range *owned {
-		if install.APIServiceName(d.Group, d.Version) == live.Name {
+		if csvspec.APIServiceName(d.Group, d.Version) == live.Name {
 			(*owned)[i].DeploymentName, declared = deployment, true
 		}
 	}

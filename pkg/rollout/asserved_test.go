@@ -8,7 +8,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // Whatever an edit says that is not followed, a webhook is looked after where it is served:
@@ -70,7 +71,7 @@ func TestRenderedAsServed(t *testing.T) {
 			got, rendered := map[string][]string{}, c.ToRender()
 			for _, spec := range rendered.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 				got[spec.Name] = nil
-				for _, d := range install.DescriptionsOf(rendered, spec.Name) {
+				for _, d := range csvspec.DescriptionsOf(rendered, spec.Name) {
 					got[spec.Name] = append(got[spec.Name], d.GenerateName)
 				}
 			}
@@ -80,7 +81,7 @@ func TestRenderedAsServed(t *testing.T) {
 			if diff := cmp.Diff(declared, c.CSV); diff != "" {
 				t.Errorf("the ClusterServiceVersion of the cache was changed:\n%s", diff)
 			}
-			c.Verdict = install.Verdict{}
+			c.Verdict = requirements.Verdict{}
 			declared.Spec.WebhookDefinitions = append(declared.Spec.WebhookDefinitions, test.kept...)
 			if diff := cmp.Diff(declared, c.ToRender()); diff != "" {
 				t.Errorf("when nothing holds it, it is not rendered as declared:\n%s", diff)

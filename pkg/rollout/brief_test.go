@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
@@ -74,7 +74,7 @@ func TestStatusOfManyWebhooksFits(t *testing.T) {
 		webhooks = append(webhooks, webhookOf("manager", named(fmt.Sprintf("v%d.example.com", i))))
 	}
 	c := clusterWith(t, webhooks...)
-	c.Verdict.Violations = []install.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
+	c.Verdict.Violations = []requirements.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
 	written, err := json.Marshal(c.pass().Status)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -18,8 +19,8 @@ import (
 // caller is a live registration, or a conversion, that calls a port of a Service.
 type caller struct {
 	port    int32
-	webhook *install.Webhook // as it is to be; nil when another Service, or none, is to be called
-	edited  bool             // the ClusterServiceVersion describes it otherwise than when it was written
+	webhook *render.Webhook // as it is to be; nil when another Service, or none, is to be called
+	edited  bool            // the ClusterServiceVersion describes it otherwise than when it was written
 }
 
 // leaves reports whether the registration is to call another port, or is to be removed.
@@ -27,7 +28,7 @@ func (c caller) leaves() bool { return c.webhook == nil || c.webhook.Port != c.p
 
 // swaps reports whether the new port of a registration exists and leads elsewhere than it is to.
 // Two registrations that exchange their ports would otherwise wait for each other.
-func (c caller) swaps(d install.Deployment, live *corev1.Service) bool {
+func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 	return c.webhook != nil && slices.ContainsFunc(live.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == c.webhook.Port && slices.ContainsFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool {
 			return q.Port == p.Port && backends.Target(q) != backends.Target(p)
@@ -37,11 +38,11 @@ func (c caller) swaps(d install.Deployment, live *corev1.Service) bool {
 
 // callersOf are the callers of a Deployment's Service. A port that another client wrote into a
 // registration does not count: it is repaired at once.
-func (p *planner) callersOf(d install.Deployment) []caller {
+func (p *planner) callersOf(d render.Deployment) []caller {
 	var all []caller
 	for _, live := range p.Observed.registrations() {
 		called := registration.ServiceOf(live.Object)
-		if install.IsCanary(live.Object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
+		if render.IsCanary(live.Object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
 			continue
 		}
 		c := caller{port: registration.PortCalled(live.Object), webhook: registeredBy(d, live)}
@@ -49,7 +50,7 @@ func (p *planner) callersOf(d install.Deployment) []caller {
 		all = append(all, c)
 	}
 	for _, crd := range p.Observed.CRDs {
-		if namespace, service := install.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !conversion.HasBundle(crd, false) {
+		if namespace, service := owners.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !conversion.HasBundle(crd, false) {
 			continue
 		}
 		c := caller{port: conversion.RouteOf(crd.Spec.Conversion).Port, webhook: convertedFor(d, crd)}
@@ -60,20 +61,20 @@ func (p *planner) callersOf(d install.Deployment) []caller {
 }
 
 // registeredBy is the webhook of a Deployment that a live registration registers; nil for none.
-func registeredBy(d install.Deployment, live registration.Registration) *install.Webhook {
-	return webhookWhere(d, func(w install.Webhook) bool {
+func registeredBy(d render.Deployment, live registration.Registration) *render.Webhook {
+	return webhookWhere(d, func(w render.Webhook) bool {
 		return w.Description.Type == live.Kind && registration.Of(w) != nil && registration.Of(w).GetName() == live.Object.GetName()
 	})
 }
 
 // convertedFor is the webhook of a Deployment that converts a definition; nil for none.
-func convertedFor(d install.Deployment, crd *apiextensionsv1.CustomResourceDefinition) *install.Webhook {
-	return webhookWhere(d, func(w install.Webhook) bool {
-		return slices.ContainsFunc(w.Conversions, func(c install.Conversion) bool { return c.CRD == crd.Name })
+func convertedFor(d render.Deployment, crd *apiextensionsv1.CustomResourceDefinition) *render.Webhook {
+	return webhookWhere(d, func(w render.Webhook) bool {
+		return slices.ContainsFunc(w.Conversions, func(c render.Conversion) bool { return c.CRD == crd.Name })
 	})
 }
 
-func webhookWhere(d install.Deployment, is func(install.Webhook) bool) *install.Webhook {
+func webhookWhere(d render.Deployment, is func(render.Webhook) bool) *render.Webhook {
 	if i := slices.IndexFunc(d.Webhooks, is); i >= 0 {
 		return &d.Webhooks[i]
 	}
@@ -81,7 +82,7 @@ func webhookWhere(d install.Deployment, is func(install.Webhook) bool) *install.
 }
 
 // pendingPorts are the ports of a Deployment's Service that registrations move to and none calls.
-func pendingPorts(d install.Deployment, callers []caller) []int32 {
+func pendingPorts(d render.Deployment, callers []caller) []int32 {
 	var all []int32
 	for _, port := range d.Service.Spec.Ports {
 		moves := func(c caller) bool { return c.webhook != nil && c.leaves() && c.webhook.Port == port.Port }

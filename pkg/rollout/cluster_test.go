@@ -18,7 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -125,7 +125,7 @@ func (c *cluster) find(o drift.Object) drift.Object {
 	case *rbacv1.Role:
 		return lookUp(c.Observed.Roles, o.GetName())
 	case *rbacv1.RoleBinding:
-		if install.Delegates(o) {
+		if permissions.Delegates(o) {
 			return lookUp(c.Observed.AuthReaders, o.GetName())
 		}
 		return lookUp(c.Observed.RoleBindings, o.GetName())

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -23,13 +23,13 @@ import (
 
 // convert decides about a conversion webhook as register does about the others. It
 // is registered when each of its CustomResourceDefinitions names its Service.
-func (p *planner) convert(d install.Deployment, w install.Webhook, backend workload.Progress) webhookView {
+func (p *planner) convert(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	view := p.converting(d, w, backend)
 	view.gap = p.gapOf(w.Description)
 	return view
 }
 
-func (p *planner) converting(d install.Deployment, w install.Webhook, backend workload.Progress) webhookView {
+func (p *planner) converting(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	for _, c := range w.Conversions {
 		if reason, message := p.refused(crdKey(c.CRD)); reason != "" {
 			return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reason, message: message}
@@ -60,9 +60,9 @@ func (p *planner) converting(d install.Deployment, w install.Webhook, backend wo
 
 // unconverted are the conversions that are not registered with this webhook. One that is
 // as another version has it stays so until this one serves it.
-func (p *planner) unconverted(w install.Webhook) []install.Conversion {
+func (p *planner) unconverted(w render.Webhook) []render.Conversion {
 	ours := len(p.Upgrade.From) == 0 && p.wasRegistered(w)
-	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
+	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
 		return live != nil && conversion.Calls(live, c) && (ours || conversion.CallsAlike(live, c))
 	})
@@ -70,14 +70,14 @@ func (p *planner) unconverted(w install.Webhook) []install.Conversion {
 
 // allNamed tells whether the definitions of some conversions all name their Service, however
 // they call it.
-func (p *planner) allNamed(conversions []install.Conversion) bool {
-	return !slices.ContainsFunc(conversions, func(c install.Conversion) bool {
+func (p *planner) allNamed(conversions []render.Conversion) bool {
+	return !slices.ContainsFunc(conversions, func(c render.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
 		return live == nil || !conversion.Calls(live, c)
 	})
 }
 
-func (p *planner) wantConversions(conversions []install.Conversion) {
+func (p *planner) wantConversions(conversions []render.Conversion) {
 	for _, c := range conversions {
 		live := p.Observed.CRDs[c.CRD]
 		c = conversion.WithLiveBundle(c, live)
@@ -91,7 +91,7 @@ func (p *planner) wantConversions(conversions []install.Conversion) {
 // upToDate tells whether a definition is as a conversion wants it, and says so of its
 // generation: until then a late write for an earlier one could come through. Who wrote the
 // annotation is not asked: another client may apply the definition with the same value.
-func (p *planner) upToDate(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+func (p *planner) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is := live.Spec.Conversion.DeepCopy()
 	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && p.verifies(live, c) {
 		is.Webhook.ClientConfig.CABundle = c.Spec.Webhook.ClientConfig.CABundle
@@ -102,7 +102,7 @@ func (p *planner) upToDate(live *apiextensionsv1.CustomResourceDefinition, c ins
 
 // verifies reports whether the caBundle that another client wrote verifies what the pods may
 // serve, and trusts no CA beyond that whose trust the manager may have withdrawn.
-func (p *planner) verifies(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+func (p *planner) verifies(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	has, wanted := conversion.CertificatesOf(live.Spec.Conversion.Webhook.ClientConfig.CABundle), conversion.CertificatesOf(c.Spec.Webhook.ClientConfig.CABundle)
 	if len(wanted) == 0 || drift.LastWriter(live, conversion.BundleField) == "" {
 		return false
@@ -119,7 +119,7 @@ func (p *planner) verifies(live *apiextensionsv1.CustomResourceDefinition, c ins
 }
 
 // conversionStep writes a conversion, and which generation it trusts; none, when it ends.
-func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) Step {
+func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) Step {
 	desired := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},
 		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &c.Spec},
@@ -142,7 +142,7 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 // StepsToEnd returns the steps that end the conversion of CustomResourceDefinitions.
 func StepsToEnd(crds []*apiextensionsv1.CustomResourceDefinition) (steps []Step) {
 	for _, crd := range crds {
-		steps = append(steps, conversionStep(crd, install.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
+		steps = append(steps, conversionStep(crd, render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
 	}
 	return steps
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -122,14 +122,14 @@ func TestObjectsThatNobodyCounts(t *testing.T) {
 // A conversion is never made to trust an older generation than it does: a manager that
 // saw more wrote it.
 func TestConversionKeepsANewerTrust(t *testing.T) {
-	conversion := install.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
+	conversion := render.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
 	conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
 	for generation, written := range map[string]int{"": 1, "1": 1, "2": 1, "3": 0, "what": 1} {
 		live := convertedCRD("server-service", nil, "v1")
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
 		ownGeneration(live)
 		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-		p.wantConversions([]install.Conversion{conversion})
+		p.wantConversions([]render.Conversion{conversion})
 		if len(p.plan.Steps) != written {
 			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
 		}
@@ -158,14 +158,14 @@ func TestConversionComparesWhatItTrusts(t *testing.T) {
 		"this one, of another client's, and the caBundle is not": {"2", "velero", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conversion := install.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
+			conversion := render.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
 			conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
 			live := convertedCRD("server-service", nil, "v1")
 			live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": test.generation}
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, annotated)}
 			drift.TrimDefinition(live) // as caches do
 			p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-			p.wantConversions([]install.Conversion{conversion})
+			p.wantConversions([]render.Conversion{conversion})
 			if len(p.plan.Steps) != test.written {
 				t.Errorf("it is written %d times, want %d", len(p.plan.Steps), test.written)
 			}
@@ -182,7 +182,7 @@ func TestConversionThatAnotherClientAppliesAsItIs(t *testing.T) {
 		wrote("argocd", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
 	}
 	p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-	p.wantConversions([]install.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+	p.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 	if len(p.plan.Steps) != 0 {
 		t.Errorf("it is written all the same: %v", p.plan.Steps)
 	}
@@ -197,7 +197,7 @@ func TestConversionSaysWhatItTrusts(t *testing.T) {
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
 		ownGeneration(live)
 		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-		p.wantConversions([]install.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+		p.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 		if len(p.plan.Steps) != written {
 			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
 		}

@@ -17,7 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -37,8 +37,8 @@ func authority(t *testing.T, organization string) []byte {
 }
 
 // conversion is one that the manager wants, in its first generation.
-func conversionWith(bundle []byte) install.Conversion {
-	return install.Conversion{CRD: "things.example.com", Generation: 1, Spec: apiextensionsv1.CustomResourceConversion{
+func conversionWith(bundle []byte) render.Conversion {
+	return render.Conversion{CRD: "things.example.com", Generation: 1, Spec: apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook: &apiextensionsv1.WebhookConversion{
 			ConversionReviewVersions: []string{"v1"},
@@ -50,7 +50,7 @@ func conversionWith(bundle []byte) install.Conversion {
 }
 
 // convertingCluster has one definition, whose conversion the manager has registered.
-func convertingCluster(t *testing.T, c install.Conversion) *cluster {
+func convertingCluster(t *testing.T, c render.Conversion) *cluster {
 	cluster := clusterWith(t)
 	live := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: c.CRD, UID: "u", ResourceVersion: "1", Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "1"}}}
 	live.Spec.Conversion = c.Spec.DeepCopy()
@@ -62,9 +62,9 @@ func convertingCluster(t *testing.T, c install.Conversion) *cluster {
 }
 
 // converts has the manager look once: it counts and carries out what it writes.
-func (c *cluster) converts(wanted install.Conversion) (writes int) {
+func (c *cluster) converts(wanted render.Conversion) (writes int) {
 	p := planner{Input: c.Input, now: c.now}
-	p.wantConversions([]install.Conversion{wanted})
+	p.wantConversions([]render.Conversion{wanted})
 	for _, step := range p.plan.Steps {
 		live := c.Observed.CRDs[wanted.CRD].DeepCopy() // the cache's stays as it was looked at
 		c.Observed.CRDs[wanted.CRD] = live

@@ -5,7 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -13,7 +13,7 @@ import (
 
 // uncovered tells whether Namespaces of the scope lack the label by which a webhook would
 // select them. An APIService selects none.
-func (p *planner) uncovered(w install.Webhook) bool {
+func (p *planner) uncovered(w render.Webhook) bool {
 	return len(p.Observed.Uncovered) > 0 && !registration.IsAPIService(w)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // What a definition has of its own stays as it is, and is never named as the config's, by
@@ -33,7 +33,7 @@ func TestAnnotationsOfDefinitions(t *testing.T) {
 			live.Annotations = test.live
 			before := maps.Clone(test.live)
 			p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-			p.wantConversions([]install.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
+			p.wantConversions([]render.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
 			var got map[string]string
 			for _, step := range p.plan.Steps {
 				got = maps.Clone(step.Object.GetAnnotations())

@@ -7,7 +7,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -17,7 +17,7 @@ import (
 func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.CreatedObject {
 	var all []managerv1alpha1.CreatedObject
 	note := func(live drift.Object) {
-		if install.Labelled(live, csv) && live.GetUID() != "" {
+		if csvspec.Labelled(live, csv) && live.GetUID() != "" {
 			all = append(all, managerv1alpha1.CreatedObject{Kind: drift.KindOf(live), Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID()})
 		}
 	}

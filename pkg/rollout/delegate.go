@@ -3,7 +3,7 @@ package rollout
 import (
 	"fmt"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -15,7 +15,7 @@ import (
 // first registered without rules, which calls nobody, and gets its rules once its
 // endpoints serve what was injected. Whatever is written carries the caBundle that is
 // live, so a handover leaves none empty.
-func (p *planner) delegate(d install.Deployment, w install.Webhook, backend workload.Progress) webhookView {
+func (p *planner) delegate(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	live := p.registered(w)
 	if live == nil {
 		if reason, message := p.unready(w, backend); reason != "" {
@@ -54,7 +54,7 @@ func (p *planner) delegate(d install.Deployment, w install.Webhook, backend work
 const reasonNotInjected = "CABundleNotInjected"
 
 // unready is what keeps any webhook from being registered, whoever issues certificates.
-func (p *planner) unready(w install.Webhook, backend workload.Progress) (reason, message string) {
+func (p *planner) unready(w render.Webhook, backend workload.Progress) (reason, message string) {
 	switch {
 	case !backend.Complete() && !(p.wasRegistered(w) && backend.Available):
 		return "DeploymentNotAvailable", backend.Message
@@ -67,7 +67,7 @@ func (p *planner) unready(w install.Webhook, backend workload.Progress) (reason,
 
 // delegatedObstacle is what keeps a webhook from being called while its certificate is
 // the administrator's: what its endpoints serve must be what was injected.
-func (p *planner) delegatedObstacle(d install.Deployment, w install.Webhook, backend workload.Progress) (reason, message string) {
+func (p *planner) delegatedObstacle(d render.Deployment, w render.Webhook, backend workload.Progress) (reason, message string) {
 	if reason, message = p.unready(w, backend); reason == "" && p.Policy.Gate == GateServing {
 		return p.silence(d, w, backend)
 	}
@@ -76,7 +76,7 @@ func (p *planner) delegatedObstacle(d install.Deployment, w install.Webhook, bac
 
 // injectedInto is the caBundle that was injected for a webhook: of a conversion that of
 // its first definition.
-func (p *planner) injectedInto(w install.Webhook) string {
+func (p *planner) injectedInto(w render.Webhook) string {
 	if registration.Of(w) != nil {
 		return string(registration.BundleOf(registration.Of(w)))
 	}

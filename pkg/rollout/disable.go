@@ -9,13 +9,13 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // disable keeps a webhook out of service that the administrator has switched off. What
 // serves it stays as it is, so that it comes back as soon as it is switched on.
-func (p *planner) disable(w install.Webhook, live drift.Object) webhookView {
+func (p *planner) disable(w render.Webhook, live drift.Object) webhookView {
 	if live != nil {
 		p.take(Step{Verb: Delete, Object: live, Live: live})
 	}

@@ -11,12 +11,13 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
 // switchOff has the Subscription's config name webhooks to disable.
 func (c *cluster) switchOff(names string) {
-	c.Config = install.Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{
+	c.Config = subscriptions.Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{
 		Annotations: map[string]string{vocabulary.AnnotationDisabledWebhooks: names},
 	}}
 }
@@ -49,7 +50,7 @@ func TestDisabledWebhook(t *testing.T) {
 		t.Errorf("the next pass does %q", stepsOf(again))
 	}
 
-	c.Config = install.Config{}
+	c.Config = subscriptions.Config{}
 	for range 5 {
 		plan = c.pass()
 	}
@@ -61,7 +62,7 @@ func TestDisabledWebhook(t *testing.T) {
 // What cannot be installed as it is can be switched off all the same.
 func TestDisabledWhileHeld(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
-	c.Verdict = install.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}}}
+	c.Verdict = requirements.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}}}
 	c.switchOff("v.manager.example.com")
 	plan := c.pass()
 	if diff := cmp.Diff([]string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan)); diff != "" {

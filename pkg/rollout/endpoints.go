@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
@@ -19,7 +19,7 @@ const (
 
 // endpoints are all addresses on which API servers may call a webhook: the Service's
 // own, and each ready endpoint behind it. A reason says why there is none.
-func (p *planner) endpoints(d install.Deployment, w install.Webhook) (all []backends.Endpoint, reason, message string) {
+func (p *planner) endpoints(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	service := p.Observed.Services[d.Service.Name]
 	if reason, message := p.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
 		return nil, reason, message

@@ -20,7 +20,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -37,7 +39,7 @@ type cluster struct {
 	t      *testing.T
 	now    time.Time
 	group  *operatorsv1.OperatorGroup
-	trust  install.Trust
+	trust  render.Trust
 	answer func(backends.Endpoint) backends.Answer // what an endpoint says when it is dialled
 	writes int                                     // how many the manager has until it dies, once; -1 for enough
 	uids   int
@@ -50,7 +52,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 	c := &cluster{
 		t: t, now: noon, writes: -1,
 		group:  &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "group", UID: "uid-of-group"}},
-		trust:  install.Trust{CABundle: []byte("ca"), CAHash: "hash-of-ca", Generation: 1},
+		trust:  render.Trust{CABundle: []byte("ca"), CAHash: "hash-of-ca", Generation: 1},
 		answer: func(backends.Endpoint) backends.Answer { return backends.Answer{} },
 	}
 	c.CSV = &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid-of-shop", Generation: 1}}
@@ -138,20 +140,20 @@ func (c *cluster) next() Plan {
 }
 
 // rendered is what a version of the operator wants.
-func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) install.Desired {
-	in := install.Input{
+func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.Desired {
+	in := render.Input{
 		CSV: csv, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
-		Configurations: c.Observed.Configurations(csv), Trust: map[string]install.Trust{},
-		Delegations: map[string]install.Delegation{},
+		Configurations: c.Observed.Configurations(csv), Trust: map[string]render.Trust{},
+		Delegations: map[string]permissions.Delegation{},
 	}
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		in.Services[spec.Name] = names.Service(spec.Name)
-		in.Delegations[spec.Name] = install.UsualDelegation(names.Service(spec.Name))
-		if len(install.DescriptionsOf(csv, spec.Name)) > 0 {
+		in.Delegations[spec.Name] = permissions.UsualDelegation(names.Service(spec.Name))
+		if len(csvspec.DescriptionsOf(csv, spec.Name)) > 0 {
 			in.Trust[spec.Name] = c.trust
 		}
 	}
-	return install.Render(in)
+	return render.Render(in)
 }
 
 // pass is one pass of the manager: endpoints are dialled where the plan asks for it,

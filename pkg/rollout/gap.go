@@ -10,7 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
@@ -49,7 +49,7 @@ func (p *planner) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiexten
 // convertedHere goes by the definition alone: a Service that is handed over, or made again,
 // is missing for a moment, and makes no gap.
 func (p *planner) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	namespace, _ := install.ConvertedBy(crd)
+	namespace, _ := owners.ConvertedBy(crd)
 	return namespace == p.CSV.Namespace && conversion.HasBundle(crd, p.Provider == managerv1alpha1.ProviderNone)
 }
 

@@ -11,7 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
@@ -114,7 +114,7 @@ func TestLastForeignWrite(t *testing.T) {
 // A definition that was opened for a webhook which nobody serves yet is not converted by it.
 func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")
-	desired := install.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
+	desired := render.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
 	live.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 	for delegated, want := range map[bool]bool{false: false, true: true} {
 		desired.Delegated = delegated

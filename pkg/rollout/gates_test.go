@@ -12,7 +12,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -279,7 +279,7 @@ func TestEndpointsToDial(t *testing.T) {
 			plan := c.next()
 			var got []backends.Endpoint
 			for _, e := range plan.Probes {
-				e.Review = install.Review{} // see TestReviewsToSend
+				e.Review = reviews.Review{} // see TestReviewsToSend
 				got = append(got, e)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

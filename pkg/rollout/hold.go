@@ -9,7 +9,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
@@ -40,8 +42,8 @@ func (p *planner) holdFor(why string) {
 		if p.Observed.Deployments[name] == nil {
 			view.progress = workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: "NotInstallable", Message: why}
 		}
-		for _, description := range install.DescriptionsOf(p.CSV, name) {
-			if !view.has(install.IdentityOf(description)) {
+		for _, description := range csvspec.DescriptionsOf(p.CSV, name) {
+			if !view.has(csvspec.IdentityOf(description)) {
 				view.webhooks = append(view.webhooks, p.heldWebhook(description, view.progress, why))
 			}
 		}
@@ -51,14 +53,14 @@ func (p *planner) holdFor(why string) {
 
 // has tells whether a webhook of that identity is there: one that is declared twice
 // is reported once.
-func (v deploymentView) has(of install.Identity) bool {
-	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return install.IdentityOf(w.Description) == of })
+func (v deploymentView) has(of csvspec.Identity) bool {
+	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return csvspec.IdentityOf(w.Description) == of })
 }
 
 // deploymentNames are those that the ClusterServiceVersion lists, and those that
 // only its webhooks name, each once.
 func (p *planner) deploymentNames() []string {
-	all := install.DeploymentNames(p.CSV)
+	all := csvspec.DeploymentNames(p.CSV)
 	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
 		all = append(all, d.DeploymentName)
 	}
@@ -71,11 +73,11 @@ func (p *planner) deploymentNames() []string {
 // heldWebhook is called as it was registered, and whether somebody answers is told as
 // ever.
 func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
-	if view, kept := p.kept[install.IdentityOf(d)]; kept {
+	if view, kept := p.kept[csvspec.IdentityOf(d)]; kept {
 		return view
 	}
 	blocked := webhookView{
-		Webhook: install.Webhook{Description: d},
+		Webhook: render.Webhook{Description: d},
 		state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
 	}
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
@@ -83,12 +85,12 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend wo
 	}
 	live := p.heldRegistration(d)
 	if p.Config.Disabled(d) {
-		return p.disable(install.Webhook{Description: d}, live)
+		return p.disable(render.Webhook{Description: d}, live)
 	}
 	if live == nil || p.mustYield() {
 		return blocked
 	}
-	view := p.reachability(backendOf(live, d), install.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
+	view := p.reachability(backendOf(live, d), render.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
 	if view.state == managerv1alpha1.WebhookRegistered {
 		view.reason, view.message = "Held", "stays as it was registered: "+why
 	}
@@ -96,8 +98,8 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend wo
 }
 
 func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
-	name, exists := p.Observed.Configurations(p.CSV)[install.IdentityOf(d)]
-	if d.Type == install.APIServiceType {
+	name, exists := p.Observed.Configurations(p.CSV)[csvspec.IdentityOf(d)]
+	if d.Type == csvspec.APIServiceType {
 		name, exists = d.GenerateName, true
 	}
 	for _, live := range p.Observed.registrations() {
@@ -110,8 +112,8 @@ func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift
 
 // backendOf is what a live registration calls, by its own word: nothing is rendered for
 // a ClusterServiceVersion that is held.
-func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) install.Deployment {
-	backend := install.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
+func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) render.Deployment {
+	backend := render.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
 	backend.Object.Name = d.DeploymentName
 	if called := registration.ServiceOf(live); called != nil {
 		backend.Service.Namespace, backend.Service.Name = called.Namespace, called.Name
@@ -128,7 +130,7 @@ func (p *planner) heldConversion(view webhookView, why string) webhookView {
 		if crd == nil || !p.convertedHere(crd) {
 			return view
 		}
-		if _, service := install.ConvertedBy(crd); p.Observed.Services[service] == nil {
+		if _, service := owners.ConvertedBy(crd); p.Observed.Services[service] == nil {
 			return view
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -31,13 +31,13 @@ var obstacles = map[string]struct {
 	},
 	"a mistake": {
 		func(c *cluster) {
-			c.Verdict = install.Verdict{Violations: []install.Violation{{Message: "webhook rules cannot include all groups", WayOut: "name them"}}}
+			c.Verdict = requirements.Verdict{Violations: []requirements.Violation{{Message: "webhook rules cannot include all groups", WayOut: "name them"}}}
 		},
 		"webhook rules cannot include all groups; name them", "Failed InvalidWebhookDescription: webhook rules cannot include all groups; name them", "InvalidWebhookDescription", false,
 	},
 	"a requirement": {
 		func(c *cluster) {
-			c.Verdict = install.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{
+			c.Verdict = requirements.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{
 				{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent, Message: "create it"},
 			}}
 		},
@@ -111,7 +111,7 @@ func TestHeldWhileItIsLive(t *testing.T) {
 				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
 			}
 
-			c.Failure, c.Verdict = nil, install.Verdict{}
+			c.Failure, c.Verdict = nil, requirements.Verdict{}
 			if diff := cmp.Diff(afterwards, stepsOf(c.pass())); diff != "" {
 				t.Errorf("steps without the obstacle (-want +got):\n%s", diff)
 			}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -32,7 +32,7 @@ func (p *planner) keepPorts(waits string) {
 	}
 	p.heldPorts = map[portKey]heldPort{}
 	decided := map[string]bool{} // what is maintained may be desired, too
-	for _, all := range []*[]install.Deployment{&p.Desired.Deployments, &p.Maintained} {
+	for _, all := range []*[]render.Deployment{&p.Desired.Deployments, &p.Maintained} {
 		*all = slices.Clone(*all)
 		for i, d := range *all {
 			if d.Service == nil || decided[d.Service.Name] || p.Observed.Services[d.Service.Name] == nil {
@@ -46,7 +46,7 @@ func (p *planner) keepPorts(waits string) {
 
 // withKeptPorts is the desired Service of a Deployment with the ports of the live one that it
 // keeps, and the record of them.
-func (p *planner) withKeptPorts(d install.Deployment, live *corev1.Service, waits string) *corev1.Service {
+func (p *planner) withKeptPorts(d render.Deployment, live *corev1.Service, waits string) *corev1.Service {
 	before, callers := backends.KeptPortsOf(live), p.callersOf(d)
 	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
 	for _, port := range before.Over(live.Spec.Ports) {
@@ -69,7 +69,7 @@ func (p *planner) withKeptPorts(d install.Deployment, live *corev1.Service, wait
 }
 
 // keeps decides about one port of a live Service.
-func (p *planner) keeps(d install.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
+func (p *planner) keeps(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
 	record, recorded := before.Find(port.Port)
 	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
 	if desired >= 0 && backends.Target(d.Service.Spec.Ports[desired]) == backends.Target(port) {
@@ -113,7 +113,7 @@ func (p *planner) stillCalled(kept, record backends.KeptPort, recorded bool, key
 
 // unservedTarget is why the pods cannot be called at another port yet. All webhooks of the port
 // that an edit points there must be served; a port that no live registration calls is free.
-func (p *planner) unservedTarget(d install.Deployment, to corev1.ServicePort, callers []caller, waits string) heldPort {
+func (p *planner) unservedTarget(d render.Deployment, to corev1.ServicePort, callers []caller, waits string) heldPort {
 	for _, c := range callers {
 		if c.webhook == nil || c.port != to.Port || c.leaves() || !c.edited {
 			continue
@@ -129,6 +129,6 @@ func (p *planner) unservedTarget(d install.Deployment, to corev1.ServicePort, ca
 }
 
 // held is why the port of a webhook does not lead yet where it is to lead; empty when it does.
-func (p *planner) held(d install.Deployment, w install.Webhook) heldPort {
+func (p *planner) held(d render.Deployment, w render.Webhook) heldPort {
 	return p.heldPorts[portKey{d.Service.Name, w.Port}]
 }

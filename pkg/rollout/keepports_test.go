@@ -14,7 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -338,11 +338,11 @@ func TestAskedWhileAnEditWaits(t *testing.T) {
 			c.answer = servedAt(":443")
 			c.reconciles("manager")
 			var ports []string
-			for _, p := range backends.Asked(install.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
+			for _, p := range backends.Asked(render.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			live := c.Observed.Services["manager-service"]
-			if why := backends.Unsampled(live, backends.Asked(install.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
+			if why := backends.Unsampled(live, backends.Asked(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
 				t.Errorf("calls through the Service prove nothing: %s", why)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(ports, " ")); diff != "" {

@@ -3,7 +3,7 @@ package rollout
 import (
 	"slices"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -22,7 +22,7 @@ func (in Input) KeepsTrust() bool {
 func (p *planner) keepTrust() {
 	p.tell(p.Issuance...)
 	for _, d := range slices.Concat(p.Desired.Deployments, p.Maintained) {
-		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool { return p.liveOf(w) == nil || p.elsewhere(d, w) })
+		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return p.liveOf(w) == nil || p.elsewhere(d, w) })
 		live := p.Observed.Deployments[d.Object.Name]
 		if len(inService) == 0 || live == nil || p.Verdict.Held[d.Object.Name] != "" {
 			continue
@@ -42,8 +42,8 @@ func (p *planner) keepTrust() {
 	}
 }
 
-func (p *planner) convertedAlready(w install.Webhook) []install.Conversion {
-	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool {
+func (p *planner) convertedAlready(w render.Webhook) []render.Conversion {
+	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
 		live := p.Observed.CRDs[c.CRD]
 		return live == nil || !conversion.Calls(live, c)
 	})

@@ -9,7 +9,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -52,7 +53,7 @@ func (in Input) leftOutOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []
 // ClusterServiceVersion does not convert by its own account, in the order of their names.
 func (s asServed) leftOut() (all []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.CRDs)) {
-		if crd := s.observed.CRDs[name]; install.Converts(s.csv, name) < 0 && s.converter(crd) != "" {
+		if crd := s.observed.CRDs[name]; csvspec.Converts(s.csv, name) < 0 && s.converter(crd) != "" {
 			all = append(all, crd)
 		}
 	}
@@ -62,7 +63,7 @@ func (s asServed) leftOut() (all []*apiextensionsv1.CustomResourceDefinition) {
 // converter is the live Deployment that converts a definition; empty when none of the namespace
 // does.
 func (s asServed) converter(crd *apiextensionsv1.CustomResourceDefinition) string {
-	namespace, service := install.ConvertedBy(crd)
+	namespace, service := owners.ConvertedBy(crd)
 	if namespace != s.csv.Namespace {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -112,7 +112,7 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 
 			c.Observed.Objects["things.example.com"], c.Observed.Objects["bills.example.com"] = 0, 0
 			c.settles()
-			if _, by := install.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
+			if _, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
 				t.Errorf("without objects it is converted by %s", by)
 			}
 			if name == "with its Deployment" && c.Observed.Deployments["converter"] != nil {

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -21,7 +21,7 @@ func TestLift(t *testing.T) {
 	reader := func(csv *operatorsv1alpha1.ClusterServiceVersion, verbs ...string) drift.Object {
 		return &rbacv1.ClusterRole{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"},
-			ObjectMeta: metav1.ObjectMeta{Name: "reader", Labels: install.OwnerLabels(csv)},
+			ObjectMeta: metav1.ObjectMeta{Name: "reader", Labels: csvspec.OwnerLabels(csv)},
 			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: verbs}},
 		}
 	}

@@ -7,7 +7,9 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -31,7 +33,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	}
 	var all []*operatorsv1alpha1.ClusterServiceVersion
 	for _, csv := range versions {
-		if served := in.asServed(csv); slices.ContainsFunc(install.Deployments(served), func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		if served := in.asServed(csv); slices.ContainsFunc(csvspec.Deployments(served), func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 			return len(in.Elsewhere(served, spec.Name)) > 0
 		}) {
 			all = append(all, served)
@@ -43,7 +45,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 // Elsewhere are the descriptions of a Deployment in a version as it is served whose
 // registrations are there, and that the ClusterServiceVersion wants to be called otherwise.
 func (in Input) Elsewhere(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	return slices.DeleteFunc(install.DescriptionsOf(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
+	return slices.DeleteFunc(csvspec.DescriptionsOf(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
 		return !in.isServed(served, d) || !in.wantsOtherwise(served, d)
 	})
 }
@@ -57,13 +59,13 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 			if crd == nil {
 				return false
 			}
-			namespace, service := install.ConvertedBy(crd)
+			namespace, service := owners.ConvertedBy(crd)
 			return namespace == served.Namespace && s.behind(service) == d.DeploymentName
 		})
 	}
 	return slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool {
 		called := registration.ServiceOf(live.Object)
-		return install.IdentityOf(d).Registers(live.Kind, live.Object) && install.Labelled(live.Object, served) &&
+		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.Labelled(live.Object, served) &&
 			called != nil && called.Namespace == served.Namespace && s.behind(called.Name) == d.DeploymentName
 	})
 }
@@ -72,7 +74,7 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 // to be called in another way. What it does not declare is unregistered, except a conversion,
 // which ends when no object needs it (see EndConversions).
 func (in Input) wantsOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
-	of, isConversion := install.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
+	of, isConversion := csvspec.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
 	if served.UID == in.CSV.UID {
 		moved := in.declaredFor(of)
 		if isConversion && moved == "" {
@@ -80,16 +82,16 @@ func (in Input) wantsOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, 
 		}
 		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // then it is as an older version has it
 	}
-	change := install.Changes(served, in.CSV)[of]
-	return change == install.Moved || change == install.Changed || isConversion && change == install.Gone
+	change := render.Changes(served, in.CSV)[of]
+	return change == render.Moved || change == render.Changed || isConversion && change == render.Gone
 }
 
 // declaredFor is the Deployment for which the ClusterServiceVersion declares a webhook; empty
 // for none.
-func (in Input) declaredFor(of install.Identity) string {
-	for _, spec := range install.Deployments(in.CSV) {
-		for _, d := range install.DescriptionsOf(in.CSV, spec.Name) {
-			if install.IdentityOf(d) == of {
+func (in Input) declaredFor(of csvspec.Identity) string {
+	for _, spec := range csvspec.Deployments(in.CSV) {
+		for _, d := range csvspec.DescriptionsOf(in.CSV, spec.Name) {
+			if csvspec.IdentityOf(d) == of {
 				return spec.Name
 			}
 		}
@@ -99,13 +101,13 @@ func (in Input) declaredFor(of install.Identity) string {
 
 // Serving are the rendered Deployments of a version as it is served with what is to be
 // maintained of each (see ToMaintain).
-func (in Input) Serving(served *operatorsv1alpha1.ClusterServiceVersion, rendered []install.Deployment) []install.Deployment {
-	var all []install.Deployment
+func (in Input) Serving(served *operatorsv1alpha1.ClusterServiceVersion, rendered []render.Deployment) []render.Deployment {
+	var all []render.Deployment
 	for _, d := range rendered {
 		elsewhere := in.Elsewhere(served, d.Object.Name)
-		d.Webhooks = slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool {
+		d.Webhooks = slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
 			return !slices.ContainsFunc(elsewhere, func(e operatorsv1alpha1.WebhookDescription) bool {
-				return install.IdentityOf(e) == install.IdentityOf(w.Description)
+				return csvspec.IdentityOf(e) == csvspec.IdentityOf(w.Description)
 			})
 		})
 		if len(d.Webhooks) > 0 {
@@ -130,8 +132,8 @@ func (p *planner) maintain() {
 
 // maintainBackend looks after what serves it, where the ClusterServiceVersion does not roll that
 // out itself.
-func (p *planner) maintainBackend(d install.Deployment, live *appsv1.Deployment) {
-	declared := !slices.ContainsFunc(d.Webhooks, func(w install.Webhook) bool { return !p.asDeclared(w) })
+func (p *planner) maintainBackend(d render.Deployment, live *appsv1.Deployment) {
+	declared := !slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return !p.asDeclared(w) })
 	p.repair(declared, d.Service, lookUp(p.Observed.Services, d.Service.Name))
 	p.repair(declared, d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 	p.repair(declared, d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
@@ -139,7 +141,7 @@ func (p *planner) maintainBackend(d install.Deployment, live *appsv1.Deployment)
 }
 
 // keepCertificate gives the pods of a Deployment that is not rolled out another certificate.
-func (p *planner) keepCertificate(d install.Deployment, live *appsv1.Deployment) {
+func (p *planner) keepCertificate(d render.Deployment, live *appsv1.Deployment) {
 	if secret := p.Secrets[d.Object.Name]; secret != nil && !p.plans(drift.KeyOf(secret)) {
 		p.writeSecret(d.Object.Name)
 	}
@@ -150,7 +152,7 @@ func (p *planner) keepCertificate(d install.Deployment, live *appsv1.Deployment)
 
 // elsewhere reports whether pods of another Deployment serve the live registration of a webhook: an
 // older version registered it, or an edit waits.
-func (p *planner) elsewhere(d install.Deployment, w install.Webhook) bool {
+func (p *planner) elsewhere(d render.Deployment, w render.Webhook) bool {
 	live := p.liveOf(w)
 	if live == nil || len(w.Conversions) > 0 {
 		return false
@@ -183,7 +185,7 @@ func (p *planner) repair(declared bool, desired, live drift.Object) {
 	}
 }
 
-func (p *planner) maintainWebhook(w install.Webhook) {
+func (p *planner) maintainWebhook(w render.Webhook) {
 	if len(w.Conversions) > 0 {
 		p.maintainConversions(w)
 		return
@@ -205,7 +207,7 @@ func (p *planner) maintainWebhook(w install.Webhook) {
 
 // maintainConversions keeps definitions converted as they are. Where the description has changed
 // otherwise, too, only the caBundle is kept.
-func (p *planner) maintainConversions(w install.Webhook) {
+func (p *planner) maintainConversions(w render.Webhook) {
 	for _, c := range p.convertedAlready(w) {
 		live := p.Observed.CRDs[c.CRD]
 		if p.plans(crdKey(c.CRD)) {
@@ -216,7 +218,7 @@ func (p *planner) maintainConversions(w install.Webhook) {
 			c.Spec = *live.Spec.Conversion.DeepCopy()
 			c.Spec.Webhook.ClientConfig.CABundle = bundle
 		}
-		p.wantConversions([]install.Conversion{c})
+		p.wantConversions([]render.Conversion{c})
 	}
 }
 

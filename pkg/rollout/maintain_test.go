@@ -13,7 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -140,7 +140,7 @@ func TestConversionThatMovesIsMaintained(t *testing.T) {
 				}
 				c.wait(5 * time.Second)
 			}
-			_, service := install.ConvertedBy(c.Observed.CRDs[crd.Name])
+			_, service := owners.ConvertedBy(c.Observed.CRDs[crd.Name])
 			if service != "before-service" {
 				t.Fatalf("it is converted by %q", service)
 			}

@@ -6,7 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
@@ -14,7 +15,7 @@ import (
 
 // unservedAt is why a webhook cannot be called yet at the port of the pods that a port of the
 // Service is to lead to. All pods behind the Service are dialled there.
-func (p *planner) unservedAt(d install.Deployment, w install.Webhook, to corev1.ServicePort) (reason, message string) {
+func (p *planner) unservedAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (reason, message string) {
 	if w.Delegated && registration.Of(w) != nil {
 		w = registration.WithLiveBundle(w, p.registered(w))
 	}
@@ -29,7 +30,7 @@ func (p *planner) unservedAt(d install.Deployment, w install.Webhook, to corev1.
 // askToCompare has the pods dialled where they are called now. If the manager reaches them there, a
 // new port that drops packets is not served. Otherwise the API server would be asked, which calls
 // the previous port.
-func (p *planner) askToCompare(d install.Deployment, w install.Webhook) {
+func (p *planner) askToCompare(d render.Deployment, w render.Webhook) {
 	endpoints, _, _ := p.endpoints(d, w)
 	for _, e := range endpoints {
 		if _, asked := p.Observed.Answers[e]; !asked && !e.Virtual {
@@ -40,7 +41,7 @@ func (p *planner) askToCompare(d install.Deployment, w install.Webhook) {
 
 // endpointsAt are the ready endpoints of a Deployment's Service, at the port of the pods that a
 // port of the Service is to lead to.
-func (p *planner) endpointsAt(d install.Deployment, w install.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
+func (p *planner) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
 	trust := ""
 	if w.Delegated {
 		trust = p.injectedInto(w)
@@ -53,7 +54,7 @@ func (p *planner) endpointsAt(d install.Deployment, w install.Webhook, to corev1
 		}
 		all = append(all, backends.Endpoint{
 			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
-			Service: service.Name, Port: to.Port, Trust: trust, Review: install.ReviewOf(p.CSV, w.Description, p.Observed.Catalog),
+			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.ReviewOf(p.CSV, w.Description, p.Observed.Catalog),
 		})
 	}
 	if len(all) == 0 {
@@ -63,7 +64,7 @@ func (p *planner) endpointsAt(d install.Deployment, w install.Webhook, to corev1
 }
 
 // podOf is the pod behind an endpoint. One that is not observed is as the Deployment makes it.
-func (p *planner) podOf(d install.Deployment, e route.Endpoint) *corev1.Pod {
+func (p *planner) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
 	pods := p.Observed.Pods[d.Object.Name]
 	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return e.Ref != nil && e.Ref.Name == pod.Name }); i >= 0 {
 		return pods[i]

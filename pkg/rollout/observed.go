@@ -22,7 +22,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -74,16 +78,16 @@ type Input struct {
 	CSV     *operatorsv1alpha1.ClusterServiceVersion
 	Policy  Policy
 	Failure *scope.Failure // why there is no scope to install into; nil when there is
-	Verdict install.Verdict
+	Verdict requirements.Verdict
 	Upgrade Upgrade
 	// Leaving is set on the way out, while objects need a conversion.
 	Leaving bool
-	Desired install.Desired
+	Desired render.Desired
 	// Maintained is what is registered and is to be called in another way (see ToMaintain), as
 	// it is served, by Deployment.
-	Maintained []install.Deployment
+	Maintained []render.Deployment
 	// Config is what the administrator configures.
-	Config install.Config
+	Config subscriptions.Config
 	// Certificates are the facts about the serving certificates, by Deployment.
 	Certificates map[string]managerv1alpha1.CertificateStatus
 	// Secrets are those to write, by Deployment. What is registered, and what is mounted,
@@ -132,11 +136,11 @@ type Observed struct {
 	// Lifted are the roles and bindings that were lifted for the ClusterServiceVersion.
 	Lifted []drift.Object
 
-	// Reserved are the groups that no operator may serve (see install.ReservedGroup), among those of
+	// Reserved are the groups that no operator may serve (see requirements.ReservedGroup), among those of
 	// the APIServices that the ClusterServiceVersion has or wants.
 	Reserved map[string]bool
 	// Occupied are the groups of which the ClusterServiceVersion must not register a further version
-	// (see install.OccupiedGroup), and why.
+	// (see requirements.OccupiedGroup), and why.
 	Occupied map[string]string
 
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
@@ -147,7 +151,7 @@ type Observed struct {
 	Objects map[string]int
 
 	// Catalog lists what the API server serves of the groups that the webhooks' rules name.
-	Catalog install.Catalog
+	Catalog rules.Catalog
 
 	// Uncovered are the namespaces of the scope that do not bear its label yet.
 	Uncovered []string
@@ -187,7 +191,7 @@ func (o *Observed) Adopt(object drift.Object, refusal string) {
 	case *rbacv1.Role:
 		o.Roles[object.Name] = object
 	case *rbacv1.RoleBinding:
-		if install.Delegates(object) {
+		if permissions.Delegates(object) {
 			o.AuthReaders[object.Name] = object
 		} else {
 			o.RoleBindings[object.Name] = object

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
@@ -29,7 +29,7 @@ func (v deploymentView) waitsFor() string {
 // relax tells whether a Deployment has held up those behind it for long enough.
 // Operators exist whose first Deployment does not get ready before a webhook of the
 // second answers: the order is a preference, never a trap.
-func (p *planner) relax(v deploymentView, waits string, behind []install.Deployment) bool {
+func (p *planner) relax(v deploymentView, waits string, behind []render.Deployment) bool {
 	if len(behind) == 0 || v.progress.Since.IsZero() {
 		return false
 	}
@@ -61,8 +61,8 @@ func (p *planner) waitingSince(v deploymentView) time.Time {
 
 // starts tells whether some of the Deployments do not exist yet. To go on past those
 // that do is no news: they have started in their order.
-func (p *planner) starts(deployments []install.Deployment) bool {
-	return slices.ContainsFunc(deployments, func(d install.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
+func (p *planner) starts(deployments []render.Deployment) bool {
+	return slices.ContainsFunc(deployments, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
 }
 
 func earlier(a, b time.Time) time.Time {

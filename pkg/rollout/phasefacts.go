@@ -5,7 +5,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
@@ -23,7 +23,7 @@ func (p *planner) facts() phase.Facts {
 
 // details is the command that shows the WebhookRollout, if there is one.
 func (p *planner) details() string {
-	if !install.Declares(p.CSV) && len(p.Previous.Conditions) == 0 {
+	if !csvspec.Declares(p.CSV) && len(p.Previous.Conditions) == 0 {
 		return ""
 	}
 	return DetailsOf(p.CSV)

@@ -7,7 +7,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -77,11 +78,11 @@ type planner struct {
 	inUse       string // conversions that are not declared any more and cannot end yet
 	forbidden   string // why this version must not take over from an older one
 
-	kept map[install.Identity]webhookView // those that somebody took away while a requirement is not met
+	kept map[csvspec.Identity]webhookView // those that somebody took away while a requirement is not met
 
 	heldPorts map[portKey]heldPort // the ports of Services that do not lead yet where they are to (see keepPorts)
 
-	previous map[install.Identity]*managerv1alpha1.WebhookStatus // what Previous reports (see before)
+	previous map[csvspec.Identity]*managerv1alpha1.WebhookStatus // what Previous reports (see before)
 
 	rolledOut map[string]bool // the Deployments that this plan brings to what is desired
 
@@ -100,7 +101,7 @@ type deploymentView struct {
 
 // webhookView is what a webhook came to.
 type webhookView struct {
-	install.Webhook
+	render.Webhook
 	configuration string
 	state         managerv1alpha1.WebhookState
 	reason        string
@@ -156,7 +157,7 @@ func (p *planner) install() {
 }
 
 // rollOut writes what one Deployment and its webhooks need, and looks how far they are.
-func (p *planner) rollOut(d install.Deployment) deploymentView {
+func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
 	if p.clear(d) && p.startsAnew(p.Observed.Deployments[name]) {
 		return p.keepUntilCleared(d)
@@ -181,7 +182,7 @@ func (p *planner) rollOut(d install.Deployment) deploymentView {
 	return view
 }
 
-func (p *planner) progressOf(d install.Deployment) workload.Progress {
+func (p *planner) progressOf(d render.Deployment) workload.Progress {
 	progress := workload.ProgressOf(p.Observed.Deployments[d.Object.Name], p.Observed.Pods[d.Object.Name])
 	if reason, message := p.refusal(d); reason != "" {
 		progress.State, progress.Reason, progress.Message = managerv1alpha1.DeploymentPending, reason, message
@@ -191,7 +192,7 @@ func (p *planner) progressOf(d install.Deployment) workload.Progress {
 
 // postpone leaves a Deployment that does not exist yet to a later pass. One that
 // exists is looked after all the same, unless it is still as an older version has it.
-func (p *planner) postpone(d install.Deployment, blocker string) {
+func (p *planner) postpone(d render.Deployment, blocker string) {
 	if !p.startsAnew(p.Observed.Deployments[d.Object.Name]) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
@@ -201,13 +202,13 @@ func (p *planner) postpone(d install.Deployment, blocker string) {
 
 // keepUntilCleared leaves a Deployment as an older version has it until no API server
 // calls a webhook any more that it would not serve.
-func (p *planner) keepUntilCleared(d install.Deployment) deploymentView {
+func (p *planner) keepUntilCleared(d render.Deployment) deploymentView {
 	return p.notYet(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
 }
 
 // notYet is a Deployment that this version has not started. Webhooks that an older one
 // registered stay in service, and are looked after.
-func (p *planner) notYet(d install.Deployment, reason, message string) deploymentView {
+func (p *planner) notYet(d render.Deployment, reason, message string) deploymentView {
 	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
 	for _, w := range d.Webhooks {
 		if w.Description.Type != operatorsv1alpha1.ConversionWebhook && p.registered(w) == nil {
@@ -216,7 +217,7 @@ func (p *planner) notYet(d install.Deployment, reason, message string) deploymen
 		}
 		view.webhooks = append(view.webhooks, p.register(d, w, view.progress))
 	}
-	if live := p.Observed.Deployments[d.Object.Name]; live != nil && slices.ContainsFunc(d.Webhooks, func(w install.Webhook) bool { return p.liveOf(w) != nil }) {
+	if live := p.Observed.Deployments[d.Object.Name]; live != nil && slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return p.liveOf(w) != nil }) {
 		p.keepCertificate(d, live)
 	}
 	return view

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -28,7 +28,7 @@ func (p *planner) refused(key string) (reason, message string) {
 
 // refusal is what the API server says to what a Deployment needs, from its Secret to
 // itself; empty when it accepts all of it.
-func (p *planner) refusal(d install.Deployment) (reason, message string) {
+func (p *planner) refusal(d render.Deployment) (reason, message string) {
 	var needs []drift.Object
 	if d.SecretName != "" {
 		needs = append(needs, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.CSV.Namespace, Name: d.SecretName}})

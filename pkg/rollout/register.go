@@ -8,7 +8,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -17,7 +19,7 @@ import (
 
 // register decides about one webhook: a live one is kept as desired, whatever
 // becomes of its backends; another is registered once nothing speaks against it.
-func (p *planner) register(d install.Deployment, w install.Webhook, backend workload.Progress) webhookView {
+func (p *planner) register(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return p.convert(d, w, backend)
 	}
@@ -66,7 +68,7 @@ func (p *planner) keep(desired, live drift.Object) {
 // reachability is the state of a live registration. It stays registered under the
 // same policy even when nobody answers: to take it away would let through what it
 // is there to stop.
-func (p *planner) reachability(d install.Deployment, w install.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
+func (p *planner) reachability(d render.Deployment, w render.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
 	view := webhookView{
 		Webhook: w, configuration: configuration, registered: registered,
 		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
@@ -94,7 +96,7 @@ func (p *planner) reachability(d install.Deployment, w install.Webhook, configur
 }
 
 // obstacle is the first thing that keeps a webhook from being registered.
-func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend workload.Progress) (reason, message string) {
+func (p *planner) obstacle(d render.Deployment, w render.Webhook, backend workload.Progress) (reason, message string) {
 	if w.Delegated {
 		return p.delegatedObstacle(d, w, backend)
 	}
@@ -119,9 +121,9 @@ func (p *planner) obstacle(d install.Deployment, w install.Webhook, backend work
 // registration that somebody else took away comes back as soon as its endpoints serve. Where an
 // older version had it in service in another way, or on another Deployment, pods of that
 // version may be the ones that answer.
-func (p *planner) servedBefore(w install.Webhook) bool {
+func (p *planner) servedBefore(w render.Webhook) bool {
 	for _, older := range p.Upgrade.From {
-		if change, declared := install.Changes(older, p.CSV)[install.IdentityOf(w.Description)]; declared && change != install.Same {
+		if change, declared := render.Changes(older, p.CSV)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
 			return false
 		}
 	}
@@ -130,7 +132,7 @@ func (p *planner) servedBefore(w install.Webhook) bool {
 
 // wasRegistered tells whether the webhook was in service when it was last looked at, whoever
 // had it in hand.
-func (p *planner) wasRegistered(w install.Webhook) bool {
+func (p *planner) wasRegistered(w render.Webhook) bool {
 	before := p.before(w.Description)
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
@@ -147,7 +149,7 @@ func (p *planner) remembering(view webhookView) webhookView {
 // silence is why the webhook's endpoints cannot be called yet. Endpoints that were
 // not dialled in this pass are asked for. Those of a Service that somebody edited prove nothing
 // of the pods that are called once it is repaired.
-func (p *planner) silence(d install.Deployment, w install.Webhook, backend workload.Progress) (reason, message string) {
+func (p *planner) silence(d render.Deployment, w render.Webhook, backend workload.Progress) (reason, message string) {
 	if held := p.held(d, w); held.reason != "" {
 		return held.reason, held.message
 	}
@@ -182,12 +184,12 @@ func (p *planner) unanswered(endpoints []backends.Endpoint, pause time.Duration)
 // toProbe are the endpoints of a webhook with the review that each pod has to answer before
 // the webhook is called there. One that was in service is registered again without a review:
 // its answers to API servers have shown what a review would.
-func (p *planner) toProbe(d install.Deployment, w install.Webhook) (all []backends.Endpoint, reason, message string) {
+func (p *planner) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	all, reason, message = p.endpoints(d, w)
 	if reason != "" || p.servedBefore(w) && !p.isCalledOtherwise(w) {
 		return all, reason, message
 	}
-	review := install.ReviewOf(p.CSV, w.Description, p.Observed.Catalog)
+	review := reviews.ReviewOf(p.CSV, w.Description, p.Observed.Catalog)
 	for i := range all {
 		if !all[i].Virtual {
 			all[i].Review = review
@@ -198,7 +200,7 @@ func (p *planner) toProbe(d install.Deployment, w install.Webhook) (all []backen
 
 // isCalledOtherwise reports whether API servers call a webhook at another Service, port or path than
 // its description names.
-func (p *planner) isCalledOtherwise(w install.Webhook) bool {
+func (p *planner) isCalledOtherwise(w render.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return slices.ContainsFunc(w.Conversions, p.routeEdited)
 	}
@@ -214,7 +216,7 @@ const (
 )
 
 // undialled tells whether an endpoint of the webhook was proved through the API server.
-func (p *planner) undialled(d install.Deployment, w install.Webhook) bool {
+func (p *planner) undialled(d render.Deployment, w render.Webhook) bool {
 	endpoints, _, _ := p.toProbe(d, w)
 	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return p.Observed.Answers[e].ThroughAPIServer })
 }
@@ -230,12 +232,12 @@ func (p *planner) ask(e backends.Endpoint) {
 // again: short at first, since a Service's address starts to answer just after its
 // endpoints do, then in proportion to the wait since the last change for the better. How
 // long the Deployment itself took says nothing of that.
-func (p *planner) probePause(w install.Webhook, backend workload.Progress) time.Duration {
+func (p *planner) probePause(w render.Webhook, backend workload.Progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
 	since := workload.Later(backend.Since, p.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
 	return min(max(p.now.Sub(since)/10, shortest), longest)
 }
 
-func waiting(w install.Webhook, reason, message string) webhookView {
+func waiting(w render.Webhook, reason, message string) webhookView {
 	return webhookView{Webhook: w, state: managerv1alpha1.WebhookWaiting, reason: reason, message: message}
 }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // registered is the live registration of a webhook; nil when there is none.
-func (p *planner) registered(w install.Webhook) drift.Object {
+func (p *planner) registered(w render.Webhook) drift.Object {
 	for _, live := range p.Observed.registrations() {
 		if live.Kind == w.Description.Type && live.Object.GetName() == registration.Of(w).GetName() {
 			return live.Object
@@ -54,7 +56,7 @@ func (o Observed) registrations() []registration.Registration {
 		all = append(all, registration.Registration{Kind: operatorsv1alpha1.MutatingAdmissionWebhook, Object: c})
 	}
 	for _, s := range o.APIServices {
-		all = append(all, registration.Registration{Kind: install.APIServiceType, Object: s})
+		all = append(all, registration.Registration{Kind: csvspec.APIServiceType, Object: s})
 	}
 	slices.SortFunc(all, func(a, b registration.Registration) int {
 		return cmp.Or(
@@ -66,10 +68,10 @@ func (o Observed) registrations() []registration.Registration {
 
 // Configurations are the names of the registrations that exist, by the webhook that
 // they say they are for. Of several for one webhook the oldest counts.
-func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) map[install.Identity]string {
-	found := map[install.Identity]string{}
+func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]string {
+	found := map[csvspec.Identity]string{}
 	for _, description := range csv.Spec.WebhookDefinitions {
-		of := install.IdentityOf(description)
+		of := csvspec.IdentityOf(description)
 		for _, live := range o.registrations() {
 			if found[of] == "" && live.Kind == description.Type && live.Object.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
 				found[of] = live.Object.GetName()
@@ -84,7 +86,7 @@ func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) m
 func (o Observed) Trusting(namespace, service string) []registration.Trust {
 	var all []registration.Trust
 	for _, live := range o.registrations() {
-		if install.IsCanary(live.Object) {
+		if render.IsCanary(live.Object) {
 			continue // it makes API servers call nobody but us
 		}
 		for _, client := range registration.ClientsOf(live.Object) {
@@ -94,7 +96,7 @@ func (o Observed) Trusting(namespace, service string) []registration.Trust {
 		}
 	}
 	for _, crd := range o.CRDs {
-		in, by := install.ConvertedBy(crd)
+		in, by := owners.ConvertedBy(crd)
 		if in != namespace || by != service {
 			continue
 		}

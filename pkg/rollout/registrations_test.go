@@ -13,7 +13,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -31,21 +32,21 @@ func TestConfigurations(t *testing.T) {
 	const webhook = "v.manager.example.com"
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("manager")}
-	identity := install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: webhook}
+	identity := csvspec.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: webhook}
 
 	for name, test := range map[string]struct {
 		live []*admissionregistrationv1.ValidatingWebhookConfiguration
-		want map[install.Identity]string
+		want map[csvspec.Identity]string
 	}{
-		"none":               {nil, map[install.Identity]string{}},
-		"one that OLM named": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[install.Identity]string{identity: webhook + "-x7k2p"}},
-		"another webhook's":  {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[install.Identity]string{}},
+		"none":               {nil, map[csvspec.Identity]string{}},
+		"one that OLM named": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[csvspec.Identity]string{identity: webhook + "-x7k2p"}},
+		"another webhook's":  {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[csvspec.Identity]string{}},
 		"the oldest of several": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
 			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Minute), registrationNamed("c", webhook, time.Second),
-		}, map[install.Identity]string{identity: "b"}},
+		}, map[csvspec.Identity]string{identity: "b"}},
 		"the first by name of those of one age": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
 			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Hour),
-		}, map[install.Identity]string{identity: "a"}},
+		}, map[csvspec.Identity]string{identity: "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forth := Observed{Validating: test.live}.Configurations(csv)
@@ -102,7 +103,7 @@ func TestTrusting(t *testing.T) {
 		Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{{ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: calling("shop", "manager-service", "")}}}},
 		CRDs:     map[string]*apiextensionsv1.CustomResourceDefinition{"c": converted, "o": opened},
 	}
-	canary := install.Canary(&operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}, "manager-service", 443, []byte("one"))
+	canary := render.Canary(&operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}, "manager-service", 443, []byte("one"))
 	labelled := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: *meta.DeepCopy(), Webhooks: []admissionregistrationv1.ValidatingWebhook{
 		{Name: "v.example.com", ClientConfig: calling("shop", "manager-service", "two")},
 	}}

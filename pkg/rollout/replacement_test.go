@@ -31,7 +31,7 @@ func TestReplacesWhatItCreated(t *testing.T) {
 	const ours = `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"uid-of-first\"}":{}}},"f:spec":{"f:sessionAffinity":{},"f:selector":{},"f:type":{},"f:ports":{".":{},` +
 		`"k:{\"port\":443,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}},` +
 		`"k:{\"port\":8443,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}}}}`
-	first, second, other := owners("first"), owners("second"), owners("other")
+	first, second, other := ownersOf("first"), ownersOf("second"), ownersOf("other")
 	for name, test := range map[string]struct {
 		desired    *corev1.Service
 		want       Verb // "" for nothing to do
@@ -45,7 +45,7 @@ func TestReplacesWhatItCreated(t *testing.T) {
 		"it has another owner":         {service(second, 443, 8443), Update, append(other, second...), []int32{443, 8443, 9000}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			live := service(append(owners("first"), other...), 443, 8443, 9000)
+			live := service(append(ownersOf("first"), other...), 443, 8443, 9000)
 			live.Spec.SessionAffinity = corev1.ServiceAffinityNone
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", ours)}
 			step, needed := stepTo(test.desired, live, Observed{}, noon)
@@ -72,7 +72,7 @@ func TestReplacesWhatItCreated(t *testing.T) {
 	}
 }
 
-func owners(names ...string) []metav1.OwnerReference {
+func ownersOf(names ...string) []metav1.OwnerReference {
 	var all []metav1.OwnerReference
 	for _, name := range names {
 		all = append(all, metav1.OwnerReference{APIVersion: "v1", Kind: "ClusterServiceVersion", Name: name, UID: types.UID("uid-of-" + name)})
@@ -87,7 +87,7 @@ func TestReplacesGrants(t *testing.T) {
 	role := func(owner, verb string) *rbacv1.Role {
 		return &rbacv1.Role{
 			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "r", OwnerReferences: owners(owner)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "r", OwnerReferences: ownersOf(owner)},
 			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{verb}}},
 		}
 	}
@@ -95,14 +95,14 @@ func TestReplacesGrants(t *testing.T) {
 	live.ManagedFields = created
 	step, _ := stepTo(role("second", "get"), live, Observed{}, noon)
 	granted := step.Object.(*rbacv1.Role)
-	if diff := cmp.Diff(role("second", "get").Rules, granted.Rules); step.Verb != Update || diff != "" || !cmp.Equal(granted.OwnerReferences, owners("second")) {
+	if diff := cmp.Diff(role("second", "get").Rules, granted.Rules); step.Verb != Update || diff != "" || !cmp.Equal(granted.OwnerReferences, ownersOf("second")) {
 		t.Errorf("%s of %+v", step.Verb, granted)
 	}
 
 	binding := func(owner, account string) *rbacv1.RoleBinding {
 		return &rbacv1.RoleBinding{
 			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "r", OwnerReferences: owners(owner)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "r", OwnerReferences: ownersOf(owner)},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "r"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "shop", Name: account}},
 		}
@@ -111,7 +111,7 @@ func TestReplacesGrants(t *testing.T) {
 	bound.ManagedFields = created
 	step, _ = stepTo(binding("second", "shop"), bound, Observed{}, noon)
 	given := step.Object.(*rbacv1.RoleBinding)
-	if diff := cmp.Diff(binding("second", "shop").Subjects, given.Subjects); step.Verb != Update || diff != "" || !cmp.Equal(given.OwnerReferences, owners("second")) {
+	if diff := cmp.Diff(binding("second", "shop").Subjects, given.Subjects); step.Verb != Update || diff != "" || !cmp.Equal(given.OwnerReferences, ownersOf("second")) {
 		t.Errorf("%s of %+v", step.Verb, given)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
@@ -16,7 +16,7 @@ func (p *planner) before(d operatorsv1alpha1.WebhookDescription) *managerv1alpha
 	if p.previous == nil {
 		p.previous = report.ByIdentity(p.Previous)
 	}
-	return p.previous[install.IdentityOf(d)]
+	return p.previous[csvspec.IdentityOf(d)]
 }
 
 // sinceOf returns when a webhook was first seen in a state.

@@ -1,7 +1,7 @@
 package rollout
 
 import (
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
@@ -10,7 +10,7 @@ import (
 // reroute decides about a live webhook whose description names another port or path than before.
 // API servers call the previous one until the new one is served: one that is not would refuse
 // every request. A port or path that another client wrote into the registration is repaired at once.
-func (p *planner) reroute(d install.Deployment, w install.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
+func (p *planner) reroute(d render.Deployment, w render.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
 	desired, held := registration.Of(w), p.held(d, w)
 	edited := registration.RouteOf(desired) != registration.RouteOf(live) || held.reason != ""
 	if p.Policy.Gate != GateServing || !edited || registration.DescriptionHash(desired) == registration.DescriptionHash(live) {

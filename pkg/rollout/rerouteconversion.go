@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
@@ -15,7 +15,7 @@ import (
 
 // rerouteConversions decides about live conversions whose description names another port or path
 // than before, as reroute does about the other webhooks.
-func (p *planner) rerouteConversions(d install.Deployment, w install.Webhook, backend workload.Progress) (view webhookView, decided bool) {
+func (p *planner) rerouteConversions(d render.Deployment, w render.Webhook, backend workload.Progress) (view webhookView, decided bool) {
 	i, held := slices.IndexFunc(w.Conversions, p.routeEdited), p.held(d, w)
 	if p.Policy.Gate != GateServing || i < 0 && held.reason == "" {
 		return webhookView{}, false
@@ -38,7 +38,7 @@ func (p *planner) rerouteConversions(d install.Deployment, w install.Webhook, ba
 
 // asRouted are conversions with the ports and paths that API servers call now, where the
 // description names others than before.
-func (p *planner) asRouted(conversions []install.Conversion) []install.Conversion {
+func (p *planner) asRouted(conversions []render.Conversion) []render.Conversion {
 	routed := slices.Clone(conversions)
 	for i, c := range routed {
 		if p.routeEdited(c) {
@@ -53,7 +53,7 @@ func (p *planner) asRouted(conversions []install.Conversion) []install.Conversio
 
 // routeEdited reports whether a definition is converted by the Service of a conversion at another
 // port or path, which the manager wrote. One that another client wrote is repaired at once.
-func (p *planner) routeEdited(c install.Conversion) bool {
+func (p *planner) routeEdited(c render.Conversion) bool {
 	live := p.Observed.CRDs[c.CRD]
 	if live == nil || !conversion.Calls(live, c) {
 		return false

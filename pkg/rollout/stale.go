@@ -8,7 +8,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
@@ -24,7 +25,7 @@ func (p *planner) removeStale() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {
 		live := p.Observed.Deployments[name]
-		if lists(p.CSV, name) || live.DeletionTimestamp != nil || !install.OwnedBy(live, p.CSV) || p.isCalled(name) || p.waitsForAny() || p.mayBeCalled(live) {
+		if lists(p.CSV, name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, p.CSV) || p.isCalled(name) || p.waitsForAny() || p.mayBeCalled(live) {
 			continue
 		}
 		p.take(Step{Verb: Delete, Object: live, Live: live})
@@ -44,7 +45,7 @@ func (p *planner) waitsForAny() bool {
 
 // relocate decides about a live webhook that another Deployment is to serve from now on.
 // The one that serves it goes on until that one does, and is then let go.
-func (p *planner) relocate(d install.Deployment, w install.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
+func (p *planner) relocate(d render.Deployment, w render.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
 	called := registration.ServiceOf(live)
 	if called == nil || d.Service == nil || called.Name == d.Service.Name || called.Namespace != p.CSV.Namespace || p.Observed.Services[called.Name] == nil {
 		return webhookView{}, false
@@ -53,7 +54,7 @@ func (p *planner) relocate(d install.Deployment, w install.Webhook, live drift.O
 	if reason == "" {
 		return webhookView{}, false
 	}
-	view = p.reachability(backendOf(live, w.Description), install.Webhook{Description: w.Description, Port: registration.PortOf(live)}, live.GetName(), p.bornAt(live), workload.Progress{Available: true})
+	view = p.reachability(backendOf(live, w.Description), render.Webhook{Description: w.Description, Port: registration.PortOf(live)}, live.GetName(), p.bornAt(live), workload.Progress{Available: true})
 	view.Webhook = w
 	return moving(view, reason, fmt.Sprintf("service %s serves it until deployment %s does: %s", called.Name, d.Object.Name, message)), true
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -125,9 +125,9 @@ func eachOnce(names []string) []string {
 
 // interception is what a webhook sees of people's requests. Of one that is held nothing is
 // rendered: what was said of it stays.
-func (p *planner) interception(w install.Webhook) install.Interception {
+func (p *planner) interception(w render.Webhook) render.Interception {
 	if before := p.before(w.Description); w.Interception.Text == "" && before != nil {
-		return install.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
+		return render.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
 	}
 	return w.Interception
 }

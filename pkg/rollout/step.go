@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -103,8 +103,8 @@ func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string
 
 // reconverts tells whether the definition is converted by something else, or nothing.
 func (s Step) reconverts() bool {
-	haveNamespace, have := install.ConvertedBy(s.Live.(*apiextensionsv1.CustomResourceDefinition))
-	wantNamespace, want := install.ConvertedBy(s.Object.(*apiextensionsv1.CustomResourceDefinition))
+	haveNamespace, have := owners.ConvertedBy(s.Live.(*apiextensionsv1.CustomResourceDefinition))
+	wantNamespace, want := owners.ConvertedBy(s.Object.(*apiextensionsv1.CustomResourceDefinition))
 	return haveNamespace != wantNamespace || have != want
 }
 

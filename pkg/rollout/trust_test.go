@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -39,7 +39,7 @@ func TestTrustFollowsTheSecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
-			c.trust = install.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
+			c.trust = render.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
 			c.Secrets["manager"] = secretOf("manager")
 			test.change(c)
 			if diff := cmp.Diff(test.want, stepsOf(c.next())); diff != "" {
@@ -74,7 +74,7 @@ func TestNudge(t *testing.T) {
 // Lost trust that nobody knows is no reason to write an empty caBundle.
 func TestRegistrationKeepsItsTrust(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
-	c.trust = install.Trust{}
+	c.trust = render.Trust{}
 	c.Certificates["manager"] = certificateWith("belongs to somebody else")
 	for _, step := range c.next().Steps {
 		if step.Kind() == "ValidatingWebhookConfiguration" {

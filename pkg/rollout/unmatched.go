@@ -10,7 +10,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // mostUnmatched is how many rules are explained: the message holds fewer.
@@ -20,14 +21,14 @@ const mostUnmatched = 100
 // changes nothing about the registration: what is named may be served later.
 func (p *planner) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
-	for i, d := range p.CSV.Spec.WebhookDefinitions[:install.Narrow(p.CSV)] {
+	for i, d := range p.CSV.Spec.WebhookDefinitions[:csvspec.Narrow(p.CSV)] {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}
 		if len(messages) > mostUnmatched {
 			break
 		}
-		for _, u := range install.UnmatchedRules(d, p.Observed.Catalog) {
+		for _, u := range rules.UnmatchedRules(d, p.Observed.Catalog) {
 			messages = append(messages, fmt.Sprintf("webhook %s is not called for spec.webhookdefinitions[%d].rules[%d]: %s; %s", d.GenerateName, i, u.Rule, u.What, u.WayOut))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
@@ -18,10 +18,10 @@ func TestRulesMatchNothing(t *testing.T) {
 	c := installed(t, webhookOf("manager")) // its rule names orders of shop.example.com
 	version := schema.GroupVersion{Group: "shop.example.com", Version: "v1"}
 	served := func(names ...string) {
-		c.Observed.Catalog = install.Catalog{Closed: true}
-		resources := []install.Resource{}
+		c.Observed.Catalog = rules.Catalog{Closed: true}
+		resources := []rules.Resource{}
 		for _, name := range names {
-			resources = append(resources, install.Resource{Name: name, Kind: version.WithKind("Order"), Extent: install.Namespaced})
+			resources = append(resources, rules.Resource{Name: name, Kind: version.WithKind("Order"), Extent: rules.Namespaced})
 		}
 		c.Observed.Catalog.Add(version, resources)
 	}
@@ -53,7 +53,7 @@ func TestRulesMatchNothing(t *testing.T) {
 	if said := condition(); said != "" {
 		t.Errorf("once it is served, said is %q", said)
 	}
-	c.Observed.Catalog = install.Catalog{}
+	c.Observed.Catalog = rules.Catalog{}
 	if said := condition(); said != "" {
 		t.Errorf("where nothing is known, said is %q", said)
 	}

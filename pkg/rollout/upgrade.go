@@ -16,7 +16,8 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -81,7 +82,7 @@ func (p *planner) reselected() string {
 // theirs is the older version that has a live object in hand; nil when none has.
 func (p *planner) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, older := range p.Upgrade.From {
-		if install.Labelled(live, older) {
+		if csvspec.Labelled(live, older) {
 			return older
 		}
 	}
@@ -90,36 +91,36 @@ func (p *planner) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVer
 
 // changeOf is what the upgrade means for a live registration of an older version, and
 // the Deployment that serves it now.
-func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration.Registration) (install.Change, string) {
-	for _, spec := range install.Deployments(older) {
-		for _, d := range install.DescriptionsOf(older, spec.Name) {
-			if install.IdentityOf(d).Registers(live.Kind, live.Object) {
-				return install.Changes(older, p.CSV)[install.IdentityOf(d)], d.DeploymentName
+func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration.Registration) (render.Change, string) {
+	for _, spec := range csvspec.Deployments(older) {
+		for _, d := range csvspec.DescriptionsOf(older, spec.Name) {
+			if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) {
+				return render.Changes(older, p.CSV)[csvspec.IdentityOf(d)], d.DeploymentName
 			}
 		}
 	}
-	return install.Gone, ""
+	return render.Gone, ""
 }
 
 // clear takes out of service, before a Deployment is rolled out, what is called in
 // another way afterwards. It tells whether the Deployment has to wait until every API
 // server has learned of it.
-func (p *planner) clear(d install.Deployment) bool {
+func (p *planner) clear(d render.Deployment) bool {
 	for _, live := range p.Observed.registrations() {
 		older := p.theirs(live.Object)
 		if older == nil {
 			continue
 		}
 		change, servedBy := p.changeOf(older, live)
-		if change == install.Changed && (servedBy == d.Object.Name || serves(d, live)) {
+		if change == render.Changed && (servedBy == d.Object.Name || serves(d, live)) {
 			p.unregister(live)
 		}
 	}
 	return p.unsettled()
 }
 
-func serves(d install.Deployment, live registration.Registration) bool {
-	return slices.ContainsFunc(d.Webhooks, func(w install.Webhook) bool {
+func serves(d render.Deployment, live registration.Registration) bool {
+	return slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool {
 		return w.Description.Type == live.Kind && registration.Of(w).GetName() == live.Object.GetName()
 	})
 }
@@ -150,21 +151,21 @@ func (p *planner) lastUnregistered() time.Time {
 }
 
 // inherit decides about a webhook that an older version registered and that is still so.
-func (p *planner) inherit(d install.Deployment, w install.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
+func (p *planner) inherit(d render.Deployment, w render.Webhook, live drift.Object, backend workload.Progress) (view webhookView, decided bool) {
 	older := p.theirs(live)
 	if older == nil {
 		return webhookView{}, false
 	}
 	change, servedBy := p.changeOf(older, registration.Registration{Kind: w.Description.Type, Object: live})
 	switch change {
-	case install.Moved:
+	case render.Moved:
 		if reason, message := p.obstacle(d, w, backend); reason != "" {
 			message = fmt.Sprintf("deployment %s of %s serves it until deployment %s does: %s", servedBy, older.Name, d.Object.Name, message)
 			return waiting(w, reason, message), true
 		}
 		p.keep(registration.Of(w), live)
 		return waiting(w, "Registering", "the registration is being switched"), true
-	case install.Changed:
+	case render.Changed:
 		return waiting(w, "DeploymentNotAvailable", fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", older.Name, d.Object.Name)), true
 	default:
 		return webhookView{}, false
@@ -173,7 +174,7 @@ func (p *planner) inherit(d install.Deployment, w install.Webhook, live drift.Ob
 
 // handedOver is when a registration came to be as it is: one that was switched in place
 // is older than that.
-func (p *planner) handedOver(w install.Webhook, created time.Time) time.Time {
+func (p *planner) handedOver(w render.Webhook, created time.Time) time.Time {
 	if len(p.Upgrade.From) == 0 {
 		return created
 	}
@@ -214,7 +215,7 @@ func (p *planner) startsAnew(live *appsv1.Deployment) bool {
 func (p *planner) endedConversions() conversion.End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range p.Observed.CRDs {
-		if install.Converts(p.CSV, crd.Name) < 0 {
+		if csvspec.Converts(p.CSV, crd.Name) < 0 {
 			stale = append(stale, crd)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
@@ -147,7 +147,7 @@ func TestUpgradeWaitsForTheRollout(t *testing.T) {
 		replacedBy(webhookOf("server"), webhookOf("server", named("moved.example.com")))
 	c.Upgrade.Unannounced = true
 	c.goesOn()
-	if before := report.ByIdentity(c.Previous)[install.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
+	if before := report.ByIdentity(c.Previous)[csvspec.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
 		t.Fatalf("the new version does not know of the webhook: %+v", before)
 	}
 	c.Upgrade.Unannounced = false

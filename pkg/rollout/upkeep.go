@@ -10,7 +10,9 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -24,7 +26,7 @@ func (in Input) InService() bool {
 		return false
 	}
 	for _, live := range in.Observed.registrations() {
-		if install.Labelled(live.Object, in.CSV) {
+		if csvspec.Labelled(live.Object, in.CSV) {
 			return true
 		}
 	}
@@ -48,7 +50,7 @@ func (in Input) Keeps() bool {
 // keepUp looks after the webhooks that are in service, and what they need. Nothing else
 // is begun, and no Deployment is rolled out for what the ClusterServiceVersion asks for.
 func (p *planner) keepUp() {
-	p.kept = map[install.Identity]webhookView{}
+	p.kept = map[csvspec.Identity]webhookView{}
 	p.keepPorts("a requirement is not met")
 	p.tell(p.Issuance...)
 	for _, d := range p.Desired.Deployments {
@@ -60,17 +62,17 @@ func (p *planner) keepUp() {
 	}
 }
 
-func (p *planner) keepUpBackend(d install.Deployment) {
+func (p *planner) keepUpBackend(d render.Deployment) {
 	if p.Verdict.Held[d.Object.Name] != "" {
 		return
 	}
-	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w install.Webhook) bool {
+	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
 		return p.Config.Disabled(w.Description) || p.liveOf(w) == nil && !p.wasRegistered(w) || p.elsewhere(d, w)
 	})
 	if len(inService) == 0 {
 		return
 	}
-	declared := !slices.ContainsFunc(inService, func(w install.Webhook) bool { return !p.asDeclared(w) })
+	declared := !slices.ContainsFunc(inService, func(w render.Webhook) bool { return !p.asDeclared(w) })
 	p.wantUnlessChanged(declared, d.Service, lookUp(p.Observed.Services, d.Service.Name))
 	p.wantUnlessChanged(declared, d.Role, lookUp(p.Observed.Roles, d.Role.Name))
 	p.wantUnlessChanged(declared, d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
@@ -94,13 +96,13 @@ func (p *planner) wantUnlessChanged(declared bool, desired, live drift.Object) {
 	}
 }
 
-func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
+func (p *planner) keepUpWebhook(d render.Deployment, w render.Webhook) {
 	live := p.liveOf(w)
 	switch {
 	case len(w.Conversions) > 0:
-		p.wantConversions(p.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c install.Conversion) bool { return !p.mayReconvert(c) })))
+		p.wantConversions(p.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !p.mayReconvert(c) })))
 	case live == nil:
-		p.kept[install.IdentityOf(w.Description)] = p.register(d, w, p.progressOf(d))
+		p.kept[csvspec.IdentityOf(w.Description)] = p.register(d, w, p.progressOf(d))
 	case w.Delegated && len(registration.RulesOf(live)) == 0:
 	case p.asDeclared(w) && p.theirs(live) == nil:
 		if w.Delegated {
@@ -114,7 +116,7 @@ func (p *planner) keepUpWebhook(d install.Deployment, w install.Webhook) {
 
 // liveOf is what registers a webhook, or the first definition that it converts; nil when
 // nothing does.
-func (p *planner) liveOf(w install.Webhook) drift.Object {
+func (p *planner) liveOf(w render.Webhook) drift.Object {
 	for _, c := range w.Conversions {
 		if live := p.Observed.CRDs[c.CRD]; live != nil && conversion.Calls(live, c) {
 			return live
@@ -128,7 +130,7 @@ func (p *planner) liveOf(w install.Webhook) drift.Object {
 
 // asDeclared tells whether the ClusterServiceVersion still wants a webhook as it was
 // registered.
-func (p *planner) asDeclared(w install.Webhook) bool {
+func (p *planner) asDeclared(w render.Webhook) bool {
 	if registration.Of(w) == nil {
 		return true
 	}
@@ -138,12 +140,12 @@ func (p *planner) asDeclared(w install.Webhook) bool {
 
 // mayReconvert tells whether a definition is converted by this conversion, or was until
 // somebody wrote over it.
-func (p *planner) mayReconvert(c install.Conversion) bool {
+func (p *planner) mayReconvert(c render.Conversion) bool {
 	live := p.Observed.CRDs[c.CRD]
 	if live == nil {
 		return false
 	}
-	_, by := install.ConvertedBy(live)
+	_, by := owners.ConvertedBy(live)
 	return conversion.Calls(live, c) || by == "" && registersCRD(p.Previous, c.CRD)
 }
 

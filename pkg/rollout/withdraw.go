@@ -7,7 +7,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -24,7 +24,7 @@ func (p *planner) mustYield() bool {
 func (p *planner) withdraw() {
 	registered := false
 	for _, live := range p.Observed.registrations() {
-		if install.Labelled(live.Object, p.CSV) {
+		if csvspec.Labelled(live.Object, p.CSV) {
 			registered = true
 			p.take(Step{Verb: Delete, Object: live.Object, Live: live.Object})
 		}
@@ -39,12 +39,12 @@ func (p *planner) withdraw() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Observed.Deployments)) {
-		if d := p.Observed.Deployments[name]; install.OwnedBy(d, p.CSV) {
+		if d := p.Observed.Deployments[name]; csvspec.OwnedBy(d, p.CSV) {
 			p.take(Step{Verb: Delete, Object: d, Live: d})
 		}
 	}
 	for _, live := range p.Observed.delegations() {
-		if install.Labelled(live, p.CSV) {
+		if csvspec.Labelled(live, p.CSV) {
 			p.take(Step{Verb: Delete, Object: live, Live: live})
 		}
 	}
@@ -54,7 +54,7 @@ func (p *planner) withdraw() {
 func (p *planner) ownServices() map[string]bool {
 	services := map[string]bool{}
 	for name, s := range p.Observed.Services {
-		services[name] = install.Labelled(s, p.CSV)
+		services[name] = csvspec.Labelled(s, p.CSV)
 	}
 	return services
 }

@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -21,7 +21,7 @@ var yieldings = map[string]struct {
 }{
 	"another operator owns the same": {
 		func(c *cluster) {
-			c.Verdict = install.Verdict{Conflict: "conflicting CRD owner in namespace: another has it"}
+			c.Verdict = requirements.Verdict{Conflict: "conflicting CRD owner in namespace: another has it"}
 		},
 		"Failed OwnerConflict: conflicting CRD owner in namespace: another has it",
 	},
@@ -65,7 +65,7 @@ func TestWithdrawn(t *testing.T) {
 				t.Errorf("when all is gone: steps %q, phases %q", stepsOf(plan), phasesOf(plan))
 			}
 
-			c.Failure, c.Verdict = nil, install.Verdict{}
+			c.Failure, c.Verdict = nil, requirements.Verdict{}
 			if diff := cmp.Diff([]string{"create Deployment shop/manager"}, stepsOf(c.pass())); diff != "" {
 				t.Errorf("afterwards (-want +got):\n%s", diff)
 			}

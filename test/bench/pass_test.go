@@ -17,7 +17,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -46,7 +47,7 @@ func BenchmarkPassInstalls(b *testing.B) {
 // object is compared with what is desired, and nothing is written.
 func BenchmarkPassFindsNothing(b *testing.B) {
 	eachSize(b, func(b *testing.B, csv *operatorsv1alpha1.ClusterServiceVersion) {
-		settled := live(render(csv, rollout.Observed{}))
+		settled := live(desiredOf(csv, rollout.Observed{}))
 		if plan := pass(csv, settled); len(plan.Steps) > 0 {
 			b.Fatalf("a settled ClusterServiceVersion should need no write, and has %s: %s", plan.Steps[0].Key(), plan.Steps[0].Why())
 		}
@@ -66,24 +67,24 @@ func eachSize(b *testing.B, measure func(*testing.B, *operatorsv1alpha1.ClusterS
 func pass(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) rollout.Plan {
 	return rollout.Next(rollout.Input{
 		CSV: csv, Policy: rollout.DefaultPolicy(), Observed: observed,
-		Verdict: install.Check(install.Facts{CSV: csv}),
+		Verdict: requirements.Check(requirements.Facts{CSV: csv}),
 		Desired: desiredOf(csv, observed),
 	}, noon)
 }
 
-func desiredOf(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) install.Desired {
+func desiredOf(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) render.Desired {
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "all"}}
 	all, _ := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
-	return install.Render(install.Input{
+	return render.Render(render.Input{
 		CSV: csv, Scope: all,
 		Services:       map[string]string{deployment: names.Service(deployment)},
 		Configurations: observed.Configurations(csv),
-		Trust:          map[string]install.Trust{deployment: {CABundle: []byte("ca"), CAHash: "hash", Generation: 1}},
+		Trust:          map[string]render.Trust{deployment: {CABundle: []byte("ca"), CAHash: "hash", Generation: 1}},
 	})
 }
 
 // live is a cluster that holds what is desired.
-func live(desired install.Desired) rollout.Observed {
+func live(desired render.Desired) rollout.Observed {
 	d := desired.Deployments[0]
 	observed := rollout.Observed{
 		Deployments:  map[string]*appsv1.Deployment{d.Object.Name: d.Object},

@@ -26,7 +26,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -64,7 +64,7 @@ func (e *env) registered(t *testing.T, d operatorsv1alpha1.WebhookDescription, n
 func (e *env) createDeployment(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0]
-	spec.Spec.Template.Spec = install.WithCertificate(spec.Spec.Template.Spec, "claim")
+	spec.Spec.Template.Spec = render.WithCertificate(spec.Spec.Template.Spec, "claim")
 	return e.create(t.Context(), &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: testNamespace}, Spec: spec.Spec,
@@ -135,7 +135,7 @@ func serviceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: testNamespace}}
 	for i, d := range b.CSV.Spec.WebhookDefinitions {
-		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("p%d", i), Port: d.ContainerPort, TargetPort: install.TargetPort(d)})
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("p%d", i), Port: d.ContainerPort, TargetPort: render.TargetPort(d)})
 	}
 	mustRefuse(t, e.create(t.Context(), service, true))
 }
@@ -146,13 +146,13 @@ func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
 	csv := b.CSV.DeepCopy()
 	csv.Namespace = testNamespace
 	deployment := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name
-	service := install.Render(install.Input{
+	service := render.Render(render.Input{
 		CSV: csv, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}, Namespaces: []string{metav1.NamespaceAll}}, Services: map[string]string{deployment: "claim"},
 	}).Deployments[0].Service
 	service.OwnerReferences = nil // nobody owns the copy
 	must(t, e.create(t.Context(), service, true))
 	for _, d := range csv.Spec.WebhookDefinitions {
-		if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.TargetPort == install.TargetPort(d) }) {
+		if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.TargetPort == render.TargetPort(d) }) {
 			t.Errorf("the Service has no port for %s", d.GenerateName)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // What is found in the author's matchConditions is what the API server refuses them for, and
@@ -65,7 +65,7 @@ func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondit
 // registerConditioned asks what becomes of the registration with the author's conditions.
 func (e *env) registerConditioned(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
-	authored, err := install.AuthoredConditions(b.CSV)
+	authored, err := csvspec.AuthoredConditions(b.CSV)
 	must(t, err)
 	d := first(b)
 	webhook := d.GetValidatingWebhook(testNamespace, nil, nil)

@@ -128,11 +128,11 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 // nothing could be in it.
 func (e *env) dryRun(t *testing.T, dir string) error {
 	t.Helper()
-	manifests, err := render(dir)
+	manifests, err := renderedFrom(dir)
 	if err != nil {
 		return err
 	}
-	again, err := render(dir)
+	again, err := renderedFrom(dir)
 	must(t, err)
 	if diff := cmp.Diff(manifests, again); diff != "" {
 		t.Errorf("rendered twice it differs:\n%s", diff)
@@ -149,7 +149,7 @@ func (e *env) dryRun(t *testing.T, dir string) error {
 	return errors.Join(all...)
 }
 
-func render(dir string) ([]*unstructured.Unstructured, error) {
+func renderedFrom(dir string) ([]*unstructured.Unstructured, error) {
 	b, err := bundle.Read(dir)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 	environment := append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+plugin(t)+":"+cluster.PATH())
 	for name, dir := range bundles {
 		t.Run(name, func(t *testing.T) {
-			manifests, rendered := render(dir)
+			manifests, rendered := renderedFrom(dir)
 			if rendered == nil {
 				e.namespace(t, manifests[0].GetName())
 			}

@@ -19,7 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // outside are the kinds of what the manager makes for owned APIServices where no garbage
@@ -277,7 +277,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 			c := csv("operator.v1", "server")
 			c.Namespace = e.namespace
 			own(c)
-			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "anything", Labels: install.OwnerLabels(c)}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
+			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "anything", Labels: csvspec.OwnerLabels(c)}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
 			_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
 			e.must(err)
 			e.create(c)
@@ -286,7 +286,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 			e.install(csv("operator.v1", "server"))
 			a := e.playAPI()
 			_, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
-				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: install.OwnerLabels(e.get("operator.v1"))},
+				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: csvspec.OwnerLabels(e.get("operator.v1"))},
 				Spec: apiregistrationv1.APIServiceSpec{
 					Group: "scheduling.k8s.io", Version: "v99", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
 					Service: &apiregistrationv1.ServiceReference{Namespace: e.namespace, Name: "server-service"},

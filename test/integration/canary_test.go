@@ -22,7 +22,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -158,7 +158,7 @@ func TestCanaryOfAManagerThatDied(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	created := e.create(csv("operator.v1", "server"))
-	left := install.Canary(created, "server-service", 443, nil)
+	left := render.Canary(created, "server-service", 443, nil)
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, left, metav1.CreateOptions{})
 	e.must(err)
 	e.manage()

@@ -20,7 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 )
 
@@ -186,17 +186,17 @@ func (s *hookServer) called() probe.Result {
 	owner := csv("operator.v1", "server")
 	owner.Namespace = s.namespace
 	canaries := s.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	canary, err := canaries.Create(s.ctx, install.Canary(owner, s.service, 443, s.bundle), metav1.CreateOptions{})
+	canary, err := canaries.Create(s.ctx, render.Canary(owner, s.service, 443, s.bundle), metav1.CreateOptions{})
 	s.must(err)
 	ask := func(webhook string) error {
-		_, err := s.olm.ManagerV1alpha1().WebhookRollouts(s.namespace).Create(s.ctx, install.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := s.olm.ManagerV1alpha1().WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
 	s.eventually("the API server has learned of the canary", func() (bool, any) {
-		err := ask(install.CanarySeen)
-		return err != nil && strings.Contains(err.Error(), install.CanaryCondition), err
+		err := ask(render.CanarySeen)
+		return err != nil && strings.Contains(err.Error(), render.CanaryCondition), err
 	})
-	webhook := install.CanaryCalled(0)
+	webhook := render.CanaryCalled(0)
 	err = ask(webhook)
 	s.Logf("the API server says: %v", err)
 	return probe.FromAPIServer(probe.Target{Address: s.service, What: "the Service"}, webhook, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // A manager that goes leaves no webhook that nobody looks after, and nothing that waits
@@ -42,7 +42,7 @@ func TestFarewell(t *testing.T) {
 	e.bindRoleCalled(role)
 	e.install(asking(csv("other.v1", "other"), readPods))
 	expect(t, e.lifted(), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
-	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: install.OwnerLabels(e.get("other.v1"))}}
+	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: csvspec.OwnerLabels(e.get("other.v1"))}}
 	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, granted, metav1.CreateOptions{})
 	e.must(err)
 	m.stop()
@@ -175,7 +175,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 	theirs.Finalizers = []string{vocabulary.FinalizerCSV}
 	theirs = legacy.create(theirs)
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: install.OwnerLabels(theirs)},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: csvspec.OwnerLabels(theirs)},
 	}, metav1.CreateOptions{})
 	e.must(err)
 	clients, err := clients.New(cluster.Config())

@@ -22,7 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -196,7 +196,7 @@ func TestOnlyWhatBelongsToItGoes(t *testing.T) {
 	e.bindClusterRole()
 	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
 	e.install(c)
-	l := labelledObjects{env: e, labels: install.OwnerLabels(e.get("operator.v1")), group: a.group}
+	l := labelledObjects{env: e, labels: csvspec.OwnerLabels(e.get("operator.v1")), group: a.group}
 	kinds := []schema.GroupVersionResource{validatingKind, mutatingKind, apiServiceKind, roleKind, bindingKind}
 	recorded := e.uids("operator.v1")
 	for _, o := range e.owned(kinds) {

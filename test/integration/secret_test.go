@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 const servingSecret = "server-service-cert"
@@ -50,7 +50,7 @@ func TestSecretIsLost(t *testing.T) {
 			e.eventually("nothing else is trusted any more", func() (bool, any) { return e.rotated(), nil })
 			bundles.neverWithout(lost, e.servingCA())
 			e.succeeds("operator.v1")
-			if secret := e.certificate(); !install.OwnedBy(secret, e.get("operator.v1")) {
+			if secret := e.certificate(); !csvspec.OwnedBy(secret, e.get("operator.v1")) {
 				t.Errorf("the Secret is not the ClusterServiceVersion's: %+v", secret.ObjectMeta)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/jsonfields"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/quantities"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // refuseQuantities reports the quantities of an object that must not be decoded into a type. It returns
@@ -149,5 +149,5 @@ func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 
 // meant is the field of a struct that a misspelled key is most similar to.
 func meant(key string, t reflect.Type) string {
-	return install.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
+	return rules.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // kindsOfBundles are the kinds that every bundle may bring: those that OLM v0 supports in bundles,
@@ -94,7 +94,7 @@ func forbiddenRules(o *Object) []Refusal {
 	var all []Refusal
 	for i, w := range webhooksOf(o.Typed) {
 		for j, rule := range w.rules {
-			if message, wayOut := install.Forbidden(rule); message != "" {
+			if message, wayOut := requirements.Forbidden(rule); message != "" {
 				all = append(all, Refusal{Object: o, Path: fmt.Sprintf("webhooks[%d].rules[%d]", i, j), What: fmt.Sprintf("%s: webhook %s does", message, w.name), WayOut: wayOut})
 			}
 		}

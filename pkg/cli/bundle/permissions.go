@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // Account is what a ClusterServiceVersion asks for a ServiceAccount.
@@ -75,7 +75,7 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 // version replaces it, too.
 func (b *Bundle) ownership(namespace string) map[string]string {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: b.CSV.Name, Namespace: namespace}}
-	labels := install.OwnerLabels(csv)
+	labels := csvspec.OwnerLabels(csv)
 	delete(labels, vocabulary.LabelManaged) // the manager grants it to nobody
 	return labels
 }

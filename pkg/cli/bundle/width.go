@@ -7,7 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // maxText is how many bytes the rules of a bundle may have where each combination of their lists is written out, as
@@ -18,11 +18,11 @@ const maxText = 4 << 20
 // with which all rules that were read have more than maxText. It returns whether there are none.
 func (b *Bundle) refuseWide(o *Object, typed any) bool {
 	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-		if narrow := install.Narrow(csv); narrow < len(csv.Spec.WebhookDefinitions) {
-			return b.wide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", install.MaxCombinations))
+		if narrow := csvspec.Narrow(csv); narrow < len(csv.Spec.WebhookDefinitions) {
+			return b.wide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxCombinations))
 		}
-		if install.PermissionCombinations(csv) > install.MaxGrants {
-			return b.wide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", install.MaxGrants))
+		if csvspec.PermissionCombinations(csv) > csvspec.MaxGrants {
+			return b.wide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxGrants))
 		}
 	}
 	path, bytes := textOf(typed)

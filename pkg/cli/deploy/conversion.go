@@ -8,7 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // settledConversion returns how the objects of a definition that exists are converted once the operator is
@@ -45,7 +45,7 @@ func TakesConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 // KeepsConversion says that a webhook goes on to convert the objects of a definition although the bundle has none that
 // does; it is empty where that is not so.
 func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	if !webhookConverts(live) || bringsConversion(next, csv) || install.Converts(csv, next.Name) >= 0 {
+	if !webhookConverts(live) || bringsConversion(next, csv) || csvspec.Converts(csv, next.Name) >= 0 {
 		return ""
 	}
 	return fmt.Sprintf("CustomResourceDefinition %s keeps its conversion by %s, which the bundle does not have", live.Name, converter(live))
@@ -53,7 +53,7 @@ func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 
 // bringsConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
 func bringsConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && install.Converts(csv, next.Name) < 0
+	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && csvspec.Converts(csv, next.Name) < 0
 }
 
 // calledAlike reports whether the webhooks of two definitions are called by the same Service and path, or URL.

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // Opening is a definition as it is written before its operator is installed: as the bundle
@@ -49,7 +49,7 @@ func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	if webhookConverts(serving) || len(serving.Spec.Versions) < 2 {
 		return serving
 	}
-	if i := install.Converts(csv, next.Name); i >= 0 {
+	if i := csvspec.Converts(csv, next.Name); i >= 0 {
 		serving.Spec.Conversion = placeholder(csv, csv.Spec.WebhookDefinitions[i])
 	}
 	return serving
@@ -58,7 +58,7 @@ func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 // Awaited are the versions of a definition that are served only once a webhook of the
 // operator converts to them: those that the cluster does not serve yet, where it has others.
 func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	if live == nil || install.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(stored(live))) {
+	if live == nil || csvspec.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(stored(live))) {
 		return nil
 	}
 	var awaited []string
@@ -123,7 +123,7 @@ func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alph
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook: &apiextensionsv1.WebhookConversion{
 			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
-				Namespace: csv.Namespace, Name: install.ServiceName(csv, d.DeploymentName, false, false), Path: d.WebhookPath,
+				Namespace: csv.Namespace, Name: csvspec.ServiceName(csv, d.DeploymentName, false, false), Path: d.WebhookPath,
 			}},
 			ConversionReviewVersions: d.AdmissionReviewVersions,
 		},

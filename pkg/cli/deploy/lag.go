@@ -12,7 +12,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -29,7 +30,7 @@ type Lag struct {
 // was there before until a manager has looked, and the pods are until they are replaced. Nil
 // when all is there.
 func LagOf(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *Lag {
-	wanted := install.Render(install.Input{CSV: csv, Scope: annotated(csv), Config: install.ConfigOf(subscription)})
+	wanted := render.Render(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(subscription)})
 	for _, w := range wanted.Deployments {
 		d := live[w.Object.Name]
 		if d == nil || d.Labels[vocabulary.LabelDeploymentHash] != w.Object.Labels[vocabulary.LabelDeploymentHash] {

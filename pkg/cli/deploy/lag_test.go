@@ -11,7 +11,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
 // An operator without webhooks is installed when its Deployments are as they were applied
@@ -28,7 +29,7 @@ func TestLagOf(t *testing.T) {
 		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "b"}}},
 	}}
 	written := func(under *operatorsv1alpha1.Subscription, updated, all, available int32) *appsv1.Deployment {
-		d := install.Render(install.Input{CSV: csv, Scope: annotated(csv), Config: install.ConfigOf(under)}).Deployments[0].Object
+		d := render.Render(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(under)}).Deployments[0].Object
 		d.Generation, d.Status = 3, appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: updated, Replicas: all, AvailableReplicas: available}
 		return d
 	}

@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // Reading is a version in which all objects of a definition are read, and the versions of
@@ -30,7 +30,7 @@ func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operato
 	for _, v := range VersionsServed(live) {
 		r := Reading{Version: v}
 		for _, n := range VersionsServed(next) {
-			if n == v || relabelled && (serves(live, n) || install.Converts(csv, next.Name) < 0) {
+			if n == v || relabelled && (serves(live, n) || csvspec.Converts(csv, next.Name) < 0) {
 				r.Fits = append(r.Fits, n)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // AwaitedBy are the versions of definitions that a ClusterServiceVersion has to wait for, as
@@ -17,7 +17,7 @@ func AwaitedBy(definitions map[string][]string) []string {
 	var all []string
 	for crd, versions := range definitions {
 		for _, v := range versions {
-			all = append(all, install.AwaitedVersion(crd, v))
+			all = append(all, csvspec.AwaitedVersion(crd, v))
 		}
 	}
 	slices.Sort(all)

@@ -11,7 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 )
 
 // Whatever is said here to keep a lost pod away, the manager exempts of its operators' webhooks.
@@ -36,8 +36,8 @@ func TestLifelinesCoverNeeds(t *testing.T) {
 				}},
 			}
 			csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{d}
-			own := func(l install.Lifeline) bool { return strings.HasPrefix(l.Name, "own-") || r.namespace != "shop" }
-			if lifelines := install.SelfDeadlocksAnywhere(csv)(d); !slices.ContainsFunc(lifelines, own) {
+			own := func(l exemptions.Lifeline) bool { return strings.HasPrefix(l.Name, "own-") || r.namespace != "shop" }
+			if lifelines := exemptions.SelfDeadlocksAnywhere(csv)(d); !slices.ContainsFunc(lifelines, own) {
 				t.Errorf("no lifeline of its own is cut, but %+v", lifelines)
 			}
 		})

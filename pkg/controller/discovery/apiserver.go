@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // APIServer asks the API server what it serves.
@@ -59,7 +59,7 @@ func kubernetesVersion(ctx context.Context, client rest.Interface, path string) 
 // know, or that it passes on to a server that is not available, has none.
 func servedResources(ctx context.Context, client rest.Interface, group schema.GroupVersion) ([]metav1.APIResource, error) {
 	var list metav1.APIResourceList
-	err := client.Get().AbsPath(install.DiscoveryPath(group)).Do(ctx).Into(&list)
+	err := client.Get().AbsPath(requirements.DiscoveryPath(group)).Do(ctx).Into(&list)
 	if apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err) {
 		return nil, nil
 	}

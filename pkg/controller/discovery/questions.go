@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 // Questions asks the API server in the background: one question at a time about each subject. It keeps
-// the last answer. A subject that is not answered is asked about again after install.APIPause.
+// the last answer. A subject that is not answered is asked about again after requirements.APIPause.
 type Questions[K comparable, A any] struct {
 	ask  func(context.Context, K) (A, error)
 	wake func(queue.Key) // queues what was reconciled without an answer that has come since
@@ -151,7 +151,7 @@ func (a *question[A]) due(now time.Time, age time.Duration) bool {
 	case a.void:
 		return true
 	case a.failed:
-		return since >= install.APIPause(a.last.Announced, a.began)
+		return since >= requirements.APIPause(a.last.Announced, a.began)
 	default:
 		return since >= age
 	}

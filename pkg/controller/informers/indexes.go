@@ -16,7 +16,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -65,7 +69,7 @@ var indexers = cache.Indexers{
 	ByOwner: func(o any) ([]string, error) { return OwnersOf(o.(drift.Object)), nil },
 	ByCRD: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			return install.RequiredCRDs(csv), nil
+			return csvspec.RequiredCRDs(csv), nil
 		}
 		return nil, nil
 	},
@@ -81,7 +85,7 @@ var indexers = cache.Indexers{
 	ByNamed: func(o any) ([]string, error) {
 		var named []string
 		if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
-			for _, name := range install.NamedBy(s) {
+			for _, name := range subscriptions.NamedBy(s) {
 				named = append(named, s.Namespace+"/"+name)
 			}
 		}
@@ -90,7 +94,7 @@ var indexers = cache.Indexers{
 	ByOwned: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
 			var owned []string
-			for _, name := range install.Owned(csv) {
+			for _, name := range csvspec.Owned(csv) {
 				owned = append(owned, csv.Namespace+"/"+name)
 			}
 			return owned, nil
@@ -100,7 +104,7 @@ var indexers = cache.Indexers{
 	ByDeployment: func(o any) ([]string, error) {
 		var named []string
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
-			for _, name := range install.DeploymentNames(csv) {
+			for _, name := range csvspec.DeploymentNames(csv) {
 				named = append(named, csv.Namespace+"/"+name)
 			}
 		}
@@ -131,13 +135,13 @@ var indexers = cache.Indexers{
 	ByGroup:   func(o any) ([]string, error) { return GroupsServedBy(o), nil },
 	ByRuled: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			return install.RuledGroups(csv), nil
+			return rules.RuledGroups(csv), nil
 		}
 		return nil, nil
 	},
 	ByConverter: func(o any) ([]string, error) {
 		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-			if namespace, service := install.ConvertedBy(crd); namespace != "" {
+			if namespace, service := owners.ConvertedBy(crd); namespace != "" {
 				return []string{namespace + "/" + service}, nil
 			}
 		}
@@ -150,13 +154,13 @@ var indexers = cache.Indexers{
 func SubjectsOf(o any) []string {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
-		return install.SubjectKeys(o.Subjects)
+		return permissions.SubjectKeys(o.Subjects)
 	case *rbacv1.ClusterRoleBinding:
-		return install.SubjectKeys(o.Subjects)
+		return permissions.SubjectKeys(o.Subjects)
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		var subjects []string
-		for _, account := range install.RequiredAccounts(o) {
-			subjects = append(subjects, install.SubjectsOf(o.Namespace, account)...)
+		for _, account := range csvspec.RequiredAccounts(o) {
+			subjects = append(subjects, permissions.SubjectsOf(o.Namespace, account)...)
 		}
 		return subjects
 	default:
@@ -199,7 +203,7 @@ func GroupsServedBy(o any) []string {
 	case *apiregistrationv1.APIService:
 		return []string{o.Spec.Group}
 	case *operatorsv1alpha1.ClusterServiceVersion:
-		return install.ServedGroups(o)
+		return csvspec.ServedGroups(o)
 	default:
 		return nil
 	}
@@ -212,11 +216,11 @@ func apisOf(o any) []string {
 		return nil
 	}
 	var services []string
-	for _, kind := range install.RequiredAPIs(csv) {
-		services = append(services, install.APIServiceName(kind.Group, kind.Version))
+	for _, kind := range csvspec.RequiredAPIs(csv) {
+		services = append(services, csvspec.APIServiceName(kind.Group, kind.Version))
 	}
 	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
-		services = append(services, install.APIServiceName(owned.Group, owned.Version))
+		services = append(services, csvspec.APIServiceName(owned.Group, owned.Version))
 	}
 	return services
 }

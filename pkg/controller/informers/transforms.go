@@ -14,14 +14,14 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // unlessManaged keeps of a derived object what its repair depends on, and strips all others.
 func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
 	return func(o any) (any, error) {
-		if object, ok := o.(metav1.Object); ok && install.Managed(object) {
+		if object, ok := o.(metav1.Object); ok && csvspec.Managed(object) {
 			return lean(o)
 		}
 		return strip(o)

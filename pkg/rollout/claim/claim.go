@@ -11,7 +11,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -51,7 +52,7 @@ func (c Claim) Refusal(o drift.Object) string {
 	switch {
 	case other != "":
 		return belongsTo(o, other)
-	case service && !install.Managed(o):
+	case service && !csvspec.Managed(o):
 		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
 	default:
 		return ""
@@ -64,7 +65,7 @@ func (c Claim) Refusal(o drift.Object) string {
 func (c Claim) takenOver(o drift.Object) string {
 	holder := c.owner(o)
 	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return ownerIn(install.OwnerLabels(csv)) == holder
+		return ownerIn(csvspec.OwnerLabels(csv)) == holder
 	}
 	if holder == "" || slices.ContainsFunc(c.Versions, own) {
 		return ""
@@ -105,7 +106,7 @@ func orphaned(live *apiregistrationv1.APIService) bool {
 // OfDelegation tells whether a binding by which servers of APIServices ask who calls them is the
 // ClusterServiceVersion's, or was made for its namespace by one that is gone.
 func (c Claim) OfDelegation(binding drift.Object) bool {
-	return c.hasInHand(binding) || install.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
+	return c.hasInHand(binding) || permissions.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
 }
 
 // hasInHand tells whether an object belongs to one of the versions.
@@ -115,7 +116,7 @@ func (c Claim) hasInHand(o drift.Object) bool {
 
 // bearsLabels tells whether an object bears the labels of one of the versions, which proves nothing.
 func (c Claim) bearsLabels(o drift.Object) bool {
-	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return install.Labelled(o, csv) })
+	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Labelled(o, csv) })
 }
 
 // owner is the ClusterServiceVersion whose labels an object bears, as namespace/name; empty when

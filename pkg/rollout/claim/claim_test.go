@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -40,7 +40,7 @@ func TestClaimRefusal(t *testing.T) {
 	api := func(owner *operatorsv1alpha1.ClusterServiceVersion, namespace, service string) drift.Object {
 		a := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com"}}
 		if owner != nil {
-			a.Labels = install.OwnerLabels(owner)
+			a.Labels = csvspec.OwnerLabels(owner)
 		}
 		if service != "" {
 			a.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: namespace, Name: service}
@@ -48,7 +48,7 @@ func TestClaimRefusal(t *testing.T) {
 		return a
 	}
 	labelled := func(o drift.Object, owner *operatorsv1alpha1.ClusterServiceVersion) drift.Object {
-		o.SetLabels(install.OwnerLabels(owner))
+		o.SetLabels(csvspec.OwnerLabels(owner))
 		return o
 	}
 	withoutLabel := labelled(deployment("ClusterServiceVersion shop.v2"), v2)
@@ -90,7 +90,7 @@ func TestClaimRefusal(t *testing.T) {
 // The labels of a ClusterServiceVersion do not make an APIService its own.
 func TestClaimTakesMoreThanLabels(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
-	live := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com", Labels: install.OwnerLabels(csv)}}
+	live := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com", Labels: csvspec.OwnerLabels(csv)}}
 	live.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "s"}
 	for proved, want := range map[bool]string{
 		true:  "",

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // A CustomResourceDefinition is the bundle's, and so are its annotations: they win. Those of
@@ -17,7 +17,7 @@ import (
 
 // HasAnnotations tells whether a definition bears the annotations of a conversion, and none
 // of an earlier config's.
-func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	wanted := propagatedTo(live, c)
 	for annotation, value := range wanted {
 		if borne, ok := live.Annotations[annotation]; !ok || borne != value {
@@ -28,7 +28,7 @@ func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c install.Co
 }
 
 // Propagate puts the annotations of a conversion on a definition.
-func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) {
+func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) {
 	if wanted := propagatedTo(live, c); len(wanted) > 0 {
 		if on.Annotations == nil {
 			on.Annotations = map[string]string{}
@@ -39,7 +39,7 @@ func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c install.Con
 }
 
 // propagatedTo are the annotations of a conversion that a definition does not have as its own.
-func propagatedTo(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) map[string]string {
+func propagatedTo(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) map[string]string {
 	wanted, before := map[string]string{}, Propagated(live)
 	for annotation, value := range c.Annotations {
 		if _, borne := live.Annotations[annotation]; !borne || slices.Contains(before, annotation) {

@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // CallsAlike tells whether a definition calls its webhook as a conversion wants it,
 // whatever it trusts.
-func CallsAlike(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
+func CallsAlike(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is, wanted := live.Spec.Conversion.Webhook, c.Spec.Webhook
 	return equality.Semantic.DeepEqual(is.ClientConfig.Service, wanted.ClientConfig.Service) &&
 		slices.Equal(is.ConversionReviewVersions, wanted.ConversionReviewVersions)
@@ -24,8 +25,8 @@ func CallsAlike(live *apiextensionsv1.CustomResourceDefinition, c install.Conver
 
 // Calls tells whether a definition names the Service of a conversion, and trusts it:
 // whoever opened the definition may have named the Service before anybody served.
-func Calls(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) bool {
-	namespace, service := install.ConvertedBy(live)
+func Calls(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
+	namespace, service := owners.ConvertedBy(live)
 	wanted := c.Spec.Webhook.ClientConfig.Service
 	return namespace == wanted.Namespace && service == wanted.Name && HasBundle(live, c.Delegated)
 }
@@ -52,7 +53,7 @@ func CertificatesOf(bundle []byte) []*x509.Certificate {
 // TrustedGeneration is the number of the newest certificate generation that a
 // definition's conversion trusts, as the manager wrote it; 0 when another client did, and
 // when another Service converts it.
-func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c install.Conversion) int64 {
+func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) int64 {
 	if !Calls(live, c) {
 		return 0
 	}
@@ -62,7 +63,7 @@ func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c install
 // WithLiveBundle is a conversion as it is to be while the caBundle is the administrator's:
 // with the one that is live, or, where none is, the one that came with the certificate:
 // a CustomResourceDefinition cannot be registered without being converted.
-func WithLiveBundle(c install.Conversion, live *apiextensionsv1.CustomResourceDefinition) install.Conversion {
+func WithLiveBundle(c render.Conversion, live *apiextensionsv1.CustomResourceDefinition) render.Conversion {
 	if live == nil || !c.Delegated || !Calls(live, c) || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
 		return c
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
 // End is how conversions come to their end.
@@ -32,7 +32,7 @@ func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.
 	var end End
 	var held []string
 	for _, crd := range crds {
-		by, service := install.ConvertedBy(crd)
+		by, service := owners.ConvertedBy(crd)
 		if by != namespace || !services[service] {
 			continue
 		}

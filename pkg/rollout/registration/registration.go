@@ -12,17 +12,18 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-func IsAPIService(w install.Webhook) bool { return w.Description.Type == install.APIServiceType }
+func IsAPIService(w render.Webhook) bool { return w.Description.Type == csvspec.APIServiceType }
 
 // PortCalled is the port that a registration calls, with its default.
 func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), DefaultPort) }
 
 // WithLiveBundle is a webhook with the caBundle of its live registration.
-func WithLiveBundle(w install.Webhook, live drift.Object) install.Webhook {
+func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
 	bundle := BundleOf(live)
 	if w.Validating != nil {
 		w.Validating = w.Validating.DeepCopy()
@@ -89,7 +90,7 @@ func CallSameService(a, b drift.Object) bool {
 }
 
 // Of is the object that registers a webhook; nil for a conversion webhook.
-func Of(w install.Webhook) drift.Object {
+func Of(w render.Webhook) drift.Object {
 	switch {
 	case w.Validating != nil:
 		return w.Validating

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // Event is something that people watching a ClusterServiceVersion want to be told.
@@ -27,7 +27,7 @@ func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 	known := ByIdentity(before)
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
-			old := known[install.Identity{Type: w.Type, GenerateName: w.GenerateName}]
+			old := known[csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			events = append(events, interceptionEvents(old, w)...)
 			if old != nil {
 				events = append(events, GapEvent(old.LastGap, w.LastGap))

@@ -6,7 +6,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // NewRegistration is a webhook that was waited for and came live.
@@ -22,7 +22,7 @@ func NewlyLive(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time
 	known := ByIdentity(before)
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
-			old := known[install.Identity{Type: w.Type, GenerateName: w.GenerateName}]
+			old := known[csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			if w.State != managerv1alpha1.WebhookRegistered || old == nil || old.State != managerv1alpha1.WebhookWaiting || old.Since == nil {
 				continue
 			}

@@ -2,16 +2,16 @@ package report
 
 import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // ByIdentity returns what a status reports of each webhook and APIService. Of several with one
 // identity it is the first.
-func ByIdentity(status managerv1alpha1.WebhookRolloutStatus) map[install.Identity]*managerv1alpha1.WebhookStatus {
-	reported := map[install.Identity]*managerv1alpha1.WebhookStatus{}
+func ByIdentity(status managerv1alpha1.WebhookRolloutStatus) map[csvspec.Identity]*managerv1alpha1.WebhookStatus {
+	reported := map[csvspec.Identity]*managerv1alpha1.WebhookStatus{}
 	for _, d := range status.Deployments {
 		for _, w := range d.Registrations() {
-			of := install.Identity{Type: w.Type, GenerateName: w.GenerateName}
+			of := csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}
 			if reported[of] == nil {
 				reported[of] = &w
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // apiChecks are about the APIs that the operator owns. What it requires of others, a cluster
@@ -34,9 +34,9 @@ ClusterServiceVersion stays Pending/RequirementsNotMet.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-				message, wayOut := install.ReservedGroup(d.Group, builtIn())
+				message, wayOut := requirements.ReservedGroup(d.Group, builtIn())
 				if message == "" {
-					message, wayOut = install.KubernetesGroup(d.Group)
+					message, wayOut = requirements.KubernetesGroup(d.Group)
 				}
 				if message != "" {
 					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, wayOut))
@@ -50,7 +50,7 @@ ClusterServiceVersion stays Pending/RequirementsNotMet.`,
 // unservedVersions leaves out definitions that the bundle does not have: OLM's library finds them.
 func unservedVersions(s *subject) []mistake {
 	var all []mistake
-	for i, r := range install.OwnedCRDs(s.facts) {
+	for i, r := range requirements.OwnedCRDs(s.facts) {
 		if s.facts.CRDs[r.Name] != nil && !csvstatus.Met(r) {
 			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i), pending(r), "name a version that it serves, or have it serve this one"))
 		}
@@ -60,7 +60,7 @@ func unservedVersions(s *subject) []mistake {
 
 func unservedAPIs(s *subject) []mistake {
 	var all []mistake
-	for i, r := range install.OwnedAPIServices(s.CSV) {
+	for i, r := range requirements.OwnedAPIServices(s.CSV) {
 		name := s.CSV.Spec.APIServiceDefinitions.Owned[i].DeploymentName
 		wayOut := "name one of spec.install.spec.deployments"
 		if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {

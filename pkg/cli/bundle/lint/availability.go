@@ -13,7 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // availabilityChecks are about webhooks that fail closed: while they do not answer, somebody's
@@ -120,7 +120,7 @@ func unprobed(s *subject) []mistake {
 			continue
 		}
 		containers := running(d.Spec.Template.Spec)
-		i := slices.IndexFunc(containers, func(c container) bool { return declares(c, install.TargetPort(w.WebhookDescription)) })
+		i := slices.IndexFunc(containers, func(c container) bool { return declares(c, render.TargetPort(w.WebhookDescription)) })
 		const wayOut = "let it have a readinessProbe that asks the server of the webhooks"
 		switch {
 		case i >= 0 && containers[i].ReadinessProbe == nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // backendChecks are about the Deployments: whether their pods can run, and whether they
@@ -101,7 +101,7 @@ reachable, and the manager never registers it. OLM v0 registers it, and every ca
 		Explain: `The webhook is called at a port that no container declares. Kubernetes does not hold a server to what it declares, so it may listen there all the same; but where the
 number is merely wrong, the webhook is never reachable, and nothing else tells. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
 		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
-			port := install.TargetPort(w.WebhookDescription)
+			port := render.TargetPort(w.WebhookDescription)
 			if port.Type == intstr.String || opens(pod, port) {
 				return "", "", ""
 			}
@@ -195,10 +195,10 @@ func portsInConflict(s *subject) []mistake {
 		}
 		target, known := targets[key]
 		if !known {
-			targets[key] = install.TargetPort(w.WebhookDescription)
+			targets[key] = render.TargetPort(w.WebhookDescription)
 			continue
 		}
-		if target != install.TargetPort(w.WebhookDescription) {
+		if target != render.TargetPort(w.WebhookDescription) {
 			all = append(all, s.inCSV(w.path+".containerPort", "under OLM v0 the API server refuses the Service: port "+strconv.Itoa(int(key.port))+" stands for two targetPorts", "give each targetPort a containerPort of its own"))
 		}
 	}
@@ -234,7 +234,7 @@ func (s *subject) displaced(d deployment) []string {
 	if !s.serves(d) {
 		return nil
 	}
-	return install.DisplacedVolumes(d.Spec.Template.Spec)
+	return render.DisplacedVolumes(d.Spec.Template.Spec)
 }
 
 // issued tells the Secret that the manager itself makes for the Deployment.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // unmatchedRules finds the resources in rules that neither Kubernetes nor the bundle has. Of
@@ -35,7 +35,7 @@ func unmatchedRules(s *subject) []mistake {
 			field := fmt.Sprintf("%s.rules[%d].", w.path, i)
 			one := w.WebhookDescription
 			one.Rules = []admissionregistrationv1.RuleWithOperations{rule}
-			for _, u := range install.UnmatchedRules(one, catalog) {
+			for _, u := range rules.UnmatchedRules(one, catalog) {
 				m := s.inCSV(field+"resources", "the webhook is not called for all that its rule names: "+u.What, u.WayOut)
 				m.level = neverNamed(u.Resource)
 				all = append(all, m)
@@ -62,7 +62,7 @@ func neverNamed(resource string) Level {
 
 // strangeGroup finds a group that is no other operator's: it has no domain, or is almost that of
 // Kubernetes or of the bundle.
-func strangeGroup(group string, catalog install.Catalog) (what, wayOut string) {
+func strangeGroup(group string, catalog rules.Catalog) (what, wayOut string) {
 	if group == "*" || catalog.Groups[group] != nil {
 		return "", ""
 	}
@@ -77,7 +77,7 @@ func strangeGroup(group string, catalog install.Catalog) (what, wayOut string) {
 }
 
 // kindsOfOthers finds names with capitals in groups of which nothing is known.
-func (s *subject) kindsOfOthers(rule admissionregistrationv1.RuleWithOperations, catalog install.Catalog, field string) []mistake {
+func (s *subject) kindsOfOthers(rule admissionregistrationv1.RuleWithOperations, catalog rules.Catalog, field string) []mistake {
 	var all []mistake
 	for _, named := range rule.Resources {
 		for _, group := range rule.APIGroups {
@@ -93,8 +93,8 @@ func (s *subject) kindsOfOthers(rule admissionregistrationv1.RuleWithOperations,
 }
 
 // catalog lists what Kubernetes serves and what the bundle brings or requires.
-func (s *subject) catalog() install.Catalog {
-	catalog := install.Catalog{WithoutSubresources: true}
+func (s *subject) catalog() rules.Catalog {
+	catalog := rules.Catalog{WithoutSubresources: true}
 	for version, resources := range resourcesOfKubernetes() {
 		catalog.Add(version, resources)
 	}
@@ -118,20 +118,20 @@ func (s *subject) catalog() install.Catalog {
 
 // resourcesOfKubernetes are those of the types that this program knows, in every version that
 // Kubernetes ever served.
-var resourcesOfKubernetes = sync.OnceValue(func() map[schema.GroupVersion][]install.Resource {
+var resourcesOfKubernetes = sync.OnceValue(func() map[schema.GroupVersion][]rules.Resource {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {
 		if err := add(known); err != nil {
 			panic(err) // the types are compiled in
 		}
 	}
-	all := map[schema.GroupVersion][]install.Resource{}
+	all := map[schema.GroupVersion][]rules.Resource{}
 	for kind, of := range known.AllKnownTypes() {
 		if kind.Version == runtime.APIVersionInternal || !isObject(of) {
 			continue
 		}
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
-		all[kind.GroupVersion()] = append(all[kind.GroupVersion()], install.Resource{Name: plural.Resource, Kind: kind})
+		all[kind.GroupVersion()] = append(all[kind.GroupVersion()], rules.Resource{Name: plural.Resource, Kind: kind})
 	}
 	return all
 })

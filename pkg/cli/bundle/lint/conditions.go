@@ -12,7 +12,8 @@ import (
 	celenvironment "k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 var conditionsPath = annotation(vocabulary.AnnotationMatchConditions)
@@ -21,7 +22,7 @@ var conditionsPath = annotation(vocabulary.AnnotationMatchConditions)
 func matchConditions(s *subject) []mistake {
 	var all []mistake
 	for _, v := range s.verdict.Violations {
-		if v.Kind == install.WrongConditions {
+		if v.Kind == requirements.WrongConditions {
 			all = append(all, s.inCSV(conditionsPath, invalidDescription(v), v.WayOut))
 		}
 	}
@@ -30,7 +31,7 @@ func matchConditions(s *subject) []mistake {
 
 // invalidConditions leaves to matchConditions what the manager refuses.
 func invalidConditions(s *subject) []mistake {
-	authored, err := install.AuthoredConditions(s.CSV)
+	authored, err := csvspec.AuthoredConditions(s.CSV)
 	if err != nil {
 		return nil
 	}

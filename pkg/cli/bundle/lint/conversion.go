@@ -10,7 +10,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // conversionChecks are about conversion webhooks and what they convert.
@@ -20,7 +20,7 @@ var conversionChecks = []Check{
 		Explain: `A conversion webhook converts all objects of its definitions, wherever they are: the manager, like OLM v0, installs one only for an operator of all namespaces,
 that owns the definitions, and that names each once. Definitions of OLM's own groups are nobody's to convert. Otherwise the ClusterServiceVersion is
 Failed/InvalidWebhookDescription.`,
-		find: violations(install.WrongConversion, "conversionCRDs"),
+		find: violations(requirements.WrongConversion, "conversionCRDs"),
 	},
 	{
 		Code: "conversion-crd", Level: Error, Basis: Refused,

@@ -7,7 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // core are the writes without which a cluster stands still: by group and resource the
@@ -86,7 +86,7 @@ func coreResources(rule admissionregistrationv1.RuleWithOperations) []string {
 }
 
 // systemResources are those that kube-system has objects of.
-func systemResources(reach install.Reach) []string {
+func systemResources(reach rules.Reach) []string {
 	return slices.DeleteFunc(slices.Clone(reach.Namespaced), func(named string) bool {
 		name, _, _ := strings.Cut(named, "/")
 		resource := schema.ParseGroupResource(name)

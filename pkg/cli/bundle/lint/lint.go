@@ -18,7 +18,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // Level is how bad a finding is.
@@ -77,14 +78,14 @@ type mistake struct {
 // thousands of webhooks. Checks do not change it.
 type subject struct {
 	*bundle.Bundle
-	facts     install.Facts
-	verdict   install.Verdict
+	facts     requirements.Facts
+	verdict   requirements.Verdict
 	library   *manifests.Bundle
 	described []webhook // in the order of the ClusterServiceVersion
 	admitting []webhook
 	deployed  []deployment
 	serving   map[string]bool // the Deployments that serve webhooks or APIServices
-	deadlocks func(operatorsv1alpha1.WebhookDescription) []install.Lifeline
+	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Lifeline
 }
 
 // Finding is a mistake in a bundle.
@@ -133,7 +134,7 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	if b.CSV != nil {
 		s.list()
 		s.facts, s.library = facts(b), inLibrarysTypes(b)
-		s.verdict = install.Check(s.facts)
+		s.verdict = requirements.Check(s.facts)
 		for _, group := range groups {
 			found = append(found, collect(s, group)...)
 		}
@@ -142,8 +143,8 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 }
 
 // facts are what the manager sees once all is there that an installer brings.
-func facts(b *bundle.Bundle) install.Facts {
-	facts := install.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+func facts(b *bundle.Bundle) requirements.Facts {
+	facts := requirements.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
 	for name, crd := range definitionsOf(b) {
 		crd = crd.DeepCopy()
 		for _, condition := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // flaw is what an API server refuses a pod for.
@@ -26,7 +26,7 @@ func invalidPods(s *subject) []mistake {
 		written := d.Spec.Template.Spec
 		started := written
 		if s.serves(d) {
-			started = install.WithCertificate(written, names.Secret(names.Service(d.Name)))
+			started = render.WithCertificate(written, names.Secret(names.Service(d.Name)))
 		}
 		for _, f := range slices.Concat(repeatedVolumes(written, started), repeatedContainers(written), invalidMounts(written, started)) {
 			all = append(all, s.inCSV(d.path+".spec.template.spec."+f.field, fmt.Sprintf("the API server refuses the Deployment %s: %s", d.Name, f.what), f.wayOut))

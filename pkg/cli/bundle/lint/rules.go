@@ -11,7 +11,9 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // ruleChecks are about what the webhooks intercept.
@@ -22,7 +24,7 @@ var ruleChecks = []Check{
 the cluster any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
 manager also plurals, subresources and */*, whatever their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
 		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			message, wayOut := install.Forbidden(rule)
+			message, wayOut := requirements.Forbidden(rule)
 			if message == "" {
 				return "", "", ""
 			}
@@ -59,7 +61,7 @@ and reports in condition RulesMatchNothing of the WebhookRollout those that matc
 cluster-scoped objects are intercepted all over the cluster, whoever's they are. Two such installations are both called for all of them. Namespaces are no such objects, see
 namespaces-unlabelled. Support AllNamespaces only, or leave these resources out of the rule.`,
 		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			reach, modes := install.ReachOf(rule, s.CRDs()...), narrowModes(s)
+			reach, modes := rules.ReachOf(rule, s.CRDs()...), narrowModes(s)
 			if len(reach.Escaping) == 0 || len(modes) == 0 {
 				return "", "", ""
 			}
@@ -118,7 +120,7 @@ among them the network and DNS that its own server needs. A description has no n
 alone, so an objectSelector can only go by labels of the objects. Let the operator label what the webhook is for and select that, or let its server allow kube-system and take
 failurePolicy Ignore.`,
 		find: eachRule((*subject).admission, func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			covered := systemResources(install.ReachOf(rule, s.CRDs()...))
+			covered := systemResources(rules.ReachOf(rule, s.CRDs()...))
 			if failsOpen(w) || len(covered) == 0 || narrowed(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
 				return "", "", ""
 			}
@@ -219,7 +221,7 @@ func eachWildcard(s *subject) []mistake {
 
 // createsNamespaces tells whether a rule is for the creation of Namespaces.
 func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
-	if !install.ReachOf(rule).Namespaces {
+	if !rules.ReachOf(rule).Namespaces {
 		return false
 	}
 	creates := func(o admissionregistrationv1.OperationType) bool {
@@ -263,11 +265,11 @@ func selfDeadlocks(s *subject) []mistake {
 }
 
 // lifelines are the requests that the manager exempts from a webhook.
-func (s *subject) lifelines(w webhook) []install.Lifeline {
+func (s *subject) lifelines(w webhook) []exemptions.Lifeline {
 	if s.deadlocks == nil {
 		csv := s.CSV.DeepCopy()
 		csv.Namespace = s.SuggestedNamespace()
-		s.deadlocks = install.SelfDeadlocksAnywhere(csv)
+		s.deadlocks = exemptions.SelfDeadlocksAnywhere(csv)
 	}
 	return s.deadlocks(w.WebhookDescription)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // A namespaceSelector limits Namespaces, and not what lives in none: what is found for an
@@ -122,7 +122,7 @@ func TestCoreResources(t *testing.T) {
 }
 
 func TestSystemResources(t *testing.T) {
-	reach := install.Reach{Namespaced: []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io", "orders.shop.example.com", "ingresses.networking.k8s.io"}}
+	reach := rules.Reach{Namespaced: []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io", "orders.shop.example.com", "ingresses.networking.k8s.io"}}
 	if got, want := systemResources(reach), []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io"}; !slices.Equal(got, want) {
 		t.Errorf("found is %q, want %q", got, want)
 	}

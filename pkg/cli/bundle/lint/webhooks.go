@@ -11,7 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 // webhookChecks are about the descriptions by themselves: what no API server would
@@ -21,7 +21,7 @@ var webhookChecks = []Check{
 		Code: "repeated-webhook-name", Level: Error, Basis: Refused,
 		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of whatever type: with two of one name the manager, like
 OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give each its own.`,
-		find: violations(install.RepeatedName, "generateName"),
+		find: violations(requirements.RepeatedName, "generateName"),
 	},
 	{
 		Code: "webhook-name", Level: Error, Basis: Rejected,
@@ -144,7 +144,7 @@ func shown[T ~string](value *T) string {
 }
 
 // violations is a check for those of a kind that the manager's own check finds in descriptions.
-func violations(kind install.ViolationKind, field string) func(*subject) []mistake {
+func violations(kind requirements.ViolationKind, field string) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
 		for _, v := range s.verdict.Violations {
@@ -157,7 +157,7 @@ func violations(kind install.ViolationKind, field string) func(*subject) []mista
 }
 
 // invalidDescription is what becomes of a ClusterServiceVersion with a violation.
-func invalidDescription(v install.Violation) string {
+func invalidDescription(v requirements.Violation) string {
 	return "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + v.Message
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // Summary is what an installation brings.
@@ -161,7 +161,7 @@ func rollout(csv *operatorsv1alpha1.ClusterServiceVersion) []Step {
 		webhooks[w.DeploymentName] = append(webhooks[w.DeploymentName], w.GenerateName)
 	}
 	var steps []Step
-	for _, d := range install.Deployments(csv) {
+	for _, d := range csvspec.Deployments(csv) {
 		steps = append(steps, Step{Deployment: d.Name, Replicas: replicasOf(d.Spec), Webhooks: webhooks[d.Name]})
 	}
 	return steps

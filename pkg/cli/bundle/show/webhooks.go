@@ -12,7 +12,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // Webhook is one row of the table of webhooks.
@@ -42,7 +43,7 @@ func (c *contents) webhooks() []Webhook {
 	}
 	for _, d := range c.csv.Spec.APIServiceDefinitions.Owned {
 		all = append(all, Webhook{
-			Type: apiService, Name: install.APIServiceName(d.Group, d.Version), Deployment: d.DeploymentName,
+			Type: apiService, Name: csvspec.APIServiceName(d.Group, d.Version), Deployment: d.DeploymentName,
 			Intercepts: []string{fmt.Sprintf("all requests for %s/%s", d.Group, d.Version)}, Where: everywhere, OnFailure: fail,
 		})
 	}
@@ -147,7 +148,7 @@ func whereOf(all []admissionregistrationv1.RuleWithOperations, crds []*apiextens
 		}
 	}
 	for _, rule := range all {
-		reach := install.ReachOf(rule, crds...)
+		reach := rules.ReachOf(rule, crds...)
 		add(covered.inside, len(reach.Namespaced) > 0 || len(reach.Unknown) > 0)
 		add(everywhere, len(reach.Escaping) > 0 || everyGroup(rule))
 		add(covered.themselves, reach.Namespaces || everyGroup(rule))

@@ -22,7 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
@@ -77,7 +77,7 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	if err != nil {
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}
-	if !install.Declares(csv) {
+	if !csvspec.Declares(csv) {
 		out.Printf("ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
 		return nil
 	}
@@ -111,7 +111,7 @@ func remedy(compromised bool) string {
 func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	out.Printf("until every pod serves its new certificate, API servers refuse to talk to those that do not:\n")
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		out.Printf("  %s: reading and writing of %s fails\n", install.APIServiceName(d.Group, d.Version), d.Kind)
+		out.Printf("  %s: reading and writing of %s fails\n", csvspec.APIServiceName(d.Group, d.Version), d.Kind)
 	}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		switch {

@@ -1,0 +1,95 @@
+package csvspec
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+)
+
+// ServedGroups are the groups of the APIServices that a ClusterServiceVersion owns.
+func ServedGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var groups []string
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		groups = append(groups, d.Group)
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+// APIServiceName is the name of the APIService that serves a version of a group.
+func APIServiceName(group, version string) string { return version + "." + group }
+
+// RequiredAPIs are the kinds that a ClusterServiceVersion needs somebody to serve.
+func RequiredAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, d := range csv.Spec.APIServiceDefinitions.Required {
+		kinds = append(kinds, schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind})
+	}
+	for _, api := range csv.Spec.NativeAPIs {
+		kinds = append(kinds, Gvk(api))
+	}
+	return kinds
+}
+
+func Gvk(api metav1.GroupVersionKind) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: api.Group, Version: api.Version, Kind: api.Kind}
+}
+
+// APIServiceType is the type of what describes an owned APIService.
+const APIServiceType = managerv1alpha1.APIServiceType
+
+// servedAPIs are the owned APIServices that name the given Deployment: one for each
+// version of a group, however many kinds it has.
+func ServedAPIs(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+	var of []operatorsv1alpha1.WebhookDescription
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		description := operatorsv1alpha1.WebhookDescription{
+			Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
+			ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
+		}
+		known := func(other operatorsv1alpha1.WebhookDescription) bool {
+			return other.GenerateName == description.GenerateName
+		}
+		if d.DeploymentName == deployment && !slices.ContainsFunc(of, known) {
+			of = append(of, description)
+		}
+	}
+	return of
+}
+
+// OwnedKinds are the descriptions of all kinds that an owned APIService serves.
+func OwnedKinds(csv *operatorsv1alpha1.ClusterServiceVersion, name string) []operatorsv1alpha1.APIServiceDescription {
+	var owned []operatorsv1alpha1.APIServiceDescription
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		if APIServiceName(d.Group, d.Version) == name {
+			owned = append(owned, d)
+		}
+	}
+	return owned
+}
+
+// Registers tells whether a live registration of a type is the one of an identity: an
+// APIService by its name, any other by what it says it is for.
+func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live metav1.Object) bool {
+	if i.Type != kind {
+		return false
+	}
+	if kind == APIServiceType {
+		return live.GetName() == i.GenerateName
+	}
+	return live.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(i.GenerateName)
+}
+
+// servesAPIs tells whether a Deployment serves any owned APIService. Webhook servers ask
+// nobody who calls them.
+func ServesAPIs(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
+	return len(ServedAPIs(csv, deployment)) > 0
+}

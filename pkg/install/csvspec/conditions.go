@@ -1,0 +1,25 @@
+package csvspec
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
+)
+
+// AuthoredConditions are the author's matchConditions, by the generateName of their webhook.
+func AuthoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
+	var conditions map[string][]admissionregistrationv1.MatchCondition
+	if text := csv.Annotations[vocabulary.AnnotationMatchConditions]; text != "" {
+		if err := yamltext.Check([]byte(text)); err != nil {
+			return nil, err
+		}
+		if err := yaml.UnmarshalStrict([]byte(text), &conditions); err != nil {
+			return nil, err
+		}
+	}
+	return conditions, nil
+}

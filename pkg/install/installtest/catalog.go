@@ -1,0 +1,30 @@
+package installtest
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+)
+
+// someCatalog has a few resources of Kubernetes, a CustomResourceDefinition, and a version of which
+// nothing is known.
+func SomeCatalog() rules.Catalog {
+	c := rules.Catalog{Closed: true, Names: []string{"batch", "policy"}}
+	core, apps := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1"}
+	c.Add(core, []rules.Resource{
+		{Name: "pods", Kind: core.WithKind("Pod"), Extent: rules.Namespaced}, {Name: "pods/status", Kind: core.WithKind("Pod"), Extent: rules.Namespaced},
+		{Name: "pods/binding", Kind: core.WithKind("Binding"), Extent: rules.Namespaced}, {Name: "namespaces", Kind: core.WithKind("Namespace"), Extent: rules.ClusterScoped},
+	})
+	c.Add(apps, []rules.Resource{{Name: "deployments", Kind: apps.WithKind("Deployment"), Extent: rules.Namespaced}})
+	c.Add(schema.GroupVersion{Group: "metrics.k8s.io", Version: "v1"}, nil)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Group, crd.Spec.Scope = "shop.example.com", apiextensionsv1.NamespaceScoped
+	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "orders", Kind: "Order"}
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{
+		{Name: "v1", Served: true, Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}},
+		{Name: "v1alpha1"},
+	}
+	c.AddDefinition(crd)
+	return c
+}

@@ -1,0 +1,150 @@
+// Package installtest builds ClusterServiceVersions and what they refer to, for tests.
+package installtest
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// owning has a ClusterServiceVersion own kinds: "Kind" of version v1 of a group, on a
+// Deployment and a port.
+func Owning(csv *operatorsv1alpha1.ClusterServiceVersion, kind, deployment string, port int32) *operatorsv1alpha1.ClusterServiceVersion {
+	csv.Spec.APIServiceDefinitions.Owned = append(csv.Spec.APIServiceDefinitions.Owned, operatorsv1alpha1.APIServiceDescription{
+		Group: "ponds.example.com", Version: "v1", Kind: kind, DeploymentName: deployment, ContainerPort: port,
+	})
+	return csv
+}
+
+func AccountOf(name string, owners ...string) *corev1.ServiceAccount {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: "uid-of-shop"}}
+	account.OwnerReferences = []metav1.OwnerReference{{Kind: "ConfigMap", Name: "irrelevant"}}
+	for _, owner := range owners {
+		account.OwnerReferences = append(account.OwnerReferences, metav1.OwnerReference{Kind: "ClusterServiceVersion", Name: owner})
+	}
+	return account
+}
+
+// conditioned is an operator with a webhook on pods whose author wrote conditions.
+func Conditioned(annotation string) *operatorsv1alpha1.ClusterServiceVersion {
+	csv := Operator(Deployments(DeploymentOf("manager")), ServedBy("manager", AboutRequests(admissionregistrationv1.Create, "", "pods")))
+	csv.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": annotation}
+	return csv
+}
+
+// The operator of these tests is the ClusterServiceVersion shop.v1 in the namespace
+// "shop", whose OperatorGroup covers all namespaces.
+func Operator(deployments []operatorsv1alpha1.StrategyDeploymentSpec, webhooks ...operatorsv1alpha1.WebhookDescription) *operatorsv1alpha1.ClusterServiceVersion {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid-of-shop"}}
+	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = deployments
+	csv.Spec.WebhookDefinitions = webhooks
+	return csv
+}
+
+func Deployments(specs ...operatorsv1alpha1.StrategyDeploymentSpec) []operatorsv1alpha1.StrategyDeploymentSpec {
+	return specs
+}
+
+// deploymentOf is a Deployment with one container, "manager".
+func DeploymentOf(name string, changes ...func(*appsv1.DeploymentSpec)) operatorsv1alpha1.StrategyDeploymentSpec {
+	labels := map[string]string{"app": name}
+	spec := appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "shop:1"}}},
+		},
+	}
+	for _, change := range changes {
+		change(&spec)
+	}
+	return operatorsv1alpha1.StrategyDeploymentSpec{Name: name, Spec: spec}
+}
+
+// servedBy is a validating webhook of a Deployment.
+func ServedBy(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
+	d := WebhookOf("v.shop.example.com", Validating, RuleOf([]string{"shop.example.com"}, []string{"orders"}))
+	d.DeploymentName = deployment
+	d.AdmissionReviewVersions = []string{"v1"}
+	for _, change := range changes {
+		change(&d)
+	}
+	return d
+}
+
+// scopeOf is the scope of an operator whose OperatorGroup covers all namespaces, or what a change leaves.
+func ScopeOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operatorsv1.OperatorGroup)) scope.Scope {
+	s := scope.Scope{Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: csv.Namespace, Name: "group", UID: "uid-of-group"}}, Namespaces: []string{""}}
+	for _, change := range group {
+		change(s.Group)
+		s.Namespaces = s.Group.Spec.TargetNamespaces
+	}
+	return s
+}
+
+// servicesOf are the usual names of the Services, by Deployment.
+func ServicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+	services := map[string]string{}
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		services[spec.Name] = names.Service(spec.Name)
+	}
+	return services
+}
+
+func Targeting(namespaces ...string) func(*operatorsv1.OperatorGroup) {
+	return func(group *operatorsv1.OperatorGroup) { group.Spec.TargetNamespaces = namespaces }
+}
+
+const (
+	Validating = operatorsv1alpha1.ValidatingAdmissionWebhook
+	Mutating   = operatorsv1alpha1.MutatingAdmissionWebhook
+)
+
+func WebhookOf(
+	generateName string, kind operatorsv1alpha1.WebhookAdmissionType, rules ...admissionregistrationv1.RuleWithOperations,
+) operatorsv1alpha1.WebhookDescription {
+	return operatorsv1alpha1.WebhookDescription{GenerateName: generateName, Type: kind, Rules: rules}
+}
+
+func RuleOf(groups, resources []string) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: groups, APIVersions: []string{"v1"}, Resources: resources},
+	}
+}
+
+const ManagerUser = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
+
+// about changes a webhook's only rule.
+func AboutRequests(operation admissionregistrationv1.OperationType, group string, resources ...string) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) {
+		d.Rules = []admissionregistrationv1.RuleWithOperations{RuleOf([]string{group}, resources)}
+		d.Rules[0].Operations = []admissionregistrationv1.OperationType{operation}
+	}
+}
+
+func OfObjects(selector metav1.LabelSelector) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.ObjectSelector = &selector }
+}
+
+func InScope(s admissionregistrationv1.ScopeType) func(*operatorsv1alpha1.WebhookDescription) {
+	return func(d *operatorsv1alpha1.WebhookDescription) { d.Rules[0].Scope = &s }
+}
+
+func RuleOn(groups, versions, resources []string, scope ...admissionregistrationv1.ScopeType) admissionregistrationv1.RuleWithOperations {
+	rule := admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: groups, APIVersions: versions, Resources: resources},
+	}
+	if len(scope) > 0 {
+		rule.Scope = &scope[0]
+	}
+	return rule
+}

@@ -1,0 +1,32 @@
+package installtest
+
+import (
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+var (
+	ReadPods   = Policy("pods", "get", "list")
+	ReadLeases = rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}, ResourceNames: []string{"lock"}}
+	Everything = rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
+	ReadHealth = rbacv1.PolicyRule{NonResourceURLs: []string{"/healthz"}, Verbs: []string{"get"}}
+)
+
+func Policy(resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
+}
+
+func Policies(all ...rbacv1.PolicyRule) []rbacv1.PolicyRule { return all }
+
+func Granted(namespace string, rules ...rbacv1.PolicyRule) map[string][]rbacv1.PolicyRule {
+	return map[string][]rbacv1.PolicyRule{namespace: rules}
+}
+
+func ListOf(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("item%d", i))
+	}
+	return all
+}

@@ -1,0 +1,61 @@
+package owners
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// ConvertedBy is the Service that converts a CustomResourceDefinition's objects, as
+// namespace and name; both are empty when none does.
+func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, service string) {
+	c := crd.Spec.Conversion
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return "", ""
+	}
+	return c.Webhook.ClientConfig.Service.Namespace, c.Webhook.ClientConfig.Service.Name
+}
+
+// Converters are the names of the Services by which a ClusterServiceVersion converts: its own
+// among those of its Namespace, and the one that a definition which it declares still names by
+// its name for it, though nobody has such a Service any more. A Namespace that is deleted takes
+// the Services first, and the conversion would stay behind with nobody to mend it.
+func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
+	converters, foreign := map[string]bool{}, map[string]bool{}
+	for _, s := range services {
+		if csvspec.Labelled(s, csv) {
+			converters[s.Name] = true
+		} else {
+			foreign[s.Name] = true
+		}
+	}
+	for _, crd := range crds {
+		namespace, service := ConvertedBy(crd)
+		if i := csvspec.Converts(csv, crd.Name); i >= 0 && namespace == csv.Namespace && !foreign[service] {
+			deployment := csv.Spec.WebhookDefinitions[i].DeploymentName
+			if slices.Contains([]string{names.Service(deployment), csvspec.AlternateServiceName(csv, deployment)}, service) {
+				converters[service] = true
+			}
+		}
+	}
+	return converters
+}
+
+// ServesFor reports whether a Service is one of a version of an operator: it has a name that the
+// manager or OLM v0 derives, or it selects the pods of a Deployment, as the Services that bundles
+// bring do.
+func ServesFor(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service) bool {
+	return service.Namespace == csv.Namespace &&
+		slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d operatorsv1alpha1.StrategyDeploymentSpec) bool {
+			derived := service.Name == names.Service(d.Name) || service.Name == csvspec.AlternateServiceName(csv, d.Name)
+			selects := len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels))
+			return derived || selects
+		})
+}

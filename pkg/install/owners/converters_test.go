@@ -1,0 +1,48 @@
+package owners
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestConverters(t *testing.T) {
+	csv := converter()
+	ours := &corev1.Service{ObjectMeta: csvspec.OwnedMeta(csv, "former-service")}
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "server-service"}}
+	things := func(service string) *apiextensionsv1.CustomResourceDefinition {
+		crd := convertedBy(service)
+		crd.Name = "things.example.com"
+		return crd
+	}
+	elsewhere := things("server-service")
+	elsewhere.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "elsewhere"
+	for name, test := range map[string]struct {
+		services []*corev1.Service
+		crd      *apiextensionsv1.CustomResourceDefinition
+		want     []string
+	}{
+		"its Service":                           {[]*corev1.Service{ours}, installtest.Definition("things.example.com"), []string{"former-service"}},
+		"its Service is gone":                   {nil, things("server-service"), []string{"server-service"}},
+		"the one with the other name is gone":   {nil, things(csvspec.AlternateServiceName(csv, "server")), []string{csvspec.AlternateServiceName(csv, "server")}},
+		"one of another Deployment":             {nil, things("other-service"), nil},
+		"it does not declare the definition":    {nil, convertedBy("server-service"), nil},
+		"of another namespace":                  {nil, elsewhere, nil},
+		"somebody else has a Service so called": {[]*corev1.Service{theirs}, things("server-service"), nil},
+		"nothing converts":                      {nil, installtest.Definition("things.example.com"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := slices.Sorted(maps.Keys(Converters(csv, test.services, []*apiextensionsv1.CustomResourceDefinition{test.crd})))
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,176 @@
+package owners
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// converter is a ClusterServiceVersion whose Deployment "server" converts things and works
+// under the account "account"; "other" does neither.
+func converter() *operatorsv1alpha1.ClusterServiceVersion {
+	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("server"), installtest.DeploymentOf("other")))
+	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.ServiceAccountName = "account"
+	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{
+		{Type: operatorsv1alpha1.ConversionWebhook, DeploymentName: "server", ConversionCRDs: []string{"things.example.com", "absent.example.com"}},
+	}
+	return csv
+}
+
+func owner(kind, name string) metav1.OwnerReference {
+	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("uid-of-" + name)}
+}
+
+// convertedBy is a definition whose objects a Service converts.
+func convertedBy(service string) *apiextensionsv1.CustomResourceDefinition {
+	return installtest.Definition("levers.example.com", func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: "shop", Name: service}},
+		}}
+	})
+}
+
+func TestKeptOwners(t *testing.T) {
+	csv := converter()
+	ours, theirs, things := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), keeper(installtest.Definition("things.example.com"))
+	bindings := []*rbacv1.RoleBinding{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "binding"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "role"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "shop", Name: "account"}},
+	}, {
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "elsewhere"}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "unbound"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "another", Name: "account"}},
+	}}
+	live := map[string]*appsv1.Deployment{"former": {}}
+	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		live[spec.Name] = &appsv1.Deployment{Spec: spec.Spec}
+	}
+	tests := map[string]struct {
+		kind, name string
+		labelled   bool
+		has, want  []metav1.OwnerReference // none wanted: nothing is to be written
+	}{
+		"what converts":                   {"Deployment", "server", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"its Service":                     {"Service", "server-service", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"its Secret":                      {"Secret", "server-service-cert", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"what converts, declared no more": {"Deployment", "former", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, keeper(convertedBy("former-service"))}},
+		"kept already":                    {"Deployment", "server", true, []metav1.OwnerReference{things, ours}, nil},
+		"orphaned meanwhile":              {"Deployment", "server", true, []metav1.OwnerReference{things}, nil},
+		"handed over":                     {"Deployment", "server", true, []metav1.OwnerReference{theirs, ours}, []metav1.OwnerReference{theirs, ours, things}},
+		"another Deployment":              {"Deployment", "other", true, []metav1.OwnerReference{ours}, nil},
+		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
+		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, keeper(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
+		"owned by a definition besides":   {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
+		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
+		"an account that nobody owns":     {"ServiceAccount", "account", false, nil, nil},
+		"an account of somebody else's":   {"ServiceAccount", "account", false, []metav1.OwnerReference{theirs}, nil},
+		"what the account is given":       {"RoleBinding", "binding", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"the role of that":                {"Role", "role", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"given to others":                 {"RoleBinding", "elsewhere", false, []metav1.OwnerReference{ours}, nil},
+		"a role of the name of a cluster": {"Role", "unbound", false, []metav1.OwnerReference{ours}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := &metav1.ObjectMeta{Namespace: "shop", Name: test.name, OwnerReferences: test.has}
+			if test.labelled {
+				o.Labels = csvspec.OwnerLabels(csv)
+			}
+			kept := Keep(csv, live, map[string]string{"server": "server-service", "other": "other-service"},
+				map[string]*apiextensionsv1.CustomResourceDefinition{"things.example.com": installtest.Definition("things.example.com"), "levers.example.com": convertedBy("former-service")})
+			owners, differ := kept.Owners(test.kind, o, bindings)
+			if differ != (test.want != nil) {
+				t.Fatalf("differ is %v, owners %v", differ, owners)
+			}
+			if diff := cmp.Diff(test.want, owners); differ && diff != "" {
+				t.Errorf("owners (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A definition that is being deleted keeps nothing: whatever waits for its dependents would
+// take away what it is given again.
+func TestDeletedDefinitionKeepsNothing(t *testing.T) {
+	crd := installtest.Definition("things.example.com")
+	crd.DeletionTimestamp = &metav1.Time{}
+	if keepers := keepersOf(converter(), "server", nil, map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}); len(keepers) > 0 {
+		t.Errorf("kept by %v", keepers)
+	}
+}
+
+func TestFateOf(t *testing.T) {
+	csv := converter()
+	ours, theirs, stranger := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), owner("ConfigMap", "stranger")
+	things, levers := keeper(installtest.Definition("things.example.com")), keeper(installtest.Definition("levers.example.com"))
+	tests := map[string]struct {
+		labelled bool
+		has      []metav1.OwnerReference
+		want     Fate
+		orphaned Fate
+	}{
+		"not kept":                          {true, []metav1.OwnerReference{ours}, Left, Left},
+		"kept, with its owner":              {true, []metav1.OwnerReference{ours, things}, Removed, Freed},
+		"kept, without":                     {true, []metav1.OwnerReference{things}, Removed, Freed},
+		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Removed, Freed},
+		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Left, Left},
+		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Freed, Freed},
+		"somebody else owns it, too":        {true, []metav1.OwnerReference{ours, things, stranger}, Freed, Freed},
+		"an account":                        {false, []metav1.OwnerReference{ours, things}, Removed, Freed},
+		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Removed, Freed},
+		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Left, Left},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := &metav1.ObjectMeta{OwnerReferences: test.has}
+			if test.labelled {
+				o.Labels = csvspec.OwnerLabels(csv)
+			}
+			if got := FateOf(o, csv, false); got != test.want {
+				t.Errorf("is %q, want %q", got, test.want)
+			}
+			if got := FateOf(o, csv, true); got != test.orphaned {
+				t.Errorf("orphaned, is %q, want %q", got, test.orphaned)
+			}
+		})
+	}
+}
+
+func TestOrphans(t *testing.T) {
+	csv := converter()
+	record := func(owners ...metav1.OwnerReference) *managerv1alpha1.WebhookRollout {
+		return &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owners}}
+	}
+	owned, lost := record(owner("ClusterServiceVersion", "shop")), record()
+	tests := map[string]struct {
+		finalizer string
+		record    *managerv1alpha1.WebhookRollout
+		want      bool
+	}{
+		"in the background":                   {"", owned, false},
+		"in the foreground":                   {metav1.FinalizerDeleteDependents, owned, false},
+		"in the foreground, later":            {"", nil, false},
+		"in the foreground, made anew":        {"", owned, false},
+		"orphaning":                           {metav1.FinalizerOrphanDependents, owned, true},
+		"orphaning, later":                    {"", lost, true},
+		"orphaning, and nothing was recorded": {metav1.FinalizerOrphanDependents, nil, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			csv.Finalizers = []string{"operators.coreos.com/csv-cleanup", test.finalizer}
+			if got := Orphans(csv, test.record); got != test.want {
+				t.Errorf("orphans is %v", got)
+			}
+		})
+	}
+}

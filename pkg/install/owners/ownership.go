@@ -1,0 +1,208 @@
+// Package owners finds the objects that belong to a ClusterServiceVersion, and those that keep a converter.
+package owners
+
+import (
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+)
+
+// Ownership is what proves that an object which bears the owner labels of a ClusterServiceVersion
+// belongs to it. The labels alone prove nothing: a client that may label an object must
+// not be able to have the manager change or delete it (docs/adr/0032-proof-of-ownership.md).
+type Ownership struct {
+	// Versions are the ClusterServiceVersion and those that it replaces.
+	Versions []*operatorsv1alpha1.ClusterServiceVersion
+	// Recorded are the uids that the manager recorded in their WebhookRollouts.
+	Recorded map[types.UID]bool
+	// Services are the names of the live Services that have one of the versions as owner.
+	Services map[string]bool
+	// Planned are the objects that an InstallPlan created for one of the versions (see PlannedFor).
+	Planned map[string]bool
+}
+
+// Proves reports whether an object belongs to one of the versions: its uid is recorded, a version is
+// its owner, or it does nothing except what the manager, or OLM v0, creates such an object for.
+func (o Ownership) Proves(object metav1.Object) bool {
+	return o.Recorded[object.GetUID()] || o.Owns(object) || o.registers(object) || o.delegates(object) || o.installed(object)
+}
+
+// Owns reports whether one of the versions is an owner of an object, by its uid.
+func (o Ownership) Owns(object metav1.Object) bool {
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return belongsTo(object, csv.UID) })
+}
+
+// registers reports whether a registration has the name that the manager derives for a webhook of
+// one of the versions, or calls their Services and nothing else.
+func (o Ownership) registers(object metav1.Object) bool {
+	var called []*admissionregistrationv1.ServiceReference
+	switch c := object.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			called = append(called, w.ClientConfig.Service)
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for _, w := range c.Webhooks {
+			called = append(called, w.ClientConfig.Service)
+		}
+	case *apiregistrationv1.APIService:
+		return c.Spec.Service != nil && o.serves(c.Spec.Service.Namespace, c.Spec.Service.Name)
+	default:
+		return false
+	}
+	if o.names(object.GetName()) {
+		return true
+	}
+	others := func(s *admissionregistrationv1.ServiceReference) bool {
+		return s == nil || !o.serves(s.Namespace, s.Name)
+	}
+	return len(called) > 0 && !slices.ContainsFunc(called, others)
+}
+
+// names reports whether a configuration of that name registers a webhook of one of the versions.
+func (o Ownership) names(configuration string) bool {
+	for _, csv := range o.Versions {
+		for _, d := range csv.Spec.WebhookDefinitions {
+			if configuration == names.WebhookConfiguration(d.GenerateName, csv.Namespace, csv.Name, string(d.Type)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serves reports whether a Service is one of the versions'.
+func (o Ownership) serves(namespace, service string) bool {
+	for _, csv := range o.Versions {
+		if namespace != csv.Namespace {
+			continue
+		}
+		if o.Services[service] {
+			return true
+		}
+		for _, spec := range csvspec.Deployments(csv) {
+			if service == names.Service(spec.Name) || service == csvspec.AlternateServiceName(csv, spec.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// delegates reports whether a binding lets servers of APIServices ask who calls them, and nobody
+// outside of the namespace of the versions.
+func (o Ownership) delegates(object metav1.Object) bool {
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return permissions.DelegatesTo(object, csv.Namespace)
+	})
+}
+
+// grantsOwn reports whether a role has rules that a version asks for and no others, or a binding
+// gives its role to accounts of a version and nobody else.
+func (o Ownership) grantsOwn(object metav1.Object) bool {
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return grantsOnlyTo(object, csv.Namespace, csvspec.RequiredAccounts(csv), askedBy(csv))
+	})
+}
+
+// askedBy are the rules that a ClusterServiceVersion asks for, and the one that is added to them for
+// all namespaces.
+func askedBy(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.PolicyRule {
+	asked := []rbacv1.PolicyRule{permissions.SeeNamespaces}
+	for _, account := range csvspec.RequiredAccounts(csv) {
+		asked = slices.Concat(asked, csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.Permissions, account), csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions, account))
+	}
+	return asked
+}
+
+func grantsOnlyTo(object metav1.Object, namespace string, accounts []string, asked []rbacv1.PolicyRule) bool {
+	switch g := object.(type) {
+	case *rbacv1.ClusterRole:
+		return only(g.Rules, func(rule rbacv1.PolicyRule) bool { return permissions.Covers(asked, rule) })
+	case *rbacv1.Role:
+		return only(g.Rules, func(rule rbacv1.PolicyRule) bool { return permissions.Covers(asked, rule) })
+	case *rbacv1.ClusterRoleBinding:
+		return only(g.Subjects, isAccountOf(namespace, accounts))
+	case *rbacv1.RoleBinding:
+		return only(g.Subjects, isAccountOf(namespace, accounts))
+	default:
+		return false
+	}
+}
+
+// only reports whether there are items, and all of them are such.
+func only[T any](items []T, such func(T) bool) bool {
+	return len(items) > 0 && !slices.ContainsFunc(items, func(item T) bool { return !such(item) })
+}
+
+func isAccountOf(namespace string, accounts []string) func(rbacv1.Subject) bool {
+	return func(s rbacv1.Subject) bool {
+		return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == namespace && slices.Contains(accounts, s.Name)
+	}
+}
+
+// installed reports whether a role or a binding came with the installation of a version: an
+// InstallPlan created it, or it grants nothing else than the version asks for, and OLM v0 lifted it from
+// one that an InstallPlan created, or it has the name by which bundle install records namespace, version and account.
+func (o Ownership) installed(object metav1.Object) bool {
+	var kind, lifted string
+	switch object.(type) {
+	case *rbacv1.ClusterRole:
+		kind, lifted = "ClusterRole", "Role"
+	case *rbacv1.ClusterRoleBinding:
+		kind, lifted = "ClusterRoleBinding", "RoleBinding"
+	case *rbacv1.Role:
+		kind, lifted = "Role", "Role"
+	case *rbacv1.RoleBinding:
+		kind, lifted = "RoleBinding", "RoleBinding"
+	default:
+		return false
+	}
+	name := object.GetName()
+	if o.planned(kind, name) && o.inPlace(object) {
+		return true
+	}
+	return o.grantsOwn(object) && (o.planned(lifted, name) || o.recordsName(name))
+}
+
+// inPlace reports whether an object is where an InstallPlan creates it.
+func (o Ownership) inPlace(object metav1.Object) bool {
+	namespace := object.GetNamespace()
+	return namespace == metav1.NamespaceAll || slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Namespace == namespace })
+}
+
+func (o Ownership) planned(kind, name string) bool { return o.Planned[kind+" "+name] }
+
+// recordsName reports whether bundle install gives that name to what it grants to an account.
+func (o Ownership) recordsName(name string) bool {
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return slices.ContainsFunc(csvspec.RequiredAccounts(csv), func(account string) bool { return name == names.Permissions(csv.Namespace, csv.Name, account) })
+	})
+}
+
+// PlannedFor are the roles and bindings, as "kind name", that InstallPlans created for a
+// ClusterServiceVersion. What a plan found in the cluster, its status calls Present: that belongs to another owner.
+func PlannedFor(csv *operatorsv1alpha1.ClusterServiceVersion, plans []operatorsv1alpha1.InstallPlan) map[string]bool {
+	planned := map[string]bool{}
+	for _, plan := range plans {
+		if plan.Namespace != csv.Namespace {
+			continue
+		}
+		for _, step := range plan.Status.Plan {
+			if step != nil && step.Resolving == csv.Name && step.Status == operatorsv1alpha1.StepStatusCreated && step.Resource.Group == rbacv1.GroupName {
+				planned[step.Resource.Kind+" "+step.Resource.Name] = true
+			}
+		}
+	}
+	return planned
+}

@@ -1,0 +1,129 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// The webhooks of a canary.
+const (
+	// CanarySeen refuses its object without calling anybody: the API server has seen the
+	// canary.
+	CanarySeen = "seen" + canarySuffix
+	// canarySuffix ends the name of each of them.
+	canarySuffix = ".canary.olm-webhook-manager.io"
+)
+
+// CanaryCalled makes the API server call the Service, under one of the bundles.
+func CanaryCalled(bundle int) string {
+	return fmt.Sprintf("called-%d%s", bundle, canarySuffix)
+}
+
+// FreshBundles are the same trust so many times, each in another text, unlike all of
+// another occasion: API servers keep connections for each text, so each call opens one.
+func FreshBundles(bundle []byte, times int, occasion string) [][]byte {
+	all := make([][]byte, 0, times)
+	for i := range times {
+		all = append(all, append(fmt.Appendf(nil, "# %s, %d\n", occasion, i), bundle...))
+	}
+	return all
+}
+
+// CanaryPath makes the API server call the Service at one of the paths of AddPaths.
+func CanaryPath(path int) string {
+	return fmt.Sprintf("path-%d%s", path, canarySuffix)
+}
+
+// CanaryCondition is what the API server refuses the object of CanarySeen with, and says
+// so: under the policy Fail a condition that cannot be evaluated is a refusal.
+const CanaryCondition = `object.metadata.labels["olm-webhook-manager.io/canary-seen"] == ""`
+
+// canaryPath is served by nobody.
+const canaryPath = "/olm-webhook-manager-canary-of-a-path-that-does-not-exist"
+
+// Canary is a registration by which the API server tells whether it reaches a Service
+// under each of some caBundles: it matches nothing but labelled objects of ours, which are
+// never stored. It bears the owner's labels, so whatever interrupts its use, it is removed as
+// a registration that the ClusterServiceVersion does not declare.
+func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port int32, bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
+	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{vocabulary.LabelCanary: name})},
+	}
+	called := func(webhook string, bundle []byte) {
+		canary.Webhooks = append(canary.Webhooks, admissionregistrationv1.ValidatingWebhook{
+			Name: webhook,
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service:  &admissionregistrationv1.ServiceReference{Namespace: csv.Namespace, Name: service, Path: new(canaryPath), Port: &port},
+				CABundle: bundle,
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{managerv1alpha1.SchemeGroupVersion.Group}, APIVersions: []string{"*"}, Resources: []string{"webhookrollouts"},
+				},
+			}},
+			FailurePolicy:           new(admissionregistrationv1.Fail),
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: csv.Namespace}},
+			ObjectSelector:          &metav1.LabelSelector{MatchLabels: canaryLabels(name, webhook)},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			TimeoutSeconds:          new(int32(2)),
+			AdmissionReviewVersions: []string{"v1"},
+		})
+	}
+	called(CanarySeen, nil)
+	for i, bundle := range bundles {
+		called(CanaryCalled(i), bundle)
+	}
+	canary.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "seen", Expression: CanaryCondition}}
+	return canary
+}
+
+// IsCanary reports whether a registration is a canary: it has the label, and only a canary's
+// webhooks. The label alone is no proof: another client may put it on a registration.
+func IsCanary(o metav1.Object) bool {
+	c, validating := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+	if _, labelled := o.GetLabels()[vocabulary.LabelCanary]; !labelled || !validating {
+		return false
+	}
+	return !slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+		return !strings.HasSuffix(w.Name, canarySuffix)
+	})
+}
+
+// AddPaths gives a canary a webhook for each of some paths, which calls its Service as the first
+// of its bundles lets it.
+func AddPaths(canary *admissionregistrationv1.ValidatingWebhookConfiguration, paths []string) {
+	called := canary.Webhooks[1]
+	for i := range paths {
+		w := *called.DeepCopy()
+		w.Name, w.ClientConfig.Service.Path = CanaryPath(i), &paths[i]
+		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: canaryLabels(canary.Name, w.Name)}
+		canary.Webhooks = append(canary.Webhooks, w)
+	}
+}
+
+// CanaryObject is what a webhook of a canary matches, to be created in a dry run.
+func CanaryObject(canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) *managerv1alpha1.WebhookRollout {
+	return &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{
+		Name: canary.Name, Labels: canaryLabels(canary.Name, webhook),
+	}}
+}
+
+func canaryLabels(canary, webhook string) map[string]string {
+	return map[string]string{vocabulary.LabelCanary: names.LabelValue(canary + "." + strings.Split(webhook, ".")[0])}
+}

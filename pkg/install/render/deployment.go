@@ -1,0 +1,105 @@
+package render
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// deployment is the author's Deployment with what the manager adds to it: owner,
+// scope, and the serving certificate where secretName is not empty.
+func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretName string) *appsv1.Deployment {
+	d := &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: csvspec.OwnedMeta(in.CSV, spec.Name),
+		Spec:       *spec.Spec.DeepCopy(),
+	}
+	d.Labels = labels.Merge(spec.Label, d.Labels)
+	d.Annotations = map[string]string{vocabulary.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
+	keepOneRevision(&d.Spec)
+	annotatePods(&d.Spec.Template, in)
+	configure(d, in.Config)
+	writeOutListDefaults(&d.Spec.Template.Spec)
+	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
+	if secretName != "" {
+		mountCertificate(&d.Spec.Template.Spec, secretName)
+	}
+	if trust, ok := in.Trust[spec.Name]; ok {
+		d.Spec.Template.Annotations[vocabulary.AnnotationCAHash] = trust.CAHash
+		if trust.RestartedFor != "" {
+			d.Spec.Template.Annotations[vocabulary.AnnotationRestartedFor] = trust.RestartedFor
+		}
+	}
+	d.Labels[vocabulary.LabelDeploymentHash] = hashOf(d.Spec)
+	return d
+}
+
+// replicas is how many the author asks for; one, as the API server defaults it.
+func replicas(spec appsv1.DeploymentSpec) int {
+	if spec.Replicas == nil {
+		return 1
+	}
+	return int(*spec.Replicas)
+}
+
+// keepOneRevision spares the cluster ten old ReplicaSets: an operator is rolled
+// back by its ClusterServiceVersion, never by its Deployment.
+func keepOneRevision(spec *appsv1.DeploymentSpec) {
+	one := int32(1)
+	spec.RevisionHistoryLimit = &one
+}
+
+// annotatePods copies the annotations of the ClusterServiceVersion to its pods,
+// where operators read their scope through the downward API. The scope is taken
+// from its source, because the ClusterServiceVersion may not carry it yet.
+// Instructions to the manager, and what kubectl remembers of its own, stay where
+// they are: a pod has no use for them and would restart with each change.
+func annotatePods(pods *corev1.PodTemplateSpec, in Input) {
+	annotations := labels.Merge(in.CSV.Annotations, in.Scope.Annotations())
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == corev1.LastAppliedConfigAnnotation
+	})
+	pods.Annotations = labels.Merge(pods.Annotations, annotations)
+	pods.Labels = labels.Merge(pods.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)})
+}
+
+func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		variable := corev1.EnvVar{Name: vocabulary.EnvOperatorConditionName, Value: csv}
+		container.Env = replaceOrAppend(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
+	}
+}
+
+// replaceOrAppend puts item in place of the first element that is the same thing,
+// or behind all others.
+func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
+	for i := range items {
+		if same(items[i]) {
+			items[i] = item
+			return items
+		}
+	}
+	return append(items, item)
+}
+
+// hashOf fingerprints any value that has a JSON form.
+func hashOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // API types always marshal
+	}
+	return names.Hash(string(text))
+}

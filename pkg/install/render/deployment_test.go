@@ -1,0 +1,124 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestDeploymentMetadata(t *testing.T) {
+	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { d.Replicas = new(int32(2)) })
+	spec.Label = map[string]string{"team": "shop", "olm.owner": "somebody-else"}
+	d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec)))).Object
+
+	delete(d.Labels, "olm.deployment-spec-hash") // TestDeploymentHash
+	if diff := cmp.Diff(map[string]string{
+		"team": "shop", "olm.managed": "true", "olm.owner": "shop.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion",
+	}, d.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"olm-webhook-manager.io/replicas": "2"}, d.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if len(d.OwnerReferences) != 1 || d.OwnerReferences[0].UID != "uid-of-shop" {
+		t.Errorf("owner references are %v, want the ClusterServiceVersion", d.OwnerReferences)
+	}
+}
+
+func TestPodMetadata(t *testing.T) {
+	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) {
+		d.Template.Annotations = map[string]string{"author": "pod", "shared": "pod"}
+	})
+	csv := installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager"))
+	csv.Annotations = map[string]string{
+		"capabilities": "Deep Insights", "shared": "csv",
+		"olm.targetNamespaces":                             "stale",
+		"olm-webhook-manager.io/anything":                  "an instruction",
+		"kubectl.kubernetes.io/last-applied-configuration": "{}",
+	}
+	pods := rendered(t, inputOf(csv, installtest.Targeting("blue", "red"))).Object.Spec.Template
+
+	if diff := cmp.Diff(map[string]string{
+		"author": "pod", "shared": "csv", "capabilities": "Deep Insights",
+		"olm.operatorGroup": "group", "olm.operatorNamespace": "shop", "olm.targetNamespaces": "blue,red",
+		"olmcahash": "hash-of-ca",
+	}, pods.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"app": "manager", "olm-webhook-manager.io/csv": "shop.v1"}, pods.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+func TestContainersKnowTheirOperatorCondition(t *testing.T) {
+	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) {
+		d.Template.Spec.InitContainers = []corev1.Container{{Name: "init"}}
+		d.Template.Spec.Containers = []corev1.Container{
+			{Name: "none", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}},
+			{Name: "stale", Env: []corev1.EnvVar{{Name: "OPERATOR_CONDITION_NAME", Value: "shop.v0"}, {Name: "A", Value: "1"}}},
+		}
+	})
+	pod := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec)))).Object.Spec.Template.Spec
+
+	condition := corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: "shop.v1"}
+	got := [][]corev1.EnvVar{pod.InitContainers[0].Env, pod.Containers[0].Env, pod.Containers[1].Env}
+	want := [][]corev1.EnvVar{nil, {{Name: "A", Value: "1"}, condition}, {condition, {Name: "A", Value: "1"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("env of init container and containers (-want +got):\n%s", diff)
+	}
+}
+
+func TestOneOldReplicaSetIsKept(t *testing.T) {
+	for name, author := range map[string]*int32{"none said": nil, "ten": new(int32(10)), "none": new(int32(0))} {
+		t.Run(name, func(t *testing.T) {
+			spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { d.RevisionHistoryLimit = author })
+			limit := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec)))).Object.Spec.RevisionHistoryLimit
+			if limit == nil || *limit != 1 {
+				t.Errorf("revisionHistoryLimit is %v, want 1", limit)
+			}
+		})
+	}
+}
+
+// The label changes if and only if the Deployment's spec does.
+func TestDeploymentHash(t *testing.T) {
+	hash := func(change func(*Input)) string {
+		in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
+		change(&in)
+		return rendered(t, in).Object.Labels["olm.deployment-spec-hash"]
+	}
+	specOf := func(in *Input) *appsv1.DeploymentSpec {
+		return &in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
+	}
+	same := hash(func(*Input) {})
+	for name, test := range map[string]struct {
+		change func(*Input)
+		stays  bool
+	}{
+		"nothing": {func(*Input) {}, true},
+		"a label of the Deployment": {func(in *Input) {
+			in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Label = map[string]string{"a": "b"}
+		}, true},
+		"the uid of the owner":  {func(in *Input) { in.CSV.UID = "another" }, true},
+		"a rule of the webhook": {func(in *Input) { in.CSV.Spec.WebhookDefinitions[0].Rules[0].Resources = []string{"pods"} }, true},
+		"the bundle, not the CA": {func(in *Input) {
+			in.Trust["manager"] = Trust{CABundle: []byte("more"), CAHash: "hash-of-ca", Generation: 4}
+		}, true},
+		"an instruction to the manager": {func(in *Input) { in.CSV.Annotations = map[string]string{"olm-webhook-manager.io/x": "y"} }, true},
+		"the image":                     {func(in *Input) { specOf(in).Template.Spec.Containers[0].Image = "shop:2" }, false},
+		"the replicas":                  {func(in *Input) { specOf(in).Replicas = new(int32(2)) }, false},
+		"the scope":                     {func(in *Input) { in.Scope.Namespaces = []string{"red"} }, false},
+		"the CA":                        {func(in *Input) { in.Trust["manager"] = Trust{CAHash: "another"} }, false},
+		"an annotation of the operator": {func(in *Input) { in.CSV.Annotations = map[string]string{"capabilities": "Deep Insights"} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if changed := hash(test.change); (changed == same) != test.stays {
+				t.Errorf("the hash was %s and is %s", same, changed)
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestDeploymentsKeepTheirOrder(t *testing.T) {
+	specs := installtest.Deployments(installtest.DeploymentOf("z"), installtest.DeploymentOf("a"), installtest.DeploymentOf("m"))
+	first := installtest.ServedBy("m")
+	second := installtest.ServedBy("m", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = "a.shop.example.com" })
+	desired := Render(inputOf(installtest.Operator(specs, first, installtest.ServedBy("z", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = "z.shop.example.com" }), second)))
+
+	var got []string
+	for _, d := range desired.Deployments {
+		got = append(got, d.Object.Name)
+		for _, w := range d.Webhooks {
+			got = append(got, d.Object.Name+" "+w.Description.GenerateName)
+		}
+	}
+	if diff := cmp.Diff([]string{"z", "z z.shop.example.com", "a", "m", "m v.shop.example.com", "m a.shop.example.com"}, got); diff != "" {
+		t.Errorf("Deployments and webhooks (-want +got):\n%s", diff)
+	}
+}
+
+// Caches own what Render reads.
+func TestRenderLeavesItsInputAlone(t *testing.T) {
+	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) {
+		d.Template.Annotations = map[string]string{"author": "pod"}
+		pod := &d.Template.Spec
+		pod.Volumes = []corev1.Volume{installtest.Secret("cert", "absent"), installtest.Secret("webhook-cert", "absent")}
+		pod.InitContainers = []corev1.Container{{Name: "init", VolumeMounts: []corev1.VolumeMount{{Name: "cert", MountPath: installtest.WebhookCert}}}}
+		pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "cert", MountPath: installtest.WebhookCert}}
+		pod.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}}
+		pod.Containers[0].Env = []corev1.EnvVar{{Name: "OPERATOR_CONDITION_NAME"}, {Name: "A", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{}}}}
+	})
+	spec.Label = map[string]string{"team": "shop"}
+	csv := installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager"), installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
+		d.GenerateName, d.Type = "m.shop.example.com", installtest.Mutating
+	}))
+	csv.Annotations = map[string]string{"capabilities": "Deep Insights"}
+	in := inputOf(csv, installtest.Targeting("red"))
+	before := csv.DeepCopy()
+	group := in.Scope.Group.DeepCopy()
+
+	first := Render(in)
+	if diff := cmp.Diff(before, in.CSV); diff != "" {
+		t.Errorf("Render changed the ClusterServiceVersion (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(group, in.Scope.Group); diff != "" {
+		t.Errorf("Render changed the OperatorGroup (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(first, Render(in)); diff != "" {
+		t.Errorf("the same input renders another output (-first +second):\n%s", diff)
+	}
+}

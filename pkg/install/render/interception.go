@@ -1,0 +1,92 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+)
+
+// Interception is what people are told of a webhook: which of their requests it sees.
+type Interception struct {
+	// Text is one sentence without a subject: "CREATE of pods in all namespaces".
+	Text string
+	// BeyondScope are resources whose objects it sees although the OperatorGroup does not
+	// cover them: those that live in no namespace, under a group that covers some.
+	BeyondScope []string
+	// Exempt are the requests that pass it by, so that it cannot stop itself.
+	Exempt []string
+}
+
+// InterceptionOf is what a webhook intercepts.
+func InterceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Interception {
+	if d.Type == operatorsv1alpha1.ConversionWebhook {
+		return Interception{Text: "reading and writing of " + strings.Join(d.ConversionCRDs, ", ") + " in another version than the stored one"}
+	}
+	var i Interception
+	var parts []string
+	for _, rule := range d.Rules {
+		reach := rules.ReachOf(rule, in.Definitions...)
+		parts = append(parts, operations(rule)+" of "+strings.Join(whereabouts(in, reach), ", and of "))
+		if !slices.Contains(in.Scope.Namespaces, metav1.NamespaceAll) {
+			i.BeyondScope = append(i.BeyondScope, reach.Escaping...)
+		}
+	}
+	i.Text = strings.Join(parts, "; ")
+	if d.ObjectSelector != nil && len(d.ObjectSelector.MatchLabels)+len(d.ObjectSelector.MatchExpressions) > 0 {
+		i.Text += "; only objects with the labels " + metav1.FormatLabelSelector(d.ObjectSelector)
+	}
+	for _, l := range in.deadlocks(d) {
+		i.Exempt = append(i.Exempt, l.What)
+	}
+	return i
+}
+
+// operations are those of a rule.
+func operations(rule admissionregistrationv1.RuleWithOperations) string {
+	var all []string
+	for _, o := range rule.Operations {
+		if o == admissionregistrationv1.OperationAll {
+			return "every operation"
+		}
+		all = append(all, string(o))
+	}
+	return strings.Join(all, ", ")
+}
+
+// whereabouts names what a rule reaches, and where that is.
+func whereabouts(in Input, r rules.Reach) []string {
+	everywhere := slices.Contains(in.Scope.Namespaces, metav1.NamespaceAll)
+	namespaces := "in all namespaces"
+	if !everywhere {
+		namespaces = fmt.Sprintf("in the namespaces of OperatorGroup %s", in.Scope.Group.Name)
+	}
+	var parts []string
+	add := func(resources []string, where string) {
+		if len(resources) > 0 {
+			parts = append(parts, strings.Join(resources, ", ")+" "+where)
+		}
+	}
+	add(r.Namespaced, namespaces)
+	if everywhere {
+		add(r.Unknown, "everywhere")
+	} else {
+		add(r.Unknown, namespaces+", and everywhere if they live in no namespace")
+	}
+	add(r.ClusterScoped, "in the whole cluster")
+	if r.Namespaces && everywhere {
+		parts = append(parts, "Namespaces")
+	} else if r.Namespaces {
+		parts = append(parts, "Namespaces that bear the group's labels")
+	}
+	if len(parts) == 0 {
+		return []string{"nothing"}
+	}
+	return parts
+}

@@ -1,0 +1,67 @@
+package render
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// Condition is where an operator says whether it may be upgraded, and what lets it. All of
+// them bear the name of the ClusterServiceVersion, which the operator finds in its
+// environment.
+type Condition struct {
+	Object      *operatorsv2.OperatorCondition
+	Role        *rbacv1.Role
+	RoleBinding *rbacv1.RoleBinding
+}
+
+func condition(csv *operatorsv1alpha1.ClusterServiceVersion) *Condition {
+	accounts := conditionAccounts(csv)
+	c := &Condition{
+		Object: &operatorsv2.OperatorCondition{
+			TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv2.GroupVersion.String(), Kind: "OperatorCondition"},
+			ObjectMeta: csvspec.OwnedMeta(csv, csv.Name),
+			Spec:       operatorsv2.OperatorConditionSpec{ServiceAccounts: accounts, Deployments: csvspec.DeploymentNames(csv)},
+		},
+		Role: &rbacv1.Role{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+			ObjectMeta: csvspec.OwnedMeta(csv, csv.Name),
+			Rules: []rbacv1.PolicyRule{{
+				APIGroups:     []string{operatorsv2.GroupVersion.Group},
+				Resources:     []string{"operatorconditions", "operatorconditions/status"},
+				ResourceNames: []string{csv.Name},
+				Verbs:         []string{"get", "update", "patch"},
+			}},
+		},
+		RoleBinding: &rbacv1.RoleBinding{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+			ObjectMeta: csvspec.OwnedMeta(csv, csv.Name),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: csv.Name},
+		},
+	}
+	for _, account := range accounts {
+		c.RoleBinding.Subjects = append(c.RoleBinding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: csv.Namespace})
+	}
+	return c
+}
+
+// conditionAccounts are those that OLM v0 names: of the permissions, or the default one.
+func conditionAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	strategy := csv.Spec.InstallStrategy.StrategySpec
+	var accounts []string
+	for _, p := range slices.Concat(strategy.ClusterPermissions, strategy.Permissions) {
+		if p.ServiceAccountName != "" && !slices.Contains(accounts, p.ServiceAccountName) {
+			accounts = append(accounts, p.ServiceAccountName)
+		}
+	}
+	if len(accounts) == 0 {
+		return []string{"default"}
+	}
+	return accounts
+}

@@ -1,0 +1,59 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// An operator may say what it has to say with any of the accounts that its bundle names.
+func TestCondition(t *testing.T) {
+	permissions := func(accounts ...string) (all []operatorsv1alpha1.StrategyDeploymentPermissions) {
+		for _, account := range accounts {
+			all = append(all, operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account})
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		namespaced, cluster, want []string
+	}{
+		"no permissions":     {nil, nil, []string{"default"}},
+		"two of both sorts":  {[]string{"worker", "manager"}, []string{"manager"}, []string{"manager", "worker"}},
+		"one without a name": {[]string{""}, nil, []string{"default"}},
+		"one of both sorts":  {[]string{"worker"}, []string{"worker"}, []string{"worker"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"), installtest.DeploymentOf("worker")), installtest.ServedBy("manager"))
+			csv.Spec.InstallStrategy.StrategySpec.Permissions, csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions = permissions(test.namespaced...), permissions(test.cluster...)
+			in := inputOf(csv)
+			if Render(in).Condition != nil {
+				t.Error("there is one where the cluster does not have the kind")
+			}
+			in.OperatorConditions = true
+			c := Render(in).Condition
+			if diff := cmp.Diff(test.want, c.Object.Spec.ServiceAccounts); diff != "" {
+				t.Errorf("accounts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"manager", "worker"}, c.Object.Spec.Deployments); diff != "" {
+				t.Errorf("Deployments (-want +got):\n%s", diff)
+			}
+			var bound []string
+			for _, subject := range c.RoleBinding.Subjects {
+				if subject.Namespace != "shop" {
+					t.Errorf("subject %+v", subject)
+				}
+				bound = append(bound, subject.Name)
+			}
+			if diff := cmp.Diff(test.want, bound); diff != "" {
+				t.Errorf("bound (-want +got):\n%s", diff)
+			}
+			if c.Object.Name != "shop.v1" || c.Role.Name != "shop.v1" || c.Role.Rules[0].ResourceNames[0] != "shop.v1" || c.RoleBinding.RoleRef.Name != "shop.v1" {
+				t.Errorf("they are called %s, %s for %s, %s", c.Object.Name, c.Role.Name, c.Role.Rules[0].ResourceNames, c.RoleBinding.RoleRef.Name)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package render
+
+import (
+	"strconv"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// webhook is the registration of one description: an object of its own, with every
+// default that the API server would set written out, so that whatever else the
+// live object shows was put there by somebody else.
+func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
+	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: InterceptionOf(in, d)}
+	switch d.Type {
+	case operatorsv1alpha1.ValidatingAdmissionWebhook:
+		w.Validating = &admissionregistrationv1.ValidatingWebhookConfiguration{
+			TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
+			ObjectMeta: configurationMeta(in, d),
+			Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+				Name:                    d.GenerateName,
+				ClientConfig:            clientConfig(in, d, port),
+				Rules:                   defaultedRules(d),
+				FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
+				MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
+				NamespaceSelector:       in.Scope.WebhookSelector(),
+				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
+				SideEffects:             d.SideEffects,
+				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
+				AdmissionReviewVersions: d.AdmissionReviewVersions,
+				MatchConditions:         matchConditions(in, d),
+			}},
+		}
+	case operatorsv1alpha1.MutatingAdmissionWebhook:
+		w.Mutating = &admissionregistrationv1.MutatingWebhookConfiguration{
+			TypeMeta:   configurationType("MutatingWebhookConfiguration"),
+			ObjectMeta: configurationMeta(in, d),
+			Webhooks: []admissionregistrationv1.MutatingWebhook{{
+				Name:                    d.GenerateName,
+				ClientConfig:            clientConfig(in, d, port),
+				Rules:                   defaultedRules(d),
+				FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
+				MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
+				NamespaceSelector:       in.Scope.WebhookSelector(),
+				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
+				SideEffects:             d.SideEffects,
+				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
+				AdmissionReviewVersions: d.AdmissionReviewVersions,
+				MatchConditions:         matchConditions(in, d),
+				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy),
+			}},
+		}
+	case operatorsv1alpha1.ConversionWebhook:
+		w.Conversions = conversions(in, d, port)
+	case csvspec.APIServiceType:
+		w.APIService = apiService(in, d, port)
+	}
+	return w
+}
+
+func configurationType(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// configurationMeta carries the labels by which OLM's users find a registration,
+// and its generateName. Unlike OLM's, the name is derived, never random, so that a
+// manager that dies between creating and remembering finds it again.
+func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.ObjectMeta {
+	name, exists := in.Configurations[csvspec.IdentityOf(d)]
+	if !exists {
+		name = names.WebhookConfiguration(d.GenerateName, in.CSV.Namespace, in.CSV.Name, string(d.Type))
+	}
+	annotations := in.Config.Propagated()
+	if trust := in.Trust[d.DeploymentName]; !trust.Delegated {
+		annotations = labels.Merge(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+	}
+	return metav1.ObjectMeta{
+		Name:         name,
+		GenerateName: d.GenerateName + "-",
+		Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{
+			vocabulary.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
+			vocabulary.LabelWebhookHash:         hashOf(d),
+		}),
+		Annotations: annotations,
+	}
+}
+
+func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{
+		Service: &admissionregistrationv1.ServiceReference{
+			Namespace: in.CSV.Namespace,
+			Name:      in.Services[d.DeploymentName],
+			Path:      d.WebhookPath,
+			Port:      &port,
+		},
+		CABundle: caBundle(in.Trust[d.DeploymentName]),
+	}
+}
+
+// caBundle is none where somebody else injects it.
+func caBundle(trust Trust) []byte {
+	if trust.Delegated {
+		return nil
+	}
+	return trust.CABundle
+}
+
+func defaultedRules(d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.RuleWithOperations {
+	var withDefaults []admissionregistrationv1.RuleWithOperations
+	for _, r := range d.Rules {
+		rule := *r.DeepCopy()
+		rule.Scope = defaulted(rule.Scope, admissionregistrationv1.AllScopes)
+		withDefaults = append(withDefaults, rule)
+	}
+	return withDefaults
+}
+
+// defaulted is value, or a pointer to otherwise where value is nil.
+func defaulted[T any](value *T, otherwise T) *T {
+	if value != nil {
+		return value
+	}
+	return &otherwise
+}

@@ -1,0 +1,207 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// Every default of the API server is written out.
+func TestConfigurationsOfABareDescription(t *testing.T) {
+	sideEffects := admissionregistrationv1.SideEffectClassNone
+	bare := func(kind operatorsv1alpha1.WebhookAdmissionType, generateName string) operatorsv1alpha1.WebhookDescription {
+		return installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
+			d.Type, d.GenerateName, d.SideEffects = kind, generateName, &sideEffects
+		})
+	}
+	d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), bare(installtest.Validating, "v.example.com"), bare(installtest.Mutating, "m.example.com"))))
+
+	client := admissionregistrationv1.WebhookClientConfig{
+		Service:  &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(443))},
+		CABundle: []byte("ca of manager"),
+	}
+	rules := []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"shop.example.com"}, []string{"orders"})}
+	rules[0].Scope = new(admissionregistrationv1.AllScopes)
+	wantValidating := []admissionregistrationv1.ValidatingWebhook{{
+		Name: "v.example.com", ClientConfig: client, Rules: rules,
+		FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
+		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
+		SideEffects: &sideEffects, TimeoutSeconds: new(int32(10)), AdmissionReviewVersions: []string{"v1"},
+	}}
+	wantMutating := []admissionregistrationv1.MutatingWebhook{{
+		Name: "m.example.com", ClientConfig: client, Rules: rules,
+		FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
+		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
+		SideEffects: &sideEffects, TimeoutSeconds: new(int32(10)), AdmissionReviewVersions: []string{"v1"},
+		ReinvocationPolicy: new(admissionregistrationv1.NeverReinvocationPolicy),
+	}}
+	if diff := cmp.Diff(wantValidating, d.Webhooks[0].Validating.Webhooks); diff != "" {
+		t.Errorf("validating (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantMutating, d.Webhooks[1].Mutating.Webhooks); diff != "" {
+		t.Errorf("mutating (-want +got):\n%s", diff)
+	}
+}
+
+// What the author says is taken one to one.
+func TestConfigurationOfAFullDescription(t *testing.T) {
+	full := installtest.ServedBy("manager", onPort(8443, "https"), func(d *operatorsv1alpha1.WebhookDescription) {
+		d.Type, d.GenerateName = installtest.Mutating, "m.example.com"
+		d.WebhookPath = new("/mutate")
+		d.Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
+		d.FailurePolicy, d.MatchPolicy = new(admissionregistrationv1.Ignore), new(admissionregistrationv1.Exact)
+		d.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"inject": "yes"}}
+		d.SideEffects, d.TimeoutSeconds = new(admissionregistrationv1.SideEffectClassNoneOnDryRun), new(int32(3))
+		d.AdmissionReviewVersions = []string{"v1", "v1beta1"}
+		d.ReinvocationPolicy = new(admissionregistrationv1.IfNeededReinvocationPolicy)
+	})
+	got := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), full))).Webhooks[0].Mutating.Webhooks
+	want := []admissionregistrationv1.MutatingWebhook{{
+		Name: "m.example.com",
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{
+			Service:  &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "manager-service", Port: new(int32(8443)), Path: new("/mutate")},
+			CABundle: []byte("ca of manager"),
+		},
+		Rules: full.Rules, FailurePolicy: full.FailurePolicy, MatchPolicy: full.MatchPolicy,
+		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: full.ObjectSelector,
+		SideEffects: full.SideEffects, TimeoutSeconds: full.TimeoutSeconds, AdmissionReviewVersions: full.AdmissionReviewVersions,
+		ReinvocationPolicy: full.ReinvocationPolicy,
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigurationMetadata(t *testing.T) {
+	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
+	got := rendered(t, in).Webhooks[0].Validating
+
+	if !strings.HasPrefix(got.Name, "v.shop.example.com-") {
+		t.Errorf("the name %q does not begin with the generateName", got.Name)
+	}
+	hash := got.Labels["olm.webhook-description-hash"]
+	if hash == "" {
+		t.Error("there is no hash of the description")
+	}
+	want := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: got.Name, GenerateName: "v.shop.example.com-",
+			Labels: map[string]string{
+				"olm.managed": "true", "olm.owner": "shop.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion",
+				"olm.webhook-description-generate-name": "v.shop.example.com", "olm.webhook-description-hash": hash,
+			},
+			Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "3"},
+		},
+		Webhooks: got.Webhooks,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigurationName(t *testing.T) {
+	named := func(change func(*Input)) string {
+		in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
+		change(&in)
+		return rendered(t, in).Webhooks[0].Validating.Name
+	}
+	derived := named(func(*Input) {})
+	for name, test := range map[string]struct {
+		change func(*Input)
+		stays  bool
+	}{
+		"the same again":          {func(*Input) {}, true},
+		"another version's rules": {func(in *Input) { in.CSV.Spec.WebhookDefinitions[0].Rules = nil }, true},
+		"another namespace":       {func(in *Input) { in.CSV.Namespace = "other" }, false},
+		"another operator":        {func(in *Input) { in.CSV.Name = "other.v1" }, false},
+		"one that another webhook has": {func(in *Input) {
+			in.Configurations = map[csvspec.Identity]string{{Type: installtest.Mutating, GenerateName: "v.shop.example.com"}: "m"}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := named(test.change); (got == derived) != test.stays {
+				t.Errorf("the name was %q and is %q", derived, got)
+			}
+		})
+	}
+	t.Run("one that exists is kept", func(t *testing.T) {
+		got := named(func(in *Input) {
+			in.Configurations = map[csvspec.Identity]string{{Type: installtest.Validating, GenerateName: "v.shop.example.com"}: "v.shop.example.com-x7k2p"}
+		})
+		if got != "v.shop.example.com-x7k2p" {
+			t.Errorf("the registration is named %q", got)
+		}
+	})
+}
+
+// The label changes if and only if the description does.
+func TestDescriptionHash(t *testing.T) {
+	hash := func(change func(*Input)) string {
+		in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
+		change(&in)
+		return rendered(t, in).Webhooks[0].Validating.Labels["olm.webhook-description-hash"]
+	}
+	same := hash(func(*Input) {})
+	if changed := hash(func(in *Input) { in.Trust["manager"] = Trust{Generation: 9} }); changed != same {
+		t.Errorf("another certificate changes the hash from %s to %s", same, changed)
+	}
+	if changed := hash(func(in *Input) { in.CSV.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(5)) }); changed == same {
+		t.Errorf("another timeout leaves the hash at %s", same)
+	}
+}
+
+func TestConfigurationSelectsTheScope(t *testing.T) {
+	byTeam := metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}
+	for name, test := range map[string]struct {
+		group func(*operatorsv1.OperatorGroup)
+		want  metav1.LabelSelector
+	}{
+		"all namespaces":      {func(*operatorsv1.OperatorGroup) {}, metav1.LabelSelector{}},
+		"named namespaces":    {installtest.Targeting("red"), metav1.LabelSelector{MatchLabels: map[string]string{"olm.operatorgroup.uid/uid-of-group": ""}}},
+		"selected namespaces": {func(group *operatorsv1.OperatorGroup) { group.Spec.Selector = &byTeam }, byTeam},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")), test.group))
+			if diff := cmp.Diff(&test.want, d.Webhooks[0].Validating.Webhooks[0].NamespaceSelector); diff != "" {
+				t.Errorf("namespaceSelector (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A Deployment without a certificate has nothing to trust yet, and says so with
+// generation 0, which is never written over another.
+func TestConfigurationBeforeTheCertificate(t *testing.T) {
+	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
+	delete(in.Trust, "manager")
+	d := rendered(t, in)
+
+	got := d.Webhooks[0].Validating
+	if len(got.Webhooks[0].ClientConfig.CABundle) > 0 {
+		t.Errorf("caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
+	}
+	if generation := got.Annotations["olm-webhook-manager.io/certificate-generation"]; generation != "0" {
+		t.Errorf("the generation is %q, want 0", generation)
+	}
+	if hash, found := d.Object.Spec.Template.Annotations["olmcahash"]; found {
+		t.Errorf("the pods bear the hash %q of a CA that does not exist", hash)
+	}
+}
+
+func TestConversionIsNotRegisteredAsAdmission(t *testing.T) {
+	conversion := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.Type = operatorsv1alpha1.ConversionWebhook })
+	w := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), conversion))).Webhooks[0]
+	if w.Validating != nil || w.Mutating != nil {
+		t.Errorf("a conversion webhook renders %+v", w)
+	}
+}

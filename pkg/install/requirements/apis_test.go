@@ -1,0 +1,152 @@
+package requirements
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestRequiredAPIServices(t *testing.T) {
+	const name = "v1.metrics.example.com"
+	kind := schema.GroupVersionKind{Group: "metrics.example.com", Version: "v1", Kind: "Metric"}
+	for title, test := range map[string]struct {
+		service *apiregistrationv1.APIService
+		serves  bool
+		status  operatorsv1alpha1.StatusReason
+		message string
+		recheck time.Duration
+	}{
+		"absent":           {nil, false, "NotPresent", "APIService is not present: install the operator that serves it", 0},
+		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", 4 * time.Second},
+		"not available":    {liveAPIService(name, false), true, "NotPresent", "APIService is present, but not available: no endpoints", 0},
+		"there, available": {liveAPIService(name, true), true, "Present", "", 0},
+	} {
+		t.Run(title, func(t *testing.T) {
+			csv := installtest.Operator(nil)
+			csv.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: kind.Group, Version: kind.Version, Kind: kind.Kind}}
+			facts := Facts{CSV: csv, APIs: map[schema.GroupVersionKind]bool{kind: test.serves}, APIServices: map[string]*apiregistrationv1.APIService{}}
+			facts.Now = time.Unix(1000, 0)
+			facts.Announced = map[schema.GroupVersion]time.Time{kind.GroupVersion(): facts.Now.Add(-4 * time.Second)}
+			want := operatorsv1alpha1.RequirementStatus{
+				Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: name, Status: test.status, Message: test.message,
+			}
+			if test.service != nil {
+				facts.APIServices[name] = test.service
+			}
+			if test.status == "Present" {
+				want.UUID = "uid"
+			}
+			verdict := Check(facts)
+			if diff := cmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements); diff != "" {
+				t.Errorf("requirements (-want +got):\n%s", diff)
+			}
+			if verdict.Recheck != test.recheck {
+				t.Errorf("looks again in %s, want %s", verdict.Recheck, test.recheck)
+			}
+		})
+	}
+}
+
+func TestOwnedAPIServices(t *testing.T) {
+	for title, test := range map[string]struct {
+		deployment string
+		status     operatorsv1alpha1.StatusReason
+		passes     bool
+	}{
+		"a Deployment that is there": {"manager", "DeploymentFound", true},
+		"a Deployment that is not":   {"manger", "DeploymentNotFound", false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))
+			csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "g.example.com", Version: "v1", Kind: "K", DeploymentName: test.deployment}}
+			verdict := Check(Facts{CSV: csv})
+			if r := verdict.Requirements; len(r) != 1 || r[0].Name != "v1.g.example.com" || r[0].Status != test.status || verdict.Passes() != test.passes {
+				t.Errorf("passes: %t, requirements %+v", verdict.Passes(), r)
+			}
+		})
+	}
+}
+
+// Without aggregation there are no APIServices, and a native API may come without any.
+func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
+	pond := schema.GroupVersionKind{Group: "g.example.com", Version: "v1", Kind: "Pond"}
+	apiService := []operatorsv1alpha1.APIServiceDescription{{Group: pond.Group, Version: pond.Version, Kind: pond.Kind, DeploymentName: "manager"}}
+	for title, test := range map[string]struct {
+		needs   func(*operatorsv1alpha1.ClusterServiceVersionSpec)
+		served  bool
+		passes  bool
+		recheck time.Duration
+	}{
+		"required": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) { s.APIServiceDefinitions.Required = apiService }, true, false, 0},
+		"owned":    {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) { s.APIServiceDefinitions.Owned = apiService }, true, false, 0},
+		"native, served": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.NativeAPIs = []metav1.GroupVersionKind{metav1.GroupVersionKind(pond)}
+		}, true, true, 0},
+		"native, not served yet": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
+			s.NativeAPIs = []metav1.GroupVersionKind{metav1.GroupVersionKind(pond)}
+		}, false, false, longestAPIPause},
+	} {
+		t.Run(title, func(t *testing.T) {
+			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))
+			test.needs(&csv.Spec)
+			verdict := Check(Facts{CSV: csv, Unaggregated: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}, Now: time.Unix(1000, 0)})
+			if verdict.Passes() != test.passes || verdict.Recheck != test.recheck {
+				t.Errorf("passes: %t, looks again in %s: %s", verdict.Passes(), verdict.Recheck, verdict.Unmet())
+			}
+		})
+	}
+}
+
+func TestNativeAPIs(t *testing.T) {
+	csv := installtest.Operator(nil)
+	csv.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}
+	verdict := Check(Facts{CSV: csv, APIs: map[schema.GroupVersionKind]bool{{Group: "apps", Version: "v1", Kind: "Deployment"}: true}})
+	want := []operatorsv1alpha1.RequirementStatus{
+		{Group: "apps", Version: "v1", Kind: "Deployment", Name: "Deployment.v1.apps", Status: "Present", Message: "Native API exists"},
+		{Version: "v1", Kind: "Pond", Name: "Pond.v1.", Status: "NotPresent", Message: "Native API does not exist"},
+	}
+	if diff := cmp.Diff(want, verdict.Requirements); diff != "" {
+		t.Errorf("requirements (-want +got):\n%s", diff)
+	}
+	if got := csvspec.RequiredAPIs(csv); !slices.Equal(got, []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}) {
+		t.Errorf("the required kinds are %v", got)
+	}
+}
+
+func liveAPIService(name string, available bool) *apiregistrationv1.APIService {
+	service := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid"}}
+	service.Status.Conditions = []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}
+	if !available {
+		service.Status.Conditions[0].Status, service.Status.Conditions[0].Message = apiregistrationv1.ConditionFalse, "no endpoints"
+	}
+	return service
+}
+
+// Whoever waits for a kind asks often only after something announced it.
+func TestAPIPause(t *testing.T) {
+	announced := time.Unix(1000, 0)
+	for since, want := range map[time.Duration]time.Duration{
+		0: 250 * time.Millisecond, time.Second: time.Second, 20 * time.Second: 20 * time.Second, time.Hour: 30 * time.Second,
+	} {
+		if got := APIPause(announced, announced.Add(since)); got != want {
+			t.Errorf("%s after it was announced the pause is %s, want %s", since, got, want)
+		}
+	}
+	questions := 0
+	for now := announced; now.Before(announced.Add(time.Hour)); now = now.Add(APIPause(announced, now)) {
+		questions++
+	}
+	if questions > 130 {
+		t.Errorf("%d questions in an hour", questions)
+	}
+}

@@ -1,0 +1,111 @@
+package requirements
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestRequirements(t *testing.T) {
+	const (
+		present      = operatorsv1alpha1.RequirementStatusReasonPresent
+		notPresent   = operatorsv1alpha1.RequirementStatusReasonNotPresent
+		notSatisfied = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
+	)
+	account := func(status operatorsv1alpha1.StatusReason, uuid, message string) operatorsv1alpha1.RequirementStatus {
+		return operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: "shop", Status: status, UUID: uuid, Message: message}
+	}
+	const missingAccount = "Service account does not exist: create it, with the permissions that spec.install.spec asks for, in namespace shop"
+
+	for name, test := range map[string]struct {
+		csv      *operatorsv1alpha1.ClusterServiceVersion
+		accounts []*corev1.ServiceAccount
+		want     []operatorsv1alpha1.RequirementStatus
+		unmet    string
+	}{
+		"none": {
+			csv: installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")),
+		},
+		"a ServiceAccount that is there": {
+			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop")},
+			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
+		},
+		"a ServiceAccount that is not": {
+			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("other")},
+			want:  []operatorsv1alpha1.RequirementStatus{account(notPresent, "", missingAccount)},
+			unmet: "ServiceAccount shop: " + missingAccount,
+		},
+		"a ServiceAccount of its own": {
+			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop", "shop.v0", "shop.v1")},
+			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
+		},
+		"a ServiceAccount of another operator's": {
+			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop", "other.v1")},
+			want:  []operatorsv1alpha1.RequirementStatus{account(notSatisfied, "", "Service account is owned by another ClusterServiceVersion")},
+			unmet: "ServiceAccount shop: Service account is owned by another ClusterServiceVersion",
+		},
+		"one ServiceAccount for several permissions": {
+			csv: permitting("shop", "shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop")},
+			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
+		},
+		"a webhook of a Deployment that is not there": {
+			csv: installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"), installtest.DeploymentOf("extra")), installtest.ServedBy("manger")),
+			want: []operatorsv1alpha1.RequirementStatus{{
+				Group: "apps", Version: "v1", Kind: "Deployment", Name: "manger", Status: notPresent,
+				Message: `webhook "v.shop.example.com" names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[0].deploymentName to one of manager, extra`,
+			}},
+			unmet: `Deployment manger: webhook "v.shop.example.com" names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[0].deploymentName to one of manager, extra`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := Facts{CSV: test.csv, ServiceAccounts: map[string]*corev1.ServiceAccount{}}
+			for _, a := range test.accounts {
+				facts.ServiceAccounts[a.Name] = a
+			}
+			verdict := Check(facts)
+			if diff := cmp.Diff(test.want, verdict.Requirements); diff != "" {
+				t.Errorf("requirements (-want +got):\n%s", diff)
+			}
+			if got := verdict.Unmet(); got != test.unmet {
+				t.Errorf("unmet is %q, want %q", got, test.unmet)
+			}
+			if got := verdict.Passes(); got != (test.unmet == "") {
+				t.Errorf("passes is %t although unmet is %q", got, test.unmet)
+			}
+		})
+	}
+}
+
+// permitting is an operator with permissions, and cluster permissions, for ServiceAccounts.
+func permitting(accounts ...string) *operatorsv1alpha1.ClusterServiceVersion {
+	csv := installtest.Operator(nil)
+	strategy := &csv.Spec.InstallStrategy.StrategySpec
+	for _, account := range accounts {
+		permissions := operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account}
+		strategy.Permissions = append(strategy.Permissions, permissions)
+		strategy.ClusterPermissions = append(strategy.ClusterPermissions, permissions)
+	}
+	return csv
+}
+
+func TestMistakes(t *testing.T) {
+	everything := installtest.RuleOf([]string{"*"}, []string{"*"})
+	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
+		d.Rules = append(d.Rules, everything)
+	}), installtest.ServedBy("manager"))
+	verdict := Check(Facts{CSV: csv})
+
+	want := allGroups + `: spec.webhookdefinitions[0].rules[1] of "v.shop.example.com" does; name the API groups that the webhook handles; ` +
+		`CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [1] both have generateName "v.shop.example.com"; give each its own`
+	if got := verdict.Mistakes(); got != want {
+		t.Errorf("mistakes are %q, want %q", got, want)
+	}
+	if verdict.Passes() {
+		t.Error("a ClusterServiceVersion with mistakes passes")
+	}
+}

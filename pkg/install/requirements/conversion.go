@@ -1,0 +1,100 @@
+package requirements
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+)
+
+// conversionViolations are mistakes in conversion webhooks. A conversion webhook is
+// for all objects of its CustomResourceDefinition, wherever they are: an operator
+// that can be limited to some namespaces cannot have one.
+func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
+	var violations []Violation
+	convertedBy := map[string]int{}
+	for i, d := range csv.Spec.WebhookDefinitions {
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
+		violate := func(message, wayOut string) {
+			violations = append(violations, Violation{WrongConversion, i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook %s", i, message), wayOut})
+		}
+		if narrower := narrowerModes(csv); len(narrower) > 0 {
+			violate("and spec.installModes supports "+strings.Join(narrower, ", "), "support AllNamespaces only, since it converts the objects of all namespaces")
+		}
+		if len(d.ConversionCRDs) == 0 {
+			violate("without conversionCRDs", "name the CustomResourceDefinitions that it converts")
+		}
+		for _, crd := range d.ConversionCRDs {
+			other, repeated := convertedBy[crd]
+			convertedBy[crd] = i
+			switch {
+			case repeated:
+				violate(fmt.Sprintf("for %s, and so is [%d]: a CustomResourceDefinition has one", crd, other), "name it in one of them")
+			case protectedGroup(crd):
+				violate(fmt.Sprintf("for %s: whoever converts it decides over the manager itself", crd), "remove it from conversionCRDs")
+			case !csv.OwnsCRD(crd):
+				violate(fmt.Sprintf("for %s, which spec.customresourcedefinitions.owned does not list", crd), "add it there, or remove it from conversionCRDs")
+			}
+		}
+	}
+	return violations
+}
+
+func narrowerModes(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var narrower []string
+	for _, mode := range csv.Spec.InstallModes {
+		if mode.Supported && mode.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces {
+			narrower = append(narrower, string(mode.Type))
+		}
+	}
+	return narrower
+}
+
+// protectedGroup tells the CustomResourceDefinitions that the guard forbids webhooks on.
+func protectedGroup(crd string) bool {
+	_, group, _ := strings.Cut(crd, ".")
+	return slices.Contains(protectedGroups, fold(group))
+}
+
+// convertibleCRDs are the CustomResourceDefinitions that a conversion webhook cannot
+// convert. Whether they are there at all is judged with all others that are owned.
+func convertibleCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, d := range f.CSV.Spec.WebhookDefinitions {
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
+		for _, name := range d.ConversionCRDs {
+			if message := inconvertible(f, f.CRDs[name]); message != "" {
+				results = append(results, operatorsv1alpha1.RequirementStatus{
+					Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: name, UUID: string(f.CRDs[name].UID),
+					Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, Message: message,
+				})
+			}
+		}
+	}
+	return results
+}
+
+func inconvertible(f Facts, crd *apiextensionsv1.CustomResourceDefinition) string {
+	if crd == nil {
+		return ""
+	}
+	switch namespace, service := owners.ConvertedBy(crd); {
+	case crd.Spec.PreserveUnknownFields:
+		return "has spec.preserveUnknownFields true, with which nothing can be converted: set it to false"
+	case f.Converters[namespace+"/"+service]:
+		return fmt.Sprintf("is converted by service %s/%s of another ClusterServiceVersion: delete that one first", namespace, service)
+	case f.ForeignConversions[crd.Name]:
+		return foreignConversion(crd)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,80 @@
+package requirements
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// requiredCRDs are the CustomResourceDefinitions that a ClusterServiceVersion owns or
+// requires, in every version that it names. OLM v0 looks at one version of each.
+func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	return versionsOf(f, csvspec.CrdDescriptions(f.CSV))
+}
+
+// OwnedCRDs are the results for the versions that a ClusterServiceVersion owns, one for each
+// that spec.customresourcedefinitions.owned lists.
+func OwnedCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
+	return versionsOf(f, f.CSV.Spec.CustomResourceDefinitions.Owned)
+}
+
+func versionsOf(f Facts, descriptions []operatorsv1alpha1.CRDDescription) []operatorsv1alpha1.RequirementStatus {
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, description := range descriptions {
+		results = append(results, requiredCRD(f.CRDs[description.Name], description, awaited(f, description)))
+	}
+	return results
+}
+
+func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operatorsv1alpha1.CRDDescription, awaited bool) operatorsv1alpha1.RequirementStatus {
+	result := operatorsv1alpha1.RequirementStatus{
+		Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: wanted.Name,
+		Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
+	}
+	if crd == nil {
+		result.Message = "CRD is not present"
+		return result
+	}
+	versions := servedVersions(crd)
+	if !awaited && !slices.Contains(versions, wanted.Version) {
+		result.Message = fmt.Sprintf("CRD version not served: the ClusterServiceVersion names %s, served are %s", wanted.Version, strings.Join(versions, ", "))
+		return result
+	}
+	result.UUID = string(crd.UID)
+	for _, needed := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {
+		if condition := conditionOf(crd, needed); condition.Status != apiextensionsv1.ConditionTrue {
+			result.Status = operatorsv1alpha1.RequirementStatusReasonNotAvailable
+			result.Message = fmt.Sprintf("CRD is present but the Established condition is False (not available): %s: %s", needed, cmp.Or(condition.Message, "not yet"))
+			return result
+		}
+	}
+	result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
+	result.Message = "CRD is present and Established condition is true"
+	return result
+}
+
+func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var served []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			served = append(served, v.Name)
+		}
+	}
+	return served
+}
+
+func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {
+	for _, c := range crd.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return apiextensionsv1.CustomResourceDefinitionCondition{}
+}

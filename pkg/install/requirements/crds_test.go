@@ -1,0 +1,126 @@
+package requirements
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestRequiredCRDs(t *testing.T) {
+	const there = "Present: CRD is present and Established condition is true"
+	for name, test := range map[string]struct {
+		owned, required []operatorsv1alpha1.CRDDescription
+		crds            []*apiextensionsv1.CustomResourceDefinition
+		want            []string
+	}{
+		"none": {},
+		"owned, present": {
+			owned: describing("a.example.com", "v1"), crds: definitions(installtest.Definition("a.example.com")),
+			want: []string{"a.example.com " + there},
+		},
+		"owned, absent": {
+			owned: describing("a.example.com", "v1"), crds: definitions(installtest.Definition("b.example.com")),
+			want: []string{"a.example.com NotPresent: CRD is not present"},
+		},
+		"required, absent": {
+			required: describing("a.example.com", "v1"),
+			want:     []string{"a.example.com NotPresent: CRD is not present"},
+		},
+		"another version": {
+			required: describing("a.example.com", "v2"), crds: definitions(installtest.Definition("a.example.com")),
+			want: []string{"a.example.com NotPresent: CRD version not served: the ClusterServiceVersion names v2, served are v1"},
+		},
+		"a version that is not served any more": {
+			required: describing("a.example.com", "v1alpha1"), crds: definitions(installtest.Definition("a.example.com")),
+			want: []string{"a.example.com NotPresent: CRD version not served: the ClusterServiceVersion names v1alpha1, served are v1"},
+		},
+		"not established": {
+			owned: describing("a.example.com", "v1"), crds: definitions(installtest.Definition("a.example.com", without(apiextensionsv1.Established))),
+			want: []string{"a.example.com PresentNotAvailable: CRD is present but the Established condition is False (not available): Established: not yet"},
+		},
+		"names not accepted": {
+			owned: describing("a.example.com", "v1"), crds: definitions(installtest.Definition("a.example.com", without(apiextensionsv1.NamesAccepted))),
+			want: []string{"a.example.com PresentNotAvailable: CRD is present but the Established condition is False (not available): NamesAccepted: not yet"},
+		},
+		"two versions of one, owned and required, in order": {
+			owned: describing("b.example.com", "v1", "a.example.com", "v2"), required: describing("a.example.com", "v1", "a.example.com", "v2"),
+			crds: definitions(installtest.Definition("a.example.com"), installtest.Definition("b.example.com")),
+			want: []string{
+				"a.example.com " + there,
+				"a.example.com NotPresent: CRD version not served: the ClusterServiceVersion names v2, served are v1",
+				"b.example.com " + there,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := installtest.Operator(nil)
+			csv.Spec.CustomResourceDefinitions = operatorsv1alpha1.CustomResourceDefinitions{Owned: test.owned, Required: test.required}
+			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+			for _, crd := range test.crds {
+				facts.CRDs[crd.Name] = crd
+			}
+			var got []string
+			for _, r := range Check(facts).Requirements {
+				if r.Group != "apiextensions.k8s.io" || r.Version != "v1" || r.Kind != "CustomResourceDefinition" {
+					t.Errorf("%+v is no CustomResourceDefinition", r)
+				}
+				if known := facts.CRDs[r.Name]; r.Status == "Present" && r.UUID != string(known.UID) {
+					t.Errorf("the uuid of %s is %q", r.Name, r.UUID)
+				}
+				got = append(got, r.Name+" "+string(r.Status)+": "+r.Message)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("requirements (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRequiredCRDNames(t *testing.T) {
+	csv := convertingCSV()
+	csv.Spec.CustomResourceDefinitions.Required = describing("z.example.com", "v1")
+	if got := csvspec.RequiredCRDs(csv); !slices.Equal(got, []string{"a.example.com", "b.example.com", "z.example.com"}) {
+		t.Errorf("the definitions are %v", got)
+	}
+}
+
+// describing are descriptions of names and versions in turn.
+func describing(nameVersion ...string) []operatorsv1alpha1.CRDDescription {
+	var all []operatorsv1alpha1.CRDDescription
+	for pair := range slices.Chunk(nameVersion, 2) {
+		all = append(all, operatorsv1alpha1.CRDDescription{Name: pair[0], Version: pair[1]})
+	}
+	return all
+}
+
+func definitions(crds ...*apiextensionsv1.CustomResourceDefinition) []*apiextensionsv1.CustomResourceDefinition {
+	return crds
+}
+
+func without(kind apiextensionsv1.CustomResourceDefinitionConditionType) func(*apiextensionsv1.CustomResourceDefinition) {
+	return func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Status.Conditions = slices.DeleteFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == kind })
+	}
+}
+
+// Who shows where a version stands needs the results in the order of the list.
+func TestOwnedCRDs(t *testing.T) {
+	csv := installtest.Operator(nil)
+	csv.Spec.CustomResourceDefinitions.Owned = describing("b.example.com", "v1", "a.example.com", "v2", "a.example.com", "v1", "a.example.com", "v2")
+	facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{"a.example.com": installtest.Definition("a.example.com")}}
+	var got []string
+	for _, r := range OwnedCRDs(facts) {
+		got = append(got, Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{r}}.Unmet())
+	}
+	const unserved = "CustomResourceDefinition a.example.com: CRD version not served: the ClusterServiceVersion names v2, served are v1"
+	if want := []string{"CustomResourceDefinition b.example.com: CRD is not present", unserved, "", unserved}; !slices.Equal(got, want) {
+		t.Errorf("unmet is %q, want %q", got, want)
+	}
+}

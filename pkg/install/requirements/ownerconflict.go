@@ -1,0 +1,43 @@
+package requirements
+
+import (
+	"fmt"
+	"slices"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// ownerConflict says which CustomResourceDefinition or APIService another operator of the
+// namespace owns with the better right: they would both reconcile the same objects.
+func ownerConflict(f Facts) string {
+	own := scope.Claimant{CSV: f.CSV, Began: f.Began}
+	for _, neighbour := range f.Neighbours {
+		if !neighbour.Precedes(own) {
+			continue
+		}
+		if both := inCommon(csvspec.OwnedCRDs(f.CSV), csvspec.OwnedCRDs(neighbour.CSV)); both != "" {
+			return conflictOver("conflicting CRD owner in namespace", both, neighbour.CSV)
+		}
+		if both := inCommon(csvspec.ApiServicesOf(f.CSV), csvspec.ApiServicesOf(neighbour.CSV)); both != "" {
+			return conflictOver("unable to adopt APIService", both, neighbour.CSV)
+		}
+	}
+	return ""
+}
+
+// conflictOver begins with OLM v0's words.
+func conflictOver(words, owned string, owner *operatorsv1alpha1.ClusterServiceVersion) string {
+	return fmt.Sprintf("%s: ClusterServiceVersion %s owns %s, too: delete one of the two, or, where one is a later version of the other, name that in spec.replaces", words, owner.Name, owned)
+}
+
+func inCommon(one, other []string) string {
+	for _, name := range one {
+		if slices.Contains(other, name) {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,288 @@
+// Package reviews renders the request that tests a webhook server before the webhook is registered.
+package reviews
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+)
+
+// Review is a request by which a webhook server shows that it serves a path. The zero value
+// is none.
+type Review struct {
+	Path string
+	// Body is the review, as JSON. The answer has its APIVersion, Kind and UID.
+	Body, APIVersion, Kind, UID string
+	// AnyAnswer is set where the webhook is for no resource that is known: the server may
+	// answer a review of another resource with any error.
+	AnyAnswer bool
+}
+
+// probeName is that of the object under review.
+const probeName = "olm-webhook-manager-probe"
+
+// ReviewOf returns the review to send to a webhook before it is registered: a dry run of a
+// request that its rules match, or a conversion of no objects. There is none for an APIService,
+// and for a webhook that API servers call in no version of the review.
+func ReviewOf(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Review {
+	version := reviewVersion(d)
+	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[vocabulary.AnnotationProbe] == vocabulary.ProbeHandshake {
+		return Review{}
+	}
+	called := calledPath(d.WebhookPath)
+	if d.Type == operatorsv1alpha1.ConversionWebhook {
+		return conversionReview(csv, d, called, version)
+	}
+	if d.SideEffects == nil || *d.SideEffects != admissionregistrationv1.SideEffectClassNone && *d.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
+		return Review{}
+	}
+	return admissionReview(csv, d, called, version, c)
+}
+
+// calledPath is the path that API servers call for a path of a registration: their client joins
+// it by path.Join, which takes a slash at the end away.
+func calledPath(declared *string) string {
+	if declared == nil {
+		return "/"
+	}
+	return path.Join("/", *declared)
+}
+
+// reviewVersion returns the version that an API server chooses: the first in the list that it knows.
+func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
+	for _, version := range d.AdmissionReviewVersions {
+		if version == "v1" || version == "v1beta1" {
+			return version
+		}
+	}
+	return ""
+}
+
+// conversionReview has no objects: a server that converts in the right path answers it, and
+// there is no object that could lack what its code relies on.
+func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string) Review {
+	review := apiextensionsv1.ConversionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/" + version, Kind: "ConversionReview"},
+		Request:  &apiextensionsv1.ConversionRequest{UID: csv.UID, Objects: []runtime.RawExtension{}},
+	}
+	for _, owned := range csv.Spec.CustomResourceDefinitions.Owned {
+		if _, group, ok := strings.Cut(owned.Name, "."); ok && slices.Contains(d.ConversionCRDs, owned.Name) {
+			review.Request.DesiredAPIVersion = group + "/" + owned.Version
+			break
+		}
+	}
+	return reviewWith(called, review.TypeMeta, csv, review)
+}
+
+func admissionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string, c rules.Catalog) Review {
+	example, known := exampleOf(d, c)
+	review := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/" + version, Kind: "AdmissionReview"},
+		Request:  example.request(csv, d),
+	}
+	made := reviewWith(called, review.TypeMeta, csv, review)
+	made.AnyAnswer = !known
+	return made
+}
+
+func reviewWith(called string, is metav1.TypeMeta, csv *operatorsv1alpha1.ClusterServiceVersion, review any) Review {
+	body, err := json.Marshal(review)
+	if err != nil {
+		return Review{} // an example with a number that JSON does not have
+	}
+	return Review{Path: called, Body: string(body), APIVersion: is.APIVersion, Kind: is.Kind, UID: string(csv.UID)}
+}
+
+// example is a request that the rules of a webhook match.
+type example struct {
+	rules.Resource
+	version   schema.GroupVersion
+	operation admissionv1.Operation
+}
+
+// exampleOf returns the first one that a rule names with its resource; else one that an
+// asterisk stands for; else the creation of a ConfigMap, which the rules need not match.
+func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e example, known bool) {
+	for _, wildcards := range []bool{false, true} {
+		for _, rule := range d.Rules {
+			for _, named := range rule.Resources {
+				if strings.HasPrefix(named, "*") != wildcards {
+					continue
+				}
+				if e, known := exampleIn(c, rule, named); known {
+					return e, true
+				}
+			}
+		}
+	}
+	return example{rules.Resource{Name: "configmaps", Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Extent: rules.Namespaced}, schema.GroupVersion{Version: "v1"}, admissionv1.Create}, false
+}
+
+// exampleIn returns the first resource of a catalog that a rule matches by one of its resources.
+func exampleIn(c rules.Catalog, rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
+	for _, group := range rule.APIGroups {
+		for _, version := range rules.SortedKeys(c.Groups[group]) {
+			one := rule
+			one.APIGroups = []string{group}
+			if !slices.Contains(rule.APIVersions, "*") && !slices.Contains(rule.APIVersions, version) {
+				continue
+			}
+			one.APIVersions = []string{version}
+			for _, r := range c.Find(one, named).Served {
+				operation := operationOf(rule, strings.Contains(r.Name, "/"))
+				return example{r, schema.GroupVersion{Group: group, Version: version}, operation}, operation != ""
+			}
+		}
+	}
+	return example{}, false
+}
+
+// operationOf is the most common operation of a rule on a resource.
+func operationOf(rule admissionregistrationv1.RuleWithOperations, below bool) admissionv1.Operation {
+	order := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete, admissionregistrationv1.Connect}
+	if below { // most subresources are a status
+		order[0], order[1] = order[1], order[0]
+	}
+	for _, operation := range order {
+		if slices.Contains(rule.Operations, operation) || slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
+			return admissionv1.Operation(operation)
+		}
+	}
+	return ""
+}
+
+// request is what an API server asks in a dry run.
+func (e example) request(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *admissionv1.AdmissionRequest {
+	name, subresource, _ := strings.Cut(e.Name, "/")
+	resource := e.version.WithResource(name)
+	request := &admissionv1.AdmissionRequest{
+		UID: csv.UID, Kind: metav1.GroupVersionKind(e.Kind), Resource: metav1.GroupVersionResource(resource), SubResource: subresource,
+		Name: probeName, Operation: e.operation, DryRun: new(true), UserInfo: authenticationv1.UserInfo{Username: probeName, Groups: []string{"system:authenticated"}},
+	}
+	if options := optionsOf[e.operation]; options != "" {
+		request.Options.Raw = []byte(`{"apiVersion":"meta.k8s.io/v1","kind":"` + options + `","dryRun":["All"]}`)
+	}
+	request.RequestKind, request.RequestResource, request.RequestSubResource = &request.Kind, &request.Resource, subresource
+	switch {
+	case e.Extent == rules.Namespaced:
+		request.Namespace = firstTarget(csv)
+	case resource.Group == "" && name == "namespaces":
+		request.Namespace = probeName
+	}
+	object := e.object(csv, d)
+	if e.operation != admissionv1.Delete {
+		request.Object.Raw = object
+	}
+	if e.operation == admissionv1.Update || e.operation == admissionv1.Delete {
+		request.OldObject.Raw = object
+	}
+	return request
+}
+
+var optionsOf = map[admissionv1.Operation]string{
+	admissionv1.Create: "CreateOptions", admissionv1.Update: "UpdateOptions", admissionv1.Delete: "DeleteOptions",
+}
+
+// firstTarget is a namespace that the operator looks after.
+func firstTarget(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	if first, _, _ := strings.Cut(csv.Annotations[vocabulary.AnnotationTargetNamespaces], ","); first != "" {
+		return first
+	}
+	return csv.Namespace
+}
+
+// object is the author's example of the kind, where there is one. Servers rely on what every
+// such object has, and not all of them check.
+func (e example) object(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) []byte {
+	object := authorsExample(csv, e.Kind)
+	if object == nil {
+		object = skeleton(e.Kind)
+	}
+	object["apiVersion"], object["kind"] = e.Kind.GroupVersion().String(), e.Kind.Kind
+	metadata := map[string]any{"name": probeName, "uid": string(csv.UID)}
+	if e.Extent == rules.Namespaced {
+		metadata["namespace"] = firstTarget(csv)
+	}
+	if wanted := selected(d.ObjectSelector); len(wanted) > 0 {
+		metadata["labels"] = wanted
+	}
+	object["metadata"] = metadata
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// maxExamples bounds what is read of an annotation, and sent to each pod.
+const maxExamples = 256 << 10
+
+// authorsExample is the one for a kind in the annotation alm-examples; nil for none.
+func authorsExample(csv *operatorsv1alpha1.ClusterServiceVersion, kind schema.GroupVersionKind) map[string]any {
+	var all []map[string]any
+	if len(csv.Annotations["alm-examples"]) > maxExamples || json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &all) != nil {
+		return nil
+	}
+	for _, object := range all {
+		if object["apiVersion"] == kind.GroupVersion().String() && object["kind"] == kind.Kind {
+			return object
+		}
+	}
+	return nil
+}
+
+// skeleton is what every object of a kind of Kubernetes that runs pods has.
+func skeleton(kind schema.GroupVersionKind) map[string]any {
+	labels := map[string]any{"app": probeName}
+	pod := map[string]any{"containers": []any{map[string]any{"name": "probe", "image": "example.com/probe:latest", "resources": map[string]any{}}}}
+	template := map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}
+	job := map[string]any{"template": template}
+	switch kind.GroupKind() {
+	case schema.GroupKind{Kind: "Pod"}:
+		return map[string]any{"spec": pod}
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return map[string]any{"spec": job}
+	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
+		return map[string]any{"spec": map[string]any{"schedule": "@yearly", "jobTemplate": map[string]any{"spec": job}}}
+	}
+	if kind.Group == "apps" && kind.Kind != "ControllerRevision" {
+		return map[string]any{"spec": map[string]any{"replicas": 1, "selector": map[string]any{"matchLabels": labels}, "template": template}}
+	}
+	if kind.Group == "" {
+		return map[string]any{}
+	}
+	return map[string]any{"spec": map[string]any{}}
+}
+
+// selected are labels that a selector asks for.
+func selected(selector *metav1.LabelSelector) map[string]string {
+	if selector == nil {
+		return nil
+	}
+	wanted := labels.Merge(selector.MatchLabels, nil)
+	for _, r := range selector.MatchExpressions {
+		switch {
+		case r.Operator == metav1.LabelSelectorOpIn && len(r.Values) > 0:
+			wanted[r.Key] = r.Values[0]
+		case r.Operator == metav1.LabelSelectorOpExists:
+			wanted[r.Key] = ""
+		}
+	}
+	return wanted
+}

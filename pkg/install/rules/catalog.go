@@ -1,0 +1,143 @@
+// Package rules finds the resources that the rules of a webhook match.
+package rules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// Resource is a resource, or a subresource, that an API server serves in one version.
+type Resource struct {
+	// Name is the plural, as "pods"; of a subresource "pods/status".
+	Name string
+	// Kind is that of the objects in its requests.
+	Kind schema.GroupVersionKind
+	// Extent is where its objects live; Unknown where that is not known.
+	Extent Extent
+}
+
+// Catalog lists what an API server serves, as far as it is known.
+type Catalog struct {
+	// Groups are the served versions of each group. A version without an entry for its
+	// resources is served, and its resources are not known.
+	Groups map[string]map[string][]Resource
+	// Closed is set when a group that is not in Groups is not served.
+	Closed bool
+	// WithoutSubresources is set when subresources are not listed.
+	WithoutSubresources bool
+	// Names are the served groups that are not in Groups: names to suggest.
+	Names []string
+}
+
+// RuledGroups returns the API groups that the rules of a ClusterServiceVersion's admission
+// webhooks name.
+func RuledGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var groups []string
+	named := map[string]bool{}
+	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.Narrow(csv)] {
+		if d.Type == operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
+		for _, rule := range d.Rules {
+			for _, group := range rule.APIGroups {
+				if !named[group] {
+					named[group] = true
+					groups = append(groups, group)
+				}
+			}
+		}
+	}
+	return groups
+}
+
+// Add lists the resources of a version. Nil resources are not known.
+func (c *Catalog) Add(version schema.GroupVersion, resources []Resource) {
+	if c.Groups == nil {
+		c.Groups = map[string]map[string][]Resource{}
+	}
+	if c.Groups[version.Group] == nil {
+		c.Groups[version.Group] = map[string][]Resource{}
+	}
+	known, listed := c.Groups[version.Group][version.Version]
+	if listed && known == nil || resources == nil {
+		c.Groups[version.Group][version.Version] = nil
+		return
+	}
+	if !listed {
+		c.Groups[version.Group][version.Version] = slices.Clip(resources)
+		return
+	}
+	c.Groups[version.Group][version.Version] = append(known, resources...)
+}
+
+// AddDefinition lists what a CustomResourceDefinition makes the API server serve.
+func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
+	extent := Namespaced
+	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
+		extent = ClusterScoped
+	}
+	for _, v := range crd.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		version := schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
+		kind := version.WithKind(crd.Spec.Names.Kind)
+		resources := []Resource{{crd.Spec.Names.Plural, kind, extent}}
+		if v.Subresources != nil && v.Subresources.Status != nil {
+			resources = append(resources, Resource{crd.Spec.Names.Plural + "/status", kind, extent})
+		}
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			resources = append(resources, Resource{crd.Spec.Names.Plural + "/scale", schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, extent})
+		}
+		c.Add(version, resources)
+	}
+}
+
+// found is what a catalog knows of one resource that a rule names.
+type found struct {
+	Served  []Resource // what the rule matches, with the version in Kind unless it is a subresource's
+	unknown bool       // the catalog does not know all that the rule could match
+}
+
+// find returns what of a catalog a rule matches by one of its resources.
+func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named string) found {
+	var f found
+	for _, group := range rule.APIGroups {
+		versions, known := c.Groups[group]
+		f.unknown = f.unknown || group == "*" || !known && !c.Closed
+		for _, version := range SortedKeys(versions) {
+			if !slices.Contains(rule.APIVersions, "*") && !slices.Contains(rule.APIVersions, version) {
+				continue
+			}
+			f.unknown = f.unknown || versions[version] == nil
+			for _, r := range versions[version] {
+				if c.names(named, r.Name) && CoversExtent(rule, r.Extent) {
+					f.Served = append(f.Served, r)
+				}
+			}
+		}
+	}
+	return f
+}
+
+// names reports whether a resource of a rule names a served one, as API servers match it.
+// Where subresources are not listed, a resource stands for all of its own.
+func (c Catalog) names(named, served string) bool {
+	resource, subresource, _ := strings.Cut(named, "/")
+	servedResource, servedSubresource, _ := strings.Cut(served, "/")
+	if resource != "*" && resource != servedResource {
+		return false
+	}
+	return subresource == "*" || subresource == servedSubresource || c.WithoutSubresources
+}
+
+func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

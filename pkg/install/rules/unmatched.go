@@ -1,0 +1,197 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
+
+// Unmatched is a resource of a rule that matches no request.
+type Unmatched struct {
+	// Rule is the index of the rule in its description.
+	Rule int
+	// Resource is the name as the rule has it.
+	Resource string
+	// What is the fact and its cause, without a subject.
+	What string
+	// WayOut is what to write instead.
+	WayOut string
+}
+
+// maxUnmatched is how many resources of a webhook are explained. Each is compared with all that are served.
+const maxUnmatched = 100
+
+// UnmatchedRules returns the resources in the rules of an admission webhook that match
+// nothing which a catalog lists, the first 100 of them. What the catalog does not know may match.
+func UnmatchedRules(d operatorsv1alpha1.WebhookDescription, c Catalog) []Unmatched {
+	var all []Unmatched
+	for i, rule := range d.Rules {
+		if len(rule.APIGroups) == 0 || len(rule.APIVersions) == 0 {
+			continue // the API server refuses it
+		}
+		for _, named := range rule.Resources {
+			if f := c.Find(rule, named); len(f.Served) > 0 || f.unknown || named == "" {
+				continue
+			}
+			if len(all) == maxUnmatched {
+				return all
+			}
+			what, wayOut := c.explain(rule, named)
+			all = append(all, Unmatched{i, named, what, wayOut})
+		}
+	}
+	return all
+}
+
+// explain returns why a resource of a rule matches nothing, and what would.
+func (c Catalog) explain(rule admissionregistrationv1.RuleWithOperations, named string) (what, wayOut string) {
+	anyVersion, anyScope := rule, rule
+	anyVersion.APIVersions, anyScope.Scope = []string{"*"}, nil
+	switch elsewhere, absent := c.Find(anyVersion, named).Served, c.absent(rule.APIGroups); {
+	case len(c.Find(anyScope, named).Served) > 0:
+		return fmt.Sprintf("no %s has the scope %s", quoted(named), *rule.Scope), "remove scope from the rule"
+	case len(elsewhere) > 0:
+		return fmt.Sprintf("%s of %s is not served in %s", quoted(named), groupsText(rule.APIGroups), strings.Join(rule.APIVersions, ", ")),
+			"add to apiVersions one that is served: " + strings.Join(c.versions(anyVersion, named), ", ")
+	case len(absent) == len(rule.APIGroups):
+		return fmt.Sprintf("%s is not served", groupsText(absent)), c.nearestGroup(absent)
+	default:
+		return fmt.Sprintf("there is no resource %s in %s", quoted(named), groupsText(rule.APIGroups)), c.nearestResource(rule, named)
+	}
+}
+
+// absent returns the groups that are not served.
+func (c Catalog) absent(groups []string) []string {
+	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return c.Groups[group] != nil })
+}
+
+// versions returns those in which a resource of a rule is served.
+func (c Catalog) versions(rule admissionregistrationv1.RuleWithOperations, named string) []string {
+	var all []string
+	for _, group := range rule.APIGroups {
+		for _, version := range SortedKeys(c.Groups[group]) {
+			one := rule
+			one.APIGroups, one.APIVersions = []string{group}, []string{version}
+			if len(c.Find(one, named).Served) > 0 && !slices.Contains(all, version) {
+				all = append(all, version)
+			}
+		}
+	}
+	return all
+}
+
+func (c Catalog) nearestGroup(absent []string) string {
+	for _, group := range absent {
+		if near := c.NearestGroup(group); near != "" {
+			return near
+		}
+	}
+	return "correct apiGroups, or install what serves it"
+}
+
+// NearestGroup suggests what to write in place of a group that is not served; empty where
+// no group has almost the same name.
+func (c Catalog) NearestGroup(group string) string {
+	if group == "core" || group == "v1" {
+		return `write "" in apiGroups, which is the core API group`
+	}
+	if near := Nearest(group, slices.Concat(SortedKeys(c.Groups), c.Names)); near != "" {
+		return fmt.Sprintf("write %s in apiGroups", quoted(near))
+	}
+	return ""
+}
+
+// nearestResource suggests the plural of a kind, or else a name that is almost the same.
+func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations, named string) string {
+	resource, subresource, below := strings.Cut(named, "/")
+	var plurals []string
+	for _, group := range rule.APIGroups {
+		for _, version := range SortedKeys(c.Groups[group]) {
+			for _, r := range c.Groups[group][version] {
+				if strings.EqualFold(r.Kind.Kind, resource) && !strings.Contains(r.Name, "/") {
+					return fmt.Sprintf("write its plural, %s", quoted(joined(r.Name, subresource)))
+				}
+				if below == strings.Contains(r.Name, "/") && !slices.Contains(plurals, r.Name) {
+					plurals = append(plurals, r.Name)
+				}
+			}
+		}
+	}
+	if near := Nearest(named, plurals); near != "" {
+		return fmt.Sprintf("write %s", quoted(near))
+	}
+	if group, served := c.elsewhere(named); served {
+		return fmt.Sprintf("write %s in apiGroups, which has it", quoted(group))
+	}
+	return "correct the name (kubectl api-resources lists them), or install what serves it"
+}
+
+// elsewhere returns a group of the catalog that serves a resource.
+func (c Catalog) elsewhere(named string) (group string, served bool) {
+	for _, group := range SortedKeys(c.Groups) {
+		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}}}
+		if !strings.HasPrefix(named, "*") && len(c.Find(rule, named).Served) > 0 {
+			return group, true
+		}
+	}
+	return "", false
+}
+
+func joined(resource, subresource string) string {
+	return strings.TrimSuffix(resource+"/"+subresource, "/")
+}
+
+func quoted(name string) string { return fmt.Sprintf("%.100q", name) }
+
+// groupsText names API groups.
+func groupsText(groups []string) string {
+	var shown []string
+	for _, group := range groups {
+		if group == "" {
+			shown = append(shown, "the core API group")
+			continue
+		}
+		shown = append(shown, "API group "+quoted(group))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// Nearest returns the candidate that takes the fewest edits to reach, if those are few: two,
+// and one for a short name, which is near to many. Case does not count.
+func Nearest(name string, candidates []string) string {
+	best, least := "", 2+min(len(name)/5, 1)
+	for _, candidate := range candidates {
+		if candidate == name || candidate == "" || max(len(candidate), len(name))-min(len(candidate), len(name)) >= least {
+			continue // The difference in length alone is too many edits: long names cost nothing.
+		}
+		if edits := distance(strings.ToLower(name), strings.ToLower(candidate)); edits < least {
+			best, least = candidate, edits
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of two names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
