@@ -20,7 +20,7 @@ import (
 // later is no reason to unregister it, and whose it is, mayClaim decides.
 func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
-	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		if c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)) != nil {
 			continue
 		}
@@ -34,20 +34,20 @@ func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[
 // others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
 // another version of the same operator.
 func (c *Controller) others(s *snapshot, relatives lineage.Lineage) requirements.Others {
-	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, relatives.Older, relatives.Newer)
+	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
 	ownership := c.ownership(family...)
 	return requirements.Others{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
 			return slices.DeleteFunc(slices.Clone(c.caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
 				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Labelled(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
-				return live.Spec.Service == nil || s.mayClaim(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
+				return live.Spec.Service == nil || s.Refusal(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
 			})
 		},
 		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
 			return slices.DeleteFunc(slices.Clone(c.caches.CRDs.By(informers.ByGroup, group)), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 				owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.OwnsCRD(crd.Name) }
-				return slices.ContainsFunc(family, owns) && !c.ownedElsewhere(crd.Name, s.csv, family)
+				return slices.ContainsFunc(family, owns) && !c.ownedElsewhere(crd.Name, s.CSV, family)
 			})
 		},
 	}

@@ -19,7 +19,7 @@ import (
 
 // observeKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
 func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
-	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		live := c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version))
 		if live == nil || !requirements.Available(live) {
 			continue
@@ -27,7 +27,7 @@ func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		group := kind.GroupVersion()
 		reply := c.served.Resources.Of(group, by, discovery.MaxAge)
-		s.observed.Served[kind], s.observed.Undiscovered[group], s.observed.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
+		s.Observed.Served[kind], s.Observed.Undiscovered[group], s.Observed.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
 	}
 }
 
@@ -35,14 +35,14 @@ func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
 // holds for one that is installed, too: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
 func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
-	reserved := requirements.ReservedAPI(s.csv, c.caches.APIServices.All())
-	for _, group := range slices.Sorted(maps.Keys(s.observed.Occupied)) {
-		reserved = cmp.Or(reserved, s.observed.Occupied[group])
+	reserved := requirements.ReservedAPI(s.CSV, c.caches.APIServices.All())
+	for _, group := range slices.Sorted(maps.Keys(s.Observed.Occupied)) {
+		reserved = cmp.Or(reserved, s.Observed.Occupied[group])
 	}
 	switch {
 	case reserved == "":
 		return nil
-	case s.upgrade.Began:
+	case s.Upgrade.Began:
 		return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: reserved}
 	default:
 		return cannotAdopt(reserved)
@@ -52,12 +52,12 @@ func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
 // occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
 // APIServices; nil when it can.
 func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
-	if s.upgrade.Began {
+	if s.Upgrade.Began {
 		return nil
 	}
-	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		if live := c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)); live != nil {
-			if refusal := s.mayClaim(live); refusal != "" {
+			if refusal := s.Refusal(live); refusal != "" {
 				return cannotAdopt(refusal)
 			}
 		}
@@ -74,10 +74,10 @@ func cannotAdopt(why string) *scope.Failure {
 // a ClusterServiceVersion has or wants.
 func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
 	groups := map[string]bool{}
-	for _, owned := range s.csv.Spec.APIServiceDefinitions.Owned {
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		groups[owned.Group] = true
 	}
-	for _, live := range s.observed.APIServices {
+	for _, live := range s.Observed.APIServices {
 		groups[live.Spec.Group] = true
 	}
 	for group := range groups {

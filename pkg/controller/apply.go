@@ -41,11 +41,11 @@ func (c *Controller) apply(ctx context.Context, k queue.Key, s *snapshot, steps 
 	changed := false
 	var failed error
 	for _, step := range due(s, steps) {
-		written, existing, err := c.write(ctx, s.csv.Namespace, step)
+		written, existing, err := c.write(ctx, s.CSV.Namespace, step)
 		c.metrics.ObserveWrite(step, err)
 		switch {
 		case existing != nil:
-			s.learn(existing)
+			s.Learn(existing)
 			return corrected, nil
 		case unanswered(err), refused(err):
 			s.leaveOut(step, err)
@@ -72,21 +72,21 @@ func (c *Controller) apply(ctx context.Context, k queue.Key, s *snapshot, steps 
 		return none, failed // what was changed, the caches show
 	}
 	for _, o := range created {
-		s.learn(o)
-		s.observed.Made[drift.KeyOf(o)] = true
+		s.Learn(o)
+		s.Observed.Made[drift.KeyOf(o)] = true
 	}
 	return made, nil
 }
 
 // due are the steps without those for an issuer that were carried out in this pass.
 func due(s *snapshot, steps []rollout.Step) []rollout.Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(step rollout.Step) bool { return s.told[step.Key()] == step.Verb })
+	return slices.DeleteFunc(slices.Clone(steps), func(step rollout.Step) bool { return s.written[step.Key()] == step.Verb })
 }
 
 // noteIssuance remembers a step for an issuer. The caches that show it are others than those of the pass: at worst
 // the next pass repeats it.
 func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written drift.Object) {
-	s.told[step.Key()] = step.Verb
+	s.written[step.Key()] = step.Verb
 	c.compare(s, step, written)
 }
 
@@ -94,9 +94,9 @@ func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written drift.
 // pass, and the passes and the other decisions that follow.
 func (c *Controller) remember(k queue.Key, s *snapshot, step rollout.Step, written drift.Object) {
 	if secret, ok := written.(*corev1.Secret); ok {
-		s.secrets[secret.Name] = secret
+		s.Secrets[secret.Name] = secret
 		if step.Verb == rollout.Delete {
-			s.secrets[secret.Name] = nil
+			s.Secrets[secret.Name] = nil
 		}
 	}
 	c.writes.Add(k, informers.Write{Object: written, Changed: step.Live != nil, Deleted: step.Verb == rollout.Delete, At: c.now()})
@@ -109,22 +109,22 @@ func (c *Controller) remember(k queue.Key, s *snapshot, step rollout.Step, writt
 // compare remembers what became of a write, and counts it where somebody undid the one before,
 // or where admission made something else of it that is not accepted.
 func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Object) {
-	csv, object := records.NameOf(s.csv), step.Key()
+	csv, object := records.NameOf(s.CSV), step.Key()
 	if step.Verb == rollout.Delete {
 		c.repairs.Deleted(csv, object)
-		delete(s.observed.Writes, object)
+		delete(s.Observed.Writes, object)
 		return
 	}
 	if step.Desired != nil {
 		write := drift.WriteOf(step.Desired, written)
 		c.repairs.Wrote(csv, object, write)
-		s.observed.Writes[object] = write
+		s.Observed.Writes[object] = write
 		if change, refused := write.Refused(); refused {
 			c.repairs.Repaired(csv, object, change, c.now())
 			return
 		}
 	}
-	if step.Repairs(s.status, s.observed.Contests) {
+	if step.Repairs(s.Status, s.Observed.Contests) {
 		c.repairs.Repaired(csv, object, step.Drift, c.now())
 	}
 }
@@ -133,7 +133,7 @@ func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Objec
 func (c *Controller) note(s *snapshot, written drift.Object) {
 	if drift.IsRegistration(written) {
 		now := c.now()
-		s.observed.Born[written.GetUID()] = now
+		s.Observed.Born[written.GetUID()] = now
 		c.creationTimes.Add(written, now)
 	}
 }

@@ -49,7 +49,7 @@ func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoint
 				answer = answerOf(at)
 			}
 			answer.ThroughAPIServer = true
-			s.observed.Answers[e] = answer
+			s.Observed.Answers[e] = answer
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (c *Controller) withCanary(ctx context.Context, s *snapshot, e backends.End
 ) probe.Result {
 	target := serviceOf(e)
 	canaries := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	desired := render.Canary(s.csv, e.Service, e.Port, bundles...)
+	desired := render.Canary(s.CSV, e.Service, e.Port, bundles...)
 	render.AddPaths(desired, paths)
 	canary, err := applyWhole(ctx, canaries, desired, nil)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Controller) refusal(ctx context.Context, s *snapshot, canary *admission
 
 // provoke asks for what a webhook of the canary matches, and returns the refusal.
 func (c *Controller) provoke(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
-	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.csv.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
+	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.CSV.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: vocabulary.FieldManager})
 	return err
 }

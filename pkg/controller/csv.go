@@ -62,7 +62,7 @@ func (c *Controller) lookAtCSV(ctx context.Context, k queue.Key) (time.Time, err
 func (c *Controller) lookAtCurrent(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
 	s, err := c.observe(ctx, csv, relatives)
 	if err == nil {
-		err = c.askUpgradeable(&s.upgrade)
+		err = c.askUpgradeable(&s.Upgrade)
 	}
 	if err != nil {
 		return time.Time{}, err
@@ -131,17 +131,18 @@ func scopeKnown(failure *scope.Failure) bool {
 // write may be something that the caches did not show. What was lacking and has been made
 // is as good as shown by them: what follows from it need not wait for another pass.
 func (c *Controller) carryOut(ctx context.Context, k queue.Key, s *snapshot) (rollout.Plan, error) {
-	begun := s.csv
+	begun := s.CSV
 	var walked []phase.Phase
 	for {
-		plan, err := c.decide(ctx, s, c.now())
+		decided, err := c.decide(ctx, s, c.now())
+		plan := decided.Plan
 		if err != nil {
 			return plan, err
 		}
 		if c.rehearse(ctx, s, plan.Steps) {
 			continue // what admission changed needs no write
 		}
-		disowned, err := c.disowned(ctx, s.csv, plan.Steps)
+		disowned, err := c.disowned(ctx, s.CSV, plan.Steps)
 		if err != nil {
 			return plan, err
 		}
@@ -156,14 +157,14 @@ func (c *Controller) carryOut(ctx context.Context, k queue.Key, s *snapshot) (ro
 			c.dial(ctx, s, plan.Probes)
 		}
 		if len(plan.Count) > 0 {
-			c.count(ctx, s.observed.CRDs, plan.Count, s.observed.Objects)
+			c.count(ctx, s.Observed.CRDs, plan.Count, s.Observed.Objects)
 		}
 		switch {
 		case news == made:
 			walked = append(walked, plan.Phases...)
 			s.goOn(plan, c.now())
 		case news == none && len(plan.Probes) == 0 && len(plan.Count) == 0:
-			s.csv, plan.Phases = begun, append(walked, plan.Phases...)
+			s.CSV, plan.Phases = begun, append(walked, plan.Phases...)
 			return plan, nil
 		}
 	}
@@ -171,10 +172,18 @@ func (c *Controller) carryOut(ctx context.Context, k queue.Key, s *snapshot) (ro
 
 // goOn takes what a plan reports as reported, though it is not written yet.
 func (s *snapshot) goOn(plan rollout.Plan, now time.Time) {
-	csv, at := *s.csv, metav1.NewTime(now)
-	csv.Status = *s.csv.Status.DeepCopy()
+	csv, at := *s.CSV, metav1.NewTime(now)
+	csv.Status = *s.CSV.Status.DeepCopy()
 	for _, p := range plan.Phases {
 		csv.SetPhase(p.Phase, p.Reason, p.Message, &at)
 	}
-	s.csv, s.status = &csv, plan.Status
+	s.CSV, s.Status = &csv, plan.Status
+}
+
+// earliest returns the earlier of two instants, where zero is never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -18,41 +18,12 @@ import (
 // observeDelegations finds the bindings for servers of APIServices among all that the
 // ClusterServiceVersion has.
 func (c *Controller) observeDelegations(s *snapshot, owners []string) {
-	s.observed.AuthDelegators = byName(proven(s.ownership, delegating(c.caches.ClusterRoleBindings.OfOwners(owners), true)))
-	s.observed.AuthReaders = byName(proven(s.ownership, delegating(c.caches.RoleBindings.OfOwners(owners), true)))
+	s.Observed.AuthDelegators = byName(proven(s.Ownership, delegating(c.caches.ClusterRoleBindings.OfOwners(owners), true)))
+	s.Observed.AuthReaders = byName(proven(s.Ownership, delegating(c.caches.RoleBindings.OfOwners(owners), true)))
 }
 
 func delegating[T drift.Object](objects []T, do bool) []T {
 	return slices.DeleteFunc(objects, func(o T) bool { return permissions.Delegates(o) != do })
-}
-
-// nameDelegations settles how the bindings for each Deployment's Service are called.
-func (s *snapshot) nameDelegations() map[string]permissions.Delegation {
-	named := map[string]permissions.Delegation{}
-	for deployment, service := range s.services {
-		is, alternate := permissions.UsualDelegation(service), permissions.AlternateDelegation(s.csv.Namespace, service)
-		if s.foreign[is.Delegator] || s.observed.AuthDelegators[alternate.Delegator] != nil {
-			is.Delegator = alternate.Delegator
-		}
-		if s.foreign[is.Reader] || s.observed.AuthReaders[alternate.Reader] != nil {
-			is.Reader = alternate.Reader
-		}
-		named[deployment] = is
-	}
-	return named
-}
-
-// learnBinding leaves a binding that somebody else made alone. Its name is his, and the
-// Deployment gets one of another name, unless that is somebody's too.
-func (s *snapshot) learnBinding(o drift.Object) {
-	if s.claim().OfDelegation(o) {
-		s.observed.Adopt(o, "")
-		return
-	}
-	if s.foreign[o.GetName()] {
-		s.observed.Adopt(o, drift.KeyOf(o)+" is not the manager's: delete it, or give the Deployment another name")
-	}
-	s.foreign[o.GetName()] = true
 }
 
 // eachDelegation calls for each binding for servers of APIServices among those that the API

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -24,7 +22,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []backends
 	for by, some := range alike {
 		trust := []byte(by.trust)
 		if by.trust == "" {
-			trust = c.trustOf(s, by.deployment)
+			trust = s.TrustOf(by.deployment, c.now())
 		}
 		if c.Probe == ProbeAPIServer {
 			c.throughAPIServer(ctx, s, some, trust)
@@ -41,7 +39,7 @@ func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []backends
 		}
 		for i, result := range results {
 			c.metrics.ObserveProbe(result)
-			s.observed.Answers[some[i]] = answerOf(result)
+			s.Observed.Answers[some[i]] = answerOf(result)
 		}
 	}
 }
@@ -80,12 +78,4 @@ func answerOf(r probe.Result) backends.Answer {
 		return backends.Answer{}
 	}
 	return backends.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
-}
-
-// trustOf is the bundle that the registrations of a Deployment will carry.
-func (c *Controller) trustOf(s *snapshot, deployment string) []byte {
-	service := s.services[deployment]
-	return certs.Decide(certs.Facts{
-		Secret: s.secrets[names.Secret(service)], Names: certs.DNSNames(service, s.csv.Namespace),
-	}, c.Certificates, c.now()).Trust
 }

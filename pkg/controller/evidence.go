@@ -13,80 +13,49 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// readLive puts what the API server has now in place of what the caches show: the
-// Secret, and everything that makes API servers call the Deployment's webhooks.
-func (c *Controller) readLive(ctx context.Context, s *snapshot, deployment string, facts *certs.Facts) (err error) {
-	if facts.Secret, err = c.liveSecret(ctx, s, facts.Blank.Name); err != nil {
-		return err
-	}
-	owned := metav1.ListOptions{LabelSelector: csvspec.OwnedByAny(append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...)).String()}
-	live, err := c.liveRegistrations(ctx, owned)
+// probeCertificate asks every pod behind the desired Service of a Deployment, and every endpoint of the
+// live one, for the certificate that it serves. The API server lists the pods: one that the cache
+// does not show yet may serve another certificate. That there is none is evidence only because every
+// selector that could find one was used.
+func (c *Controller) probeCertificate(ctx context.Context, s *snapshot, q decide.ProbeCertificate) (decide.Evidence, error) {
+	trust, err := c.readTrust(ctx, s, q.ReadTrust)
 	if err != nil {
-		return err
+		return decide.Evidence{}, err
 	}
-	live = live.proven(s.ownership)
-	s.observed.Validating, s.observed.Mutating, s.observed.APIServices = live.validating, live.mutating, live.apiServices
-	if err := c.addUnlabelled(ctx, s); err != nil {
-		return err
+	evidence := decide.Evidence{Trust: trust, Found: &certs.Evidence{}, Pods: map[string]*corev1.Pod{}}
+	if q.Serving == nil {
+		return evidence, nil
 	}
-	for name := range s.observed.CRDs {
-		crd, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			delete(s.observed.CRDs, name)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.observed.CRDs[name] = crd
-	}
-	facts.Registered = registered(s, s.services[deployment])
-	facts.Live = true
-	return nil
-}
-
-// evidence asks every pod behind a Deployment's Service, as it is desired, and every endpoint
-// of the live one, for the certificate that is to be served. The pods come from the API server:
-// one that a cache does not show yet may serve another. That there is none is proof only
-// because all selectors that could find one were asked.
-func (c *Controller) evidence(ctx context.Context, s *snapshot, deployment string, serving *certs.Serving) (*certs.Evidence, map[string]*corev1.Pod, error) {
-	seen, pods := &certs.Evidence{}, map[string]*corev1.Pod{}
-	if serving == nil {
-		return seen, pods, nil
-	}
-	seen.Leaf = serving.Leaf
-	service := s.observed.Services[s.services[deployment]]
-	asked := backends.Asked(s.called[deployment], service)
+	evidence.Found.Leaf = q.Serving.Leaf
+	asked := backends.Asked(q.Desired, q.Service)
 	if asked == nil {
-		seen.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + s.services[deployment] + " is being created"}}
-		return seen, pods, nil
+		evidence.Found.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + q.ServiceName + " is being created"}}
+		return evidence, nil
 	}
-	behind, endpoints, err := c.backends(ctx, asked, backends.PodSelectors(asked, service, s.observed.Deployments[deployment]), deployment)
+	behind, endpoints, err := c.backends(ctx, asked, backends.PodSelectors(asked, q.Service, q.Live), q.Deployment)
 	if err != nil {
-		return nil, nil, err
+		return decide.Evidence{}, err
 	}
 	dialled := false
 	if c.Probe != ProbeAPIServer {
-		seen.Backends, dialled = c.ask(ctx, behind, serving)
+		evidence.Found.Backends, dialled = c.ask(ctx, behind, q.Serving)
 	}
 	if !dialled && len(behind) > 0 {
-		seen.Backends, seen.ThroughAPIServer = c.sample(ctx, s, cmp.Or(service, asked), asked, behind, endpoints, serving), true
+		evidence.Found.Backends, evidence.Found.ThroughAPIServer = c.sample(ctx, s, cmp.Or(q.Service, asked), asked, behind, endpoints, q.Serving), true
 	}
 	for _, b := range behind {
 		if b.Pod != nil {
-			pods[b.Pod.Name] = b.Pod
+			evidence.Pods[b.Pod.Name] = b.Pod
 		}
 	}
-	return seen, pods, nil
+	return evidence, nil
 }
 
 // backends are those of a Service that the API server knows now, and what it knows of

@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -47,7 +48,7 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 		if err != nil {
 			return time.Time{}, err
 		}
-		s.leaving = true
+		s.Deleting = true
 		if err := c.keep(ctx, s); err != nil {
 			return time.Time{}, err
 		}
@@ -55,7 +56,7 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 		if err != nil {
 			return time.Time{}, err
 		}
-		status, again, unanswered = plan.Status, sooner(again, plan.NextLook), s.unanswered
+		status, again, unanswered = plan.Status, earliest(again, plan.NextLook), s.unanswered
 	}
 	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
 	return again, cmp.Or(c.updateRollout(ctx, k, csv, current, status), unanswered)
@@ -64,6 +65,6 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 // reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
 // being deleted, it may be all that is left.
 func (c *Controller) reportHeld(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
-	held := &snapshot{csv: csv, verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, duePending: true}
+	held := &snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, DuePending: true}}
 	return c.reportCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }

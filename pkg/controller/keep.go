@@ -62,14 +62,13 @@ func ownedIn[T drift.Object](in func(*informers.Caches) informers.Store[T]) func
 // keep gives what converts its keepers before anything is converted, and takes them from what
 // does not convert any more. While versions stand side by side, the one that acts does it.
 func (c *Controller) keep(ctx context.Context, s *snapshot) error {
-	if len(s.upgrade.From) > 0 && !s.upgrade.Began {
+	if len(s.Upgrade.From) > 0 && !s.Upgrade.Began {
 		return nil
 	}
-	c.nameServices(s, s.csv, false)
-	wanted := owners.Keep(s.csv, s.observed.Deployments, s.services, s.observed.CRDs)
-	bindings := c.caches.RoleBindings.OfOwner(informers.OwnerID(s.csv.Namespace, s.csv.Name))
+	wanted := owners.Keep(s.CSV, s.Observed.Deployments, s.ServiceNames(s.CSV), s.Observed.CRDs)
+	bindings := c.caches.RoleBindings.OfOwner(informers.OwnerID(s.CSV.Namespace, s.CSV.Name))
 	for _, k := range keepable {
-		for _, o := range k.of(c, s.csv) {
+		for _, o := range k.of(c, s.CSV) {
 			owners, differ := wanted.Owners(k.kind, o, bindings)
 			if !differ || c.keepersHeld(s, k, o, owners) {
 				continue
@@ -91,7 +90,7 @@ func (c *Controller) keepersHeld(s *snapshot, k kept, o metav1.Object, owners []
 	if len(held) == 0 {
 		return false
 	}
-	s.observed.Contests[object.Title] = c.contested.Of(object)
+	s.Observed.Contests[object.Title] = c.contested.Of(object)
 	return true
 }
 

@@ -21,10 +21,10 @@ func unanswered(err error) bool {
 func (s *snapshot) leaveOut(step rollout.Step, err error) {
 	key := step.Key()
 	if !unanswered(err) {
-		s.observed.Refused[key] = fmt.Sprintf("the API server refuses %s: %v", key, err)
+		s.Observed.Refused[key] = fmt.Sprintf("the API server refuses %s: %v", key, err)
 		return
 	}
-	s.observed.Refused[key] = fmt.Sprintf("nobody answers a webhook that has to be asked about %s: %v", key, err)
-	s.observed.Unanswered[key] = true
+	s.Observed.Refused[key] = fmt.Sprintf("nobody answers a webhook that has to be asked about %s: %v", key, err)
+	s.Observed.Unanswered[key] = true
 	s.unanswered = errors.Join(s.unanswered, fmt.Errorf("%s %s: %w", step.Verb, key, err))
 }

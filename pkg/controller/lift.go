@@ -22,7 +22,7 @@ import (
 // lift grants the permissions of a ClusterServiceVersion wherever its OperatorGroup wants
 // them, and counts what is granted: that it is granted is a requirement.
 func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
-	if !c.LiftRoles || s.failure != nil || s.verdict.Mistakes() != "" || s.verdict.Conflict != "" {
+	if !c.LiftRoles || s.Failure != nil || s.Verdict.Mistakes() != "" || s.Verdict.Conflict != "" {
 		return nil
 	}
 	live := c.lifted(s)
@@ -31,7 +31,7 @@ func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
 	for _, o := range live {
 		l.now[drift.KeyOf(o)] = o
 	}
-	for _, step := range rollout.Lift(s.csv, typedObjects(desired), live, s.observed, s.upgrade, c.now()) {
+	for _, step := range rollout.Lift(s.CSV, typedObjects(desired), live, s.Observed, s.Upgrade, c.now()) {
 		goOn, err := c.liftStep(ctx, k, s, l, step)
 		if err != nil {
 			return err
@@ -40,9 +40,9 @@ func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
 			break // bindings need the role that they are for
 		}
 	}
-	s.observed.Lifted = typedObjects(l.objects())
-	s.facts.Access = s.facts.Access.With(s.csv.Namespace, l.objects())
-	s.verdict = requirements.Check(s.facts)
+	s.Observed.Lifted = typedObjects(l.objects())
+	s.facts.Access = s.facts.Access.With(s.CSV.Namespace, l.objects())
+	s.Verdict = requirements.Check(s.facts)
 	return nil
 }
 
@@ -71,11 +71,11 @@ func (c *Controller) liftStep(ctx context.Context, k queue.Key, s *snapshot, l l
 		c.notLifted(s, step, step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 		return true, nil
 	}
-	written, existing, err := c.write(ctx, s.csv.Namespace, step)
+	written, existing, err := c.write(ctx, s.CSV.Namespace, step)
 	c.metrics.ObserveWrite(step, err)
 	switch {
-	case existing != nil && (!permissions.IsLifted(existing) || !csvspec.Labelled(existing, s.csv) || !s.ownership.Proves(existing) && !permissions.IsLiftedAs(step.Object, existing)):
-		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.csv.Namespace+" otherwise")
+	case existing != nil && (!permissions.IsLifted(existing) || !csvspec.Labelled(existing, s.CSV) || !s.Ownership.Proves(existing) && !permissions.IsLiftedAs(step.Object, existing)):
+		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.CSV.Namespace+" otherwise")
 	case existing != nil: // the caches do not show it yet
 		l.now[step.Key()] = existing
 	case unanswered(err):
@@ -113,8 +113,8 @@ func typedObjects(all []metav1.Object) []drift.Object {
 
 // notLifted says what keeps permissions from being lifted. It is tried again.
 func (c *Controller) notLifted(s *snapshot, step rollout.Step, why string) {
-	s.observed.Refused[step.Key()] = why
-	c.events.Event(s.csv, corev1.EventTypeWarning, "PermissionsNotLifted", why)
+	s.Observed.Refused[step.Key()] = why
+	c.events.Event(s.CSV, corev1.EventTypeWarning, "PermissionsNotLifted", why)
 }
 
 // lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
@@ -135,11 +135,11 @@ func (c *Controller) lifted(s *snapshot) []drift.Object {
 // labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
 // ClusterServiceVersion by more than labels, and the others.
 func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Object) {
-	owners := informers.OwnerIDs(s.csv, s.upgrade.From)
+	owners := informers.OwnerIDs(s.CSV, s.Upgrade.From)
 	add := func(o drift.Object) {
 		switch {
 		case !permissions.IsLifted(o):
-		case s.ownership.Proves(o):
+		case s.Ownership.Proves(o):
 			proven = append(proven, o)
 		default:
 			alleged = append(alleged, o)
@@ -168,13 +168,13 @@ func (c *Controller) grants(s *snapshot, lifted []drift.Object) permissions.Gran
 		ours[drift.KeyOf(o)] = true
 	}
 	g := permissions.Grants{
-		CSV: s.csv, Targets: s.scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
-		Access: c.access(s.csv, s.scope.Namespaces, ours),
+		CSV: s.CSV, Targets: s.Scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
+		Access: c.access(s.CSV, s.Scope.Namespaces, ours),
 	}
 	seen := map[string]bool{}
-	for _, account := range csvspec.RequiredAccounts(s.csv) {
-		for _, b := range c.caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.csv.Namespace, account)[0]) {
-			if b.Namespace != s.csv.Namespace || seen[b.Name] {
+	for _, account := range csvspec.RequiredAccounts(s.CSV) {
+		for _, b := range c.caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.CSV.Namespace, account)[0]) {
+			if b.Namespace != s.CSV.Namespace || seen[b.Name] {
 				continue
 			}
 			seen[b.Name] = true

@@ -16,6 +16,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -148,7 +149,7 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *opera
 		}
 	}
 	if next := phase.AfterReplacement(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded()); next != nil {
-		held := &snapshot{csv: csv, verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}}
+		held := &snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}}}
 		return time.Time{}, c.reportCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
 	}
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {

@@ -25,11 +25,11 @@ const finalizersField = "metadata.finalizers"
 // mark puts the finalizer on the ClusterServiceVersion before anything is made for
 // it, and the annotations by which it tells its scope. The pass goes on with it as it is then.
 func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
-	lacks := lacking(s.csv, s)
-	object := markedCSV(s.csv)
+	lacks := lacking(s.CSV, s)
+	object := markedCSV(s.CSV)
 	held, _, why := c.contested.Held(object, lacks, c.now())
 	if len(held) > 0 {
-		s.observed.Contests[object.Title] = c.contested.Of(object)
+		s.Observed.Contests[object.Title] = c.contested.Of(object)
 		maps.DeleteFunc(lacks, func(field, _ string) bool { return slices.Contains(held, field) })
 	}
 	if len(lacks) > 0 {
@@ -38,21 +38,21 @@ func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 			return err
 		}
 		if refusal != "" {
-			c.events.Event(s.csv, corev1.EventTypeWarning, "NotMarked", refusal)
+			c.events.Event(s.CSV, corev1.EventTypeWarning, "NotMarked", refusal)
 			why = refusal
 		}
 	}
 	// What has begun goes on: its webhooks are called.
-	if !slices.Contains(s.csv.Finalizers, vocabulary.FinalizerCSV) && !s.upgrade.Began {
+	if !slices.Contains(s.CSV.Finalizers, vocabulary.FinalizerCSV) && !s.Upgrade.Began {
 		s.facts.Unmarked = why
-		s.verdict = requirements.Check(s.facts)
+		s.Verdict = requirements.Check(s.facts)
 	}
 	return nil
 }
 
 // putMarks writes what the ClusterServiceVersion lacks. It returns why it lacks some of it still.
 func (c *Controller) putMarks(ctx context.Context, k queue.Key, s *snapshot, lacks map[string]string) (refusal string, err error) {
-	marked, err := c.writeMarks(ctx, s.csv, lacks)
+	marked, err := c.writeMarks(ctx, s.CSV, lacks)
 	if err != nil && refused(err) {
 		return err.Error(), nil
 	}
@@ -62,7 +62,7 @@ func (c *Controller) putMarks(ctx context.Context, k queue.Key, s *snapshot, lac
 	c.contested.Wrote(markedCSV(marked), lacks, c.now())
 	c.writes.Add(k, informers.Write{Object: marked, At: c.now()})
 	informers.DropProse(marked) // the pass goes on with what the caches will show, and holds no more in memory than they
-	s.csv = marked
+	s.CSV = marked
 	back := slices.Sorted(maps.Keys(lacking(marked, s)))
 	back = slices.DeleteFunc(back, func(field string) bool { _, wrote := lacks[field]; return !wrote })
 	if len(back) == 0 {
@@ -77,10 +77,10 @@ func lacking(csv *operatorsv1alpha1.ClusterServiceVersion, s *snapshot) map[stri
 	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
 		lacks[finalizersField] = vocabulary.FinalizerCSV
 	}
-	if !scopeKnown(s.failure) {
+	if !scopeKnown(s.Failure) {
 		return lacks
 	}
-	for name, value := range s.scope.Annotations() {
+	for name, value := range s.Scope.Annotations() {
 		if current, ok := csv.Annotations[name]; !ok || current != value {
 			lacks[annotationField(name)] = value
 		}

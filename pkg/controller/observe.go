@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,54 +15,32 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/claim"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// snapshot is all that a pass over one ClusterServiceVersion knows. It begins as
-// what the caches show; the pass adds what it learns.
+// snapshot is what a reconciliation of a ClusterServiceVersion works with: the facts of the current
+// round, and what it has done.
 type snapshot struct {
-	csv      *operatorsv1alpha1.ClusterServiceVersion
-	scope    scope.Scope
-	failure  *scope.Failure
-	config   subscriptions.Config // of the Subscription
-	facts    requirements.Facts
-	verdict  requirements.Verdict
-	observed rollout.Observed
-	rollout  *managerv1alpha1.WebhookRollout
-	upgrade  rollout.Upgrade
+	decide.Facts
 
-	services  map[string]string                    // names of the Services, by Deployment
-	called    map[string]*corev1.Service           // as they are desired, by Deployment; none while they stay as they are
-	secrets   map[string]*corev1.Secret            // by name
-	minted    map[string]certs.Generation          // in this pass, by Secret
-	taken     map[string]bool                      // names of Services that are not ours
-	rehearsed map[string]bool                      // in this pass, by key of the object
-	told      map[string]rollout.Verb              // in this pass, to issuers and operators, by key of the object
-	foreign   map[string]bool                      // names of bindings that are not ours
-	exists    func(owner string) bool              // whether there is that ClusterServiceVersion
-	status    managerv1alpha1.WebhookRolloutStatus // what rollout says
+	facts   requirements.Facts // what the verdict depends on
+	rollout *managerv1alpha1.WebhookRollout
 
-	ownership owners.Ownership // what proves that an object belongs to the versions
-
-	leaving    bool // on its way out, while objects need a conversion
-	duePending bool // status.certsRotateAt is an order that is not followed yet
-
-	unanswered error // the writes that are left out of this pass, since nobody answers a webhook
+	rehearsed  map[string]bool         // dry runs, by key of the object
+	written    map[string]rollout.Verb // steps for issuers and operators, by key of the object
+	unanswered error                   // the writes that were left out, because a webhook does not answer
 }
 
 // observe reads the caches, and what the API server says of itself where a
@@ -71,49 +48,55 @@ type snapshot struct {
 func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
 	owners := informers.OwnerIDs(csv, relatives.Older)
 	s := c.snapshotOf(csv, owners, c.ownership(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...))
-	s.observed.Writes, s.observed.Contests = c.repairs.Of(records.NameOf(csv), relatives.Older, c.now())
+	s.Observed.Writes, s.Observed.Contests = c.repairs.Of(records.NameOf(csv), relatives.Older, c.now())
 	c.observePods(s, owners)
 	c.observeDelegations(s, owners)
+	c.observeCondition(s)
 	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))
 	c.observeKinds(s, by)
-	s.observed.Reserved = c.reservedGroups(s)
-	s.observed.Catalog = c.catalog(csv, by)
-	s.scope, s.failure = c.scopeOf(csv.Namespace)
-	s.upgrade = c.upgrade(csv, relatives, s.scope.Group)
-	s.observed.Occupied = c.occupiedGroups(s, relatives)
-	s.observed.Lifted = c.lifted(s)
-	if s.failure == nil {
-		s.observed.Uncovered, s.observed.Unlabelled = c.uncovered(s.scope), c.unlabelled.Of(scope.LabelOf(s.scope.Group))
-		s.failure = c.unfit(s)
+	s.Observed.Reserved = c.reservedGroups(s)
+	s.Observed.Catalog = c.catalog(csv, by)
+	s.Scope, s.Failure = c.scopeOf(csv.Namespace)
+	s.Upgrade = c.upgrade(csv, relatives, s.Scope.Group)
+	s.Observed.Occupied = c.occupiedGroups(s, relatives)
+	c.observeSecrets(s)
+	s.Observed.Lifted = c.lifted(s)
+	if s.Failure == nil {
+		s.Observed.Uncovered, s.Observed.Unlabelled = c.uncovered(s.Scope), c.unlabelled.Of(scope.LabelOf(s.Scope.Group))
+		s.Failure = c.unfit(s)
 	}
 	var err error
 	if s.facts, err = c.facts(ctx, csv, relatives, s); err != nil {
 		return nil, err
 	}
 	c.apis(&s.facts, by)
-	s.verdict = requirements.Check(s.facts)
+	s.Verdict = requirements.Check(s.facts)
 	return s, nil
 }
 
 // snapshotOf is what the caches show of a ClusterServiceVersion and of what it owns.
 func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, ownership owners.Ownership) *snapshot {
 	s := &snapshot{
-		ownership: ownership,
-
-		csv:     csv,
-		config:  c.config(csv),
-		rollout: c.caches.Rollouts.Get(csv.Namespace, csv.Name),
-		secrets: map[string]*corev1.Secret{},
-		minted:  map[string]certs.Generation{},
-		taken:   map[string]bool{},
-		told:    map[string]rollout.Verb{},
-
+		rollout:   c.caches.Rollouts.Get(csv.Namespace, csv.Name),
 		rehearsed: map[string]bool{},
-		foreign:   map[string]bool{},
-		exists:    func(owner string) bool { return len(c.caches.CSVs.OfOwner(owner)) > 0 },
+		written:   map[string]rollout.Verb{},
+	}
+	s.Facts = decide.Facts{
+		Settings:  decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, Manager: c.self},
+		CSV:       csv,
+		Config:    c.config(csv),
+		Ownership: ownership,
+		Exists:    func(owner string) bool { return len(c.caches.CSVs.OfOwner(owner)) > 0 },
+		Secrets:   map[string]*corev1.Secret{},
+		Issued:    map[string]*corev1.Secret{},
+		Taken:     map[string]bool{},
+		Foreign:   map[string]bool{},
+		Minted:    map[string]certs.Generation{},
 
-		duePending: certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
-		observed: rollout.Observed{
+		Definitions: c.definitions(csv),
+		CertManager: c.hasCertManager(),
+		DuePending:  certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
+		Observed: rollout.Observed{
 			Deployments:  byName(c.caches.Deployments.OfOwners(owners)),
 			Services:     byName(c.caches.Services.OfOwners(owners)),
 			Slices:       byService(c.caches.Slices.OfOwners(owners)),
@@ -134,19 +117,20 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 			Undiscovered: map[schema.GroupVersion]bool{},
 		},
 	}
-	s.status = s.said()
-	s.observed.Born = c.creationTimes.Of(s.observed.Registered())
+	_, s.BundlesWatched = c.foreign.Known(informers.ConfigMaps)
+	s.Status = s.said()
+	s.Observed.Born = c.creationTimes.Of(s.Observed.Registered())
 	return s
 }
 
 // unfit is why a ClusterServiceVersion cannot be installed where its OperatorGroup wants it;
 // nil when it can.
 func (c *Controller) unfit(s *snapshot) *scope.Failure {
-	if failure := s.scope.Supported(s.csv); failure != nil {
+	if failure := s.Scope.Supported(s.CSV); failure != nil {
 		return failure
 	}
-	own := c.claimant(s.csv)
-	if failure := s.scope.Conflict(own, c.rivals(own, s.scope)); failure != nil {
+	own := c.claimant(s.CSV)
+	if failure := s.Scope.Conflict(own, c.rivals(own, s.Scope)); failure != nil {
 		return failure
 	}
 	if failure := c.reservedAPI(s); failure != nil {
@@ -166,9 +150,9 @@ func (s *snapshot) said() managerv1alpha1.WebhookRolloutStatus {
 // facts are what a ClusterServiceVersion needs, as far as it is there.
 func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (requirements.Facts, error) {
 	facts := requirements.Facts{
-		CSV: csv, Targets: s.scope.Namespaces,
-		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.scope.Namespaces, nil),
-		CRDs: c.withRequired(csv, s.observed.CRDs), Converters: c.otherConverters(informers.OwnerIDs(csv, relatives.Older), s.observed.CRDs),
+		CSV: csv, Targets: s.Scope.Namespaces,
+		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.Scope.Namespaces, nil),
+		CRDs: c.withRequired(csv, s.Observed.CRDs), Converters: c.otherConverters(informers.OwnerIDs(csv, relatives.Older), s.Observed.CRDs),
 		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
 	}
 	c.contention(&facts, relatives)
@@ -182,97 +166,16 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 // observePods gives each Deployment the pods that its selector matches.
 func (c *Controller) observePods(s *snapshot, owners []string) {
 	pods := c.caches.Pods.OfOwners(owners)
-	for _, spec := range csvspec.Deployments(s.csv) {
+	for _, spec := range csvspec.Deployments(s.CSV) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
 			continue // the API server refuses such a Deployment and says why
 		}
 		for _, pod := range pods {
 			if selector.Matches(labels.Set(pod.Labels)) {
-				s.observed.Pods[spec.Name] = append(s.observed.Pods[spec.Name], pod)
+				s.Observed.Pods[spec.Name] = append(s.Observed.Pods[spec.Name], pod)
 			}
 		}
-	}
-}
-
-// nameServices settles which Service each Deployment has, and which Secret it serves
-// from. The Services of a version that is held stay as they are.
-func (c *Controller) nameServices(s *snapshot, csv *operatorsv1alpha1.ClusterServiceVersion, held bool) {
-	s.services, s.called = map[string]string{}, map[string]*corev1.Service{}
-	for _, spec := range csvspec.Deployments(csv) {
-		s.nameService(c, spec.Name)
-		if !held {
-			s.called[spec.Name] = render.CalledService(csv, spec.Name, s.services[spec.Name])
-		}
-	}
-}
-
-func (s *snapshot) nameService(c *Controller, deployment string) {
-	name := s.serviceName(deployment)
-	s.services[deployment] = name
-	secret := names.Secret(name)
-	if _, learned := s.secrets[secret]; !learned {
-		if cached := c.caches.Secrets.Get(s.csv.Namespace, secret); cached != nil {
-			s.secrets[secret] = cached
-		}
-	}
-}
-
-// serviceName is the Service of a Deployment: the one that there is under another name
-// than the usual, if only of a replaced version, or else the usual.
-func (s *snapshot) serviceName(deployment string) string {
-	for _, csv := range append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...) {
-		if s.observed.Services[csvspec.AlternateServiceName(csv, deployment)] != nil {
-			return csvspec.ServiceName(csv, deployment, false, true)
-		}
-	}
-	return csvspec.ServiceName(s.csv, deployment, s.taken[deployment], false)
-}
-
-// learn adds to the snapshot what the API server answered: an object that is there
-// although the caches did not show it.
-func (s *snapshot) learn(o drift.Object) {
-	switch o := o.(type) {
-	case *corev1.Secret:
-		s.secrets[o.Name] = o
-	case *corev1.Service:
-		s.learnService(o)
-	case *rbacv1.ClusterRoleBinding:
-		s.learnBinding(o)
-	case *rbacv1.RoleBinding:
-		if permissions.Delegates(o) {
-			s.learnBinding(o)
-		} else {
-			s.observed.Adopt(o, s.mayClaim(o))
-		}
-	default:
-		s.observed.Adopt(o, s.mayClaim(o))
-	}
-}
-
-// learnService leaves a Service that somebody else made alone. Its name is his, and
-// the Deployment gets a Service of another name, unless that is somebody's too.
-func (s *snapshot) learnService(o *corev1.Service) {
-	refusal := s.mayClaim(o)
-	for deployment, name := range s.services {
-		if refusal != "" && name == o.Name && !s.taken[deployment] {
-			s.taken[deployment] = true
-			return
-		}
-	}
-	s.observed.Adopt(o, refusal)
-}
-
-// mayClaim says why an object that bears the name of one of the
-// ClusterServiceVersion's cannot be made it; empty when it can.
-func (s *snapshot) mayClaim(o drift.Object) string { return s.claim().Refusal(o) }
-
-func (s *snapshot) claim() claim.Claim {
-	return claim.Claim{
-		Versions: append([]*operatorsv1alpha1.ClusterServiceVersion{s.csv}, s.upgrade.From...),
-		Exists:   s.exists,
-		Calls:    func(service string) bool { return s.observed.Services[service] != nil },
-		Proves:   func(o drift.Object) bool { return s.ownership.Proves(o) },
 	}
 }
 
@@ -293,10 +196,41 @@ func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.Endpo
 	return grouped
 }
 
-// instant is a time as a status holds it, in whole seconds; nil for none.
-func instant(t time.Time) *metav1.Time {
-	if t.IsZero() {
-		return nil
+// observeSecrets adds the Secrets of each Deployment, by all names that its Service may have.
+func (c *Controller) observeSecrets(s *snapshot) {
+	deployments := map[string]bool{}
+	for name := range s.Observed.Deployments {
+		deployments[name] = true
 	}
-	return new(metav1.NewTime(t).Rfc3339Copy())
+	for _, version := range s.Versions() {
+		for _, spec := range csvspec.Deployments(version) {
+			deployments[spec.Name] = true
+		}
+	}
+	for deployment := range deployments {
+		services := []string{names.Service(deployment)}
+		for _, version := range s.Versions() {
+			services = append(services, csvspec.AlternateServiceName(version, deployment))
+		}
+		for _, service := range services {
+			addSecret(s.Secrets, c.caches.Secrets.Get(s.CSV.Namespace, names.Secret(service)))
+			addSecret(s.Issued, c.caches.Secrets.Get(s.CSV.Namespace, names.Issued(names.CA(service))))
+			addSecret(s.Issued, c.caches.Secrets.Get(s.CSV.Namespace, names.Issued(names.Secret(service))))
+		}
+	}
+}
+
+func addSecret(secrets map[string]*corev1.Secret, cached *corev1.Secret) {
+	if cached != nil {
+		secrets[cached.Name] = cached
+	}
+}
+
+// observeCondition adds the OperatorCondition.
+func (c *Controller) observeCondition(s *snapshot) {
+	s.Condition.Supported = c.hasOperatorConditions()
+	if s.Condition.Supported {
+		cached, filled := c.foreign.Of(operatorConditions)
+		s.Condition.Cached, s.Condition.Live = filled, cached.Get(s.CSV.Namespace, s.CSV.Name)
+	}
 }

@@ -15,10 +15,9 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -69,14 +68,6 @@ func (c *Controller) operatorCondition(csv *operatorsv1alpha1.ClusterServiceVers
 	return cached.Get(csv.Namespace, csv.Name), nil
 }
 
-func typedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
-	if live == nil {
-		return nil, nil
-	}
-	condition := &operatorsv2.OperatorCondition{}
-	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
-}
-
 // askUpgradeable learns from the versions that are to be replaced whether they mind.
 func (c *Controller) askUpgradeable(u *rollout.Upgrade) error {
 	if u.Began {
@@ -96,44 +87,6 @@ func (c *Controller) askUpgradeable(u *rollout.Upgrade) error {
 		}
 	}
 	return nil
-}
-
-// conditionStep is the write that makes the OperatorCondition be as desired; nil when it
-// is. What its operator and administrators say in it is theirs.
-func (c *Controller) conditionStep(csv *operatorsv1alpha1.ClusterServiceVersion, desired *render.Condition) (*rollout.Step, error) {
-	if desired == nil {
-		return nil, nil
-	}
-	live, err := c.operatorCondition(csv)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := unstructuredOf(desired.Object)
-	if err != nil {
-		return nil, err
-	}
-	unstructured.RemoveNestedField(wanted.Object, "status")
-	switch {
-	case live == nil:
-		return &rollout.Step{Verb: rollout.Create, Object: wanted}, nil
-	case !csvspec.OwnedBy(live, csv):
-		return adoption(live, wanted.GetOwnerReferences()), nil
-	}
-	wanted.SetOwnerReferences(live.GetOwnerReferences()) // whoever owns it besides
-	for _, step := range applyIfDiffers(wanted, live) {
-		return &step, nil
-	}
-	return nil, nil
-}
-
-// adoption takes over what a ClusterServiceVersion of the same name has left, which the garbage
-// collector would take away with it. It is an update: an apply does not take away what a
-// creation wrote.
-func adoption(live *unstructured.Unstructured, owners []metav1.OwnerReference) *rollout.Step {
-	adopted := live.DeepCopy()
-	adopted.SetOwnerReferences(owners)
-	adopted.SetManagedFields(nil) // a cache does not keep all of them; without any, they stay
-	return &rollout.Step{Verb: rollout.Update, Object: adopted, Live: live, Drift: drift.Drift{Fields: []string{"metadata.ownerReferences"}}}
 }
 
 // mirrorConditions copies what an operator says to the status, as OLM v0 does.
@@ -176,4 +129,18 @@ func (c *Controller) conditionChanged(condition drift.Object) {
 	for _, newer := range c.lineage(csv).Newer {
 		c.queue.Add(queue.CSVKey(newer.Namespace, newer.Name))
 	}
+}
+
+func typedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
+	if live == nil {
+		return nil, nil
+	}
+	condition := &operatorsv2.OperatorCondition{}
+	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
+}
+
+// hasCertManager reports whether the API server serves the kinds of cert-manager.
+func (c *Controller) hasCertManager() bool {
+	crd := c.caches.CRDs.Get("", issuers.CertificatesCRD)
+	return crd != nil && established(crd)
 }

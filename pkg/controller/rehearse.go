@@ -19,13 +19,13 @@ func (c *Controller) rehearse(ctx context.Context, s *snapshot, steps []rollout.
 		s.rehearsed[step.Key()] = true
 		rehearsal := step
 		rehearsal.DryRun = true
-		answer, _, err := c.write(ctx, s.csv.Namespace, rehearsal)
+		answer, _, err := c.write(ctx, s.CSV.Namespace, rehearsal)
 		if err != nil || answer == nil {
 			continue
 		}
 		if write, same := drift.Rehearsed(step.Desired, step.Live, answer); same {
-			s.observed.Writes[step.Key()] = write
-			c.repairs.Wrote(records.NameOf(s.csv), step.Key(), write)
+			s.Observed.Writes[step.Key()] = write
+			c.repairs.Wrote(records.NameOf(s.CSV), step.Key(), write)
 			accepted = true
 		}
 	}

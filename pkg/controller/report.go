@@ -27,14 +27,14 @@ import (
 // reportPatiently reports what is worth being told by now, and says when to look again. What
 // people and later passes rely on, the WebhookRollout has at once.
 func (c *Controller) reportPatiently(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) (time.Time, error) {
-	at := report.DelayUntil(s.csv.Status, s.said(), plan.Status, plan.Phases, s.observed.Deployments, c.Rollout.Patience)
+	at := report.DelayUntil(s.CSV.Status, s.said(), plan.Status, plan.Phases, s.Observed.Deployments, c.Rollout.Patience)
 	switch {
 	case !c.now().Before(at):
 		return plan.NextLook, c.report(ctx, k, s, plan)
 	case report.IsSignificant(s.said(), plan.Status):
-		return sooner(plan.NextLook, at), c.reportRollout(ctx, k, s, plan.Status)
+		return earliest(plan.NextLook, at), c.reportRollout(ctx, k, s, plan.Status)
 	default:
-		return sooner(plan.NextLook, at), nil
+		return earliest(plan.NextLook, at), nil
 	}
 }
 
@@ -57,17 +57,17 @@ func tooLarge(err error) bool {
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
 // that declare webhooks, own APIServices, or have something that no garbage collection removes.
 func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
-	if !csvspec.Declares(s.csv) && len(status.Created) == 0 && s.rollout == nil {
+	if !csvspec.Declares(s.CSV) && len(status.Created) == 0 && s.rollout == nil {
 		return nil
 	}
 	current := s.rollout
 	if current == nil {
 		var err error
-		if current, err = c.newRollout(ctx, k, s.csv); err != nil {
+		if current, err = c.newRollout(ctx, k, s.CSV); err != nil {
 			return err
 		}
 	}
-	return c.updateRollout(ctx, k, s.csv, current, status)
+	return c.updateRollout(ctx, k, s.CSV, current, status)
 }
 
 // newRollout makes a WebhookRollout, unless there is one that the caches do not show yet.
@@ -107,25 +107,25 @@ func (c *Controller) updateRollout(ctx context.Context, k queue.Key, csv *operat
 // reportCSV writes the phases that the ClusterServiceVersion went through, and the
 // results of its requirements.
 func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phases []phase.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
-	updated := s.csv.DeepCopy()
+	updated := s.CSV.DeepCopy()
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(c.now())
 	for _, p := range phases {
 		csvstatus.Set(updated, p.Phase, p.Reason, p.Message, now)
 	}
-	if s.failure == nil {
-		updated.SetRequirementStatus(csvstatus.Requirements(s.verdict.Requirements))
+	if s.Failure == nil {
+		updated.SetRequirementStatus(csvstatus.Requirements(s.Verdict.Requirements))
 	}
-	if !s.duePending {
+	if !s.DuePending {
 		report.Certificates(&updated.Status, status)
 	}
-	if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
+	if equality.Semantic.DeepEqual(s.CSV.Status, updated.Status) {
 		return nil
 	}
 	written, err := c.writeCSVStatus(ctx, updated)
 	if err != nil && tooLarge(err) {
 		updated.SetRequirementStatus(nil) // The phase says which are not met.
-		if equality.Semantic.DeepEqual(s.csv.Status, updated.Status) {
+		if equality.Semantic.DeepEqual(s.CSV.Status, updated.Status) {
 			return nil
 		}
 		written, err = c.writeCSVStatus(ctx, updated)
@@ -134,8 +134,8 @@ func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, ph
 		return err
 	}
 	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
-	for _, p := range phase.Milestones(s.csv.Status.Reason, phases) {
-		c.events.Event(s.csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
+	for _, p := range phase.Milestones(s.CSV.Status.Reason, phases) {
+		c.events.Event(s.CSV, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
 		c.log.WithFields(k.Fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}
 	return nil

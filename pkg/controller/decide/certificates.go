@@ -1,0 +1,285 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+)
+
+// certificate is what the decision about a serving certificate means for the plan.
+type certificate struct {
+	status  managerv1alpha1.CertificateStatus
+	trust   render.Trust
+	write   *corev1.Secret // as it is desired; nil when it is as desired
+	touch   []*corev1.Pod
+	steps   []rollout.Step // what the issuer reads, and what is deleted for it
+	requeue time.Time      // when to reconcile what cannot be watched
+}
+
+// certificate decides about the serving certificate of one Deployment.
+func (d *decision) certificate(deployment string) (certificate, error) {
+	if d.choice().Provider == managerv1alpha1.ProviderNone {
+		return d.delegated(deployment)
+	}
+	facts, err := d.certificateFacts(deployment)
+	if err != nil {
+		return certificate{}, err
+	}
+	if facts.Occupied, err = d.occupied(facts.Secret); err != nil {
+		return certificate{}, err
+	}
+	issuance, err := d.issuanceFor(deployment)
+	if err != nil {
+		return certificate{}, err
+	}
+	facts.Issuer, facts.Issued = issuance.provider, issuance.generation()
+	if len(issuance.names) > 0 {
+		facts.Names = issuance.names
+	}
+	var pods map[string]*corev1.Pod
+	for {
+		decided := d.judge(facts)
+		if decided.Need == certs.NeedNothing {
+			result := d.certificateOf(deployment, facts, decided, pods)
+			d.addIssuance(issuance, &result, decided)
+			return result, nil
+		}
+		probed, err := d.answer(deployment, &facts, decided)
+		if err != nil {
+			return certificate{}, err
+		}
+		if probed != nil {
+			pods = probed
+		}
+	}
+}
+
+// answer adds to the facts what a decision about a certificate needs, or asks for it.
+func (d *decision) answer(deployment string, facts *certs.Facts, decided certs.Decision) (pods map[string]*corev1.Pod, err error) {
+	name := facts.Blank.Name
+	read := ReadTrust{Deployment: deployment, Secret: name, Observed: d.Observed}
+	switch decided.Need {
+	case certs.NeedNothing:
+	case certs.NeedIssued:
+		minted, known := d.Minted[name]
+		if !known {
+			return nil, d.ask(MintCertificate{name, *decided.Mint})
+		}
+		facts.Issued = &minted
+	case certs.NeedRotating:
+		others, known := d.Answers.Rotations[name]
+		if !known {
+			return nil, d.ask(CountRotations{types.NamespacedName{Namespace: facts.Blank.Namespace, Name: name}})
+		}
+		facts.Rotating = &others
+	case certs.NeedLive:
+		trust, known := d.Answers.Trust[deployment]
+		if !known {
+			return nil, d.ask(read)
+		}
+		d.takeTrust(deployment, facts, trust)
+	case certs.NeedEvidence:
+		evidence, known := d.Answers.Evidence[deployment]
+		if !known {
+			service := d.Services[deployment]
+			return nil, d.ask(ProbeCertificate{read, service, d.Observed.Services[service], d.desired[deployment], d.Observed.Deployments[deployment], decided.Serving})
+		}
+		d.takeTrust(deployment, facts, evidence.Trust)
+		facts.Evidence, pods = evidence.Found, evidence.Pods
+	}
+	return pods, nil
+}
+
+// takeTrust replaces what the caches show by what the API server has.
+func (d *decision) takeTrust(deployment string, facts *certs.Facts, trust Trust) {
+	d.Secrets[facts.Blank.Name], d.Observed = trust.Secret, trust.Observed
+	facts.Secret, facts.Registered, facts.Live = trust.Secret, d.registered(d.Services[deployment]), true
+}
+
+// ask adds questions, which end the decision.
+func (d *decision) ask(questions ...Question) error {
+	d.questions = append(d.questions, questions...)
+	return errUndecided
+}
+
+// secret returns a Secret, which is nil if it does not exist. Caches show only Secrets with the label
+// of the manager. The trust in a new certificate must not be published when a Secret of another
+// client has the name.
+func (d *decision) secret(name string) (*corev1.Secret, error) {
+	known, ok := d.Secrets[name]
+	if !ok {
+		return nil, d.ask(ReadSecret{name})
+	}
+	return known, nil
+}
+
+// certificateFacts returns what the caches show.
+func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
+	service := d.Services[deployment]
+	live := d.Observed.Deployments[deployment]
+	blank := csvspec.OwnedMeta(d.CSV, names.Secret(service))
+	_, restartedFor := d.template(deployment)
+	facts := certs.Facts{
+		Secret:       d.Secrets[blank.Name],
+		Blank:        blank,
+		Registered:   d.registered(service),
+		Names:        certs.DNSNames(service, d.CSV.Namespace),
+		Running:      live != nil,
+		Order:        d.CSV.Annotations[vocabulary.AnnotationRotate],
+		Due:          certs.OrderedDue(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
+		RestartedFor: restartedFor,
+		RestartCosts: workload.RestartCosts(live),
+		Paused:       live != nil && live.Spec.Paused,
+		ReadOnly:     d.Observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || d.Observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, d.now),
+	}
+	if facts.Untouched() {
+		return facts, nil
+	}
+	var err error
+	facts.Secret, err = d.secret(blank.Name)
+	return facts, err
+}
+
+func (d *decision) registered(service string) []certs.Registration {
+	var all []certs.Registration
+	for _, t := range d.Observed.Trusting(d.CSV.Namespace, service) {
+		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation, Refused: d.Observed.Refused[t.Name]})
+	}
+	return all
+}
+
+// judge asks package certs. It does not modify the Secret of another ClusterServiceVersion.
+func (d *decision) judge(facts certs.Facts) certs.Decision {
+	if facts.Secret != nil {
+		facts.Occupied = cmp.Or(d.Refusal(facts.Secret), facts.Occupied)
+	}
+	policy, _ := d.policy()
+	return certs.Decide(facts, policy, d.now)
+}
+
+// policy returns the policy of the manager with the changes of the Subscription, and what is wrong
+// with these.
+func (d *decision) policy() (certs.Policy, string) {
+	policy, problems := certs.PolicyFrom(d.Settings.Certificates, d.Config.Annotations)
+	for i, problem := range problems {
+		problems[i] = fmt.Sprintf("Subscription %s: %s", d.Config.Subscription, problem)
+	}
+	if warning := policy.Warning(); warning != "" && policy.Key != d.Settings.Certificates.Key {
+		problems = append(problems, warning)
+	}
+	return policy, strings.Join(problems, "; ")
+}
+
+// certificateOf returns what a decision about a certificate means for the plan.
+func (d *decision) certificateOf(deployment string, facts certs.Facts, decided certs.Decision, pods map[string]*corev1.Pod) certificate {
+	result := certificate{
+		status: managerv1alpha1.CertificateStatus{
+			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.Blank.Name,
+			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.Lost, NextLook: instant(decided.Next),
+		},
+		trust:   render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
+		write:   d.owned(decided.Write, facts.Secret),
+		steps:   deletion(decided.Remove),
+		requeue: earliest(decided.Again, decided.Next), // the status has whole seconds only
+	}
+	_, unwise := d.policy()
+	result.status.Message = joined(decided.Problem, decided.Message, unwise)
+	if serving := decided.Serving; serving != nil {
+		result.status.Provider = serving.Issuer
+		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
+		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
+		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
+	}
+	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, decided)
+	d.DuePending = d.DuePending || decided.DuePending
+	for _, name := range decided.Nudge {
+		result.touch = append(result.touch, pods[name])
+	}
+	return result
+}
+
+// joined joins the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
+}
+
+// startedFor returns the annotations of the pod template for the certificate. They change only when
+// pods must be replaced.
+func (d *decision) startedFor(deployment string, decided certs.Decision) (caHash, generation string) {
+	caHash, generation = d.template(deployment)
+	if decided.Serving == nil {
+		return caHash, generation
+	}
+	if caHash == "" {
+		caHash = decided.Serving.CAHash
+	}
+	if decided.Restart {
+		caHash, generation = decided.Serving.CAHash, strconv.FormatInt(decided.Serving.Number, 10)
+	}
+	return caHash, generation
+}
+
+// template returns what the live pod template records about the certificate.
+func (d *decision) template(deployment string) (caHash, restartedFor string) {
+	live := d.Observed.Deployments[deployment]
+	if live == nil {
+		return "", ""
+	}
+	annotations := live.Spec.Template.Annotations
+	return annotations[vocabulary.AnnotationCAHash], annotations[vocabulary.AnnotationRestartedFor]
+}
+
+// owned makes the ClusterServiceVersion the owner of the Secret to write, or else of the live one:
+// garbage collection deletes a Secret with its last owner. While the ClusterServiceVersion is being
+// deleted, it becomes the owner of nothing: what was orphaned stays.
+func (d *decision) owned(write, there *corev1.Secret) *corev1.Secret {
+	keepsOwners := d.Deleting && there != nil
+	if write != nil {
+		if !keepsOwners {
+			csvspec.Own(write, d.CSV)
+		}
+		issuers.Disown(write)
+		return write
+	}
+	if there == nil || keepsOwners || d.Refusal(there) != "" || !csvspec.Managed(there) {
+		return nil
+	}
+	if adopted := there.DeepCopy(); csvspec.Own(adopted, d.CSV) {
+		return adopted
+	}
+	return nil
+}
+
+// instant returns a time for a status, in whole seconds; nil for the zero time.
+func instant(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(t).Rfc3339Copy())
+}
+
+// TrustOf returns the caBundle that the registrations of a Deployment will have.
+func (f Facts) TrustOf(deployment string, now time.Time) []byte {
+	service := f.Services[deployment]
+	return certs.Decide(certs.Facts{
+		Secret: f.Secrets[names.Secret(service)], Names: certs.DNSNames(service, f.CSV.Namespace),
+	}, f.Settings.Certificates, now).Trust
+}

@@ -1,0 +1,198 @@
+package decide
+
+import (
+	"errors"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// Plan is what to do now.
+type Plan struct {
+	rollout.Plan
+	// Questions must be answered before there is a plan: all other fields are empty then.
+	Questions []Question
+	// Stale is set when the decision needs a cache that is not filled yet.
+	Stale bool
+	// Facts are the given ones with what the answers replaced.
+	Facts Facts
+}
+
+// errUndecided ends a decision that has asked questions.
+var errUndecided = errors.New("questions must be answered first")
+
+// errStale ends a decision that needs a cache which is not filled.
+var errStale = errors.New("a cache is not filled yet")
+
+// decision is a decision in progress. Its Facts are a copy.
+type decision struct {
+	Facts
+	now       time.Time
+	desired   map[string]*corev1.Service // by Deployment; none while the Services stay as they are
+	questions []Question
+}
+
+// Decide returns the plan that the facts lead to, or the questions that must be answered first.
+func Decide(facts Facts, now time.Time) (Plan, error) {
+	d := &decision{Facts: facts, now: now}
+	d.Secrets = maps.Clone(facts.Secrets)
+	plan, err := d.decide()
+	switch {
+	case errors.Is(err, errUndecided):
+		return Plan{Questions: d.questions, Facts: facts}, nil
+	case errors.Is(err, errStale):
+		return Plan{Stale: true, Facts: facts}, nil
+	case err != nil:
+		return Plan{}, err
+	default:
+		return Plan{Plan: plan, Facts: d.Facts}, nil
+	}
+}
+
+func (d *decision) decide() (rollout.Plan, error) {
+	in := d.input()
+	idle := in.Failure != nil || !in.Verdict.Passes() || in.Upgrade.Waits()
+	if idle && !in.Keeps() && !in.KeepsTrust() {
+		return d.next(in), nil
+	}
+	csv := in.ToRender()
+	d.nameServices(csv, in.Holds())
+	rendering := d.rendering(csv)
+	requeue, err := d.certify(&in, &rendering)
+	if err != nil {
+		return rollout.Plan{}, err
+	}
+	maintained, err := d.maintain(&in, rendering)
+	if err != nil {
+		return rollout.Plan{}, err
+	}
+	d.refresh(&in)
+	in.Desired = render.Render(rendering)
+	if in.Condition, err = d.conditionStep(in.Desired.Condition); err != nil {
+		return rollout.Plan{}, err
+	}
+	plan := d.next(in)
+	plan.NextLook = earliest(plan.NextLook, requeue, maintained)
+	return plan, nil
+}
+
+// next is the plan, with the record of what no garbage collection removes.
+func (d *decision) next(in rollout.Input) rollout.Plan {
+	plan := rollout.Next(in, d.now)
+	if !in.Leaving { // Then the record stays as it is.
+		plan.Status.Created = in.Observed.Created(in.CSV)
+	}
+	return plan
+}
+
+// input is what is known before anything is rendered.
+func (d *decision) input() rollout.Input {
+	return rollout.Input{
+		CSV:      d.CSV,
+		Policy:   d.Settings.Rollout,
+		Failure:  d.Failure,
+		Verdict:  d.Verdict,
+		Upgrade:  d.Upgrade,
+		Leaving:  d.Deleting,
+		Config:   d.Config,
+		Observed: d.Observed,
+		Previous: d.Status,
+		Provider: d.choice().Provider,
+
+		Certificates: map[string]managerv1alpha1.CertificateStatus{},
+		Secrets:      map[string]*corev1.Secret{},
+	}
+}
+
+// refresh replaces the definitions by those that the API server has. Registrations stay those of the
+// caches: the next decision takes the others.
+func (d *decision) refresh(in *rollout.Input) {
+	in.Observed.CRDs, in.Observed.Refused = d.Observed.CRDs, d.Observed.Refused
+}
+
+// rendering is what the objects of a version depend on, except for the certificates.
+func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) render.Input {
+	in := render.Input{
+		CSV: csv, Scope: d.Scope, Manager: d.Settings.Manager, Definitions: d.Definitions, Config: d.Config,
+		Services: d.Services, Delegations: d.nameDelegations(), Configurations: d.Observed.Configurations(csv),
+		Trust: map[string]render.Trust{}, OperatorConditions: d.Condition.Supported,
+	}
+	if in.Scope.Group == nil {
+		in.Scope.Group = &operatorsv1.OperatorGroup{} // Only the trust of what is rendered is written then.
+	}
+	return in
+}
+
+// certify adds the certificate of each Deployment that serves webhooks. It returns when to reconcile
+// them again.
+func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue time.Time, err error) {
+	d.DuePending = false
+	for _, spec := range csvspec.Deployments(rendering.CSV) {
+		if len(csvspec.DescriptionsOf(rendering.CSV, spec.Name)) == 0 || d.Verdict.Held[spec.Name] != "" {
+			continue
+		}
+		at, err := d.certifyOne(in, rendering, spec.Name)
+		if err != nil {
+			return time.Time{}, err
+		}
+		requeue = earliest(requeue, at)
+	}
+	return requeue, nil
+}
+
+// certifyOne adds the certificate of one Deployment.
+func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deployment string) (requeue time.Time, err error) {
+	certificate, err := d.certificate(deployment)
+	if err != nil {
+		return time.Time{}, err
+	}
+	in.Certificates[deployment] = certificate.status
+	in.Secrets[deployment] = certificate.write
+	in.Issuance = append(in.Issuance, certificate.steps...)
+	in.Nudges = append(in.Nudges, certificate.touch...)
+	rendering.Trust[deployment] = certificate.trust
+	return certificate.requeue, nil
+}
+
+// maintain adds what is registered and is to be called in another way, with the certificates of
+// the Deployments that serve it until then.
+func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue time.Time, err error) {
+	d.refresh(in)
+	for _, served := range in.ToMaintain() {
+		rendering := d.rendering(served)
+		maps.Copy(rendering.Trust, desired.Trust)
+		for _, spec := range csvspec.Deployments(served) {
+			d.Services[spec.Name] = d.ServiceName(spec.Name)
+			if _, known := in.Certificates[spec.Name]; known || len(in.Elsewhere(served, spec.Name)) == 0 {
+				continue
+			}
+			at, err := d.certifyOne(in, &rendering, spec.Name)
+			if err != nil {
+				return time.Time{}, err
+			}
+			requeue = earliest(requeue, at)
+		}
+		rendering.Delegations = d.nameDelegations()
+		in.Maintained = append(in.Maintained, in.Serving(served, render.Render(rendering).Deployments)...)
+	}
+	return requeue, nil
+}
+
+// earliest returns the earliest of some instants, where zero is never.
+func earliest(all ...time.Time) (first time.Time) {
+	for _, at := range all {
+		if first.IsZero() || !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}

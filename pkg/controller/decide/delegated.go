@@ -1,0 +1,72 @@
+package decide
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// delegated returns the serving certificate of a Deployment that the administrator provides. The
+// manager only reads it.
+func (d *decision) delegated(deployment string) (certificate, error) {
+	service := d.Services[deployment]
+	secret, err := d.secret(names.Secret(service))
+	if err != nil {
+		return certificate{}, err
+	}
+	steps, _, err := d.removeOtherIssuers(service, managerv1alpha1.ProviderNone)
+	if err != nil {
+		return certificate{}, err
+	}
+	result := certificate{
+		status: managerv1alpha1.CertificateStatus{Provider: managerv1alpha1.ProviderNone, Phase: managerv1alpha1.CertificateStable, Secret: names.Secret(service)},
+		trust:  render.Trust{Delegated: true},
+		steps:  steps,
+	}
+	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, certs.Decision{})
+	seen := certs.Look(secret)
+	if seen == nil {
+		result.status.Phase = managerv1alpha1.CertificateBootstrap
+		result.status.Message = fmt.Sprintf("Secret %s/%s holds no certificate: whoever issues it has to issue into this Secret, for %s.%[1]s.svc", d.CSV.Namespace, names.Secret(service), service)
+		return result, nil
+	}
+	if len(seen.CA) == 0 {
+		result.status.Message = certs.WithoutCA(secret)
+	}
+	names := []string{issuers.CalledName(service, d.CSV.Namespace)}
+	result.status.Rejected = certs.JudgeSecret(secret, names, d.now).Status("the administrator's tools (provider none)", drift.KeyOf(secret), "Calls to pods that serve it fail", names)
+	if result.status.Rejected != nil {
+		result.status.Message = joined(result.status.Rejected.Message, result.status.Message)
+	}
+	result.trust.CABundle = seen.CA
+	result.status.CAFingerprint = seen.CAFingerprint
+	result.status.NotBefore, result.status.NotAfter = instant(seen.NotBefore), instant(seen.NotAfter)
+	return result, nil
+}
+
+// occupied returns the message that a Certificate of cert-manager issues into a Secret that the
+// manager needs: each would revert the writes of the other.
+func (d *decision) occupied(secret *corev1.Secret) (string, error) {
+	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !d.CertManager {
+		return "", nil
+	}
+	name := issuers.CertificateOf(secret)
+	certificate := types.NamespacedName{Namespace: secret.Namespace, Name: name}
+	target, known := d.Answers.Targets[certificate]
+	if !known {
+		return "", d.ask(ReadTarget{certificate})
+	}
+	if target != secret.Name {
+		return "", nil
+	}
+	return fmt.Sprintf("Certificate %s/%s issues into Secret %s, which the chosen provider needs; nothing changes until you delete it: kubectl -n %[1]s delete certificates.cert-manager.io %[2]s",
+		secret.Namespace, name, secret.Name), nil
+}

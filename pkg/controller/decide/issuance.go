@@ -1,0 +1,332 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// chosen is the provider of an operator's certificates.
+type chosen struct {
+	issuers.Choice
+	// mistake is why the choice cannot be read. Until it is fixed, the previous provider continues,
+	// and its objects are not changed.
+	mistake string
+}
+
+// undecided is the provider before there was a choice that can be read.
+const undecided managerv1alpha1.CertificateProvider = "undecided"
+
+// choice returns the provider that the Subscription chooses.
+func (d *decision) choice() chosen {
+	choice, err := issuers.ChoiceOf(d.Config.Annotations)
+	if err == nil {
+		return chosen{Choice: choice}
+	}
+	return chosen{
+		Choice:  issuers.Choice{Provider: cmp.Or(d.Status.Provider, undecided)},
+		mistake: fmt.Sprintf("Subscription %s/%s, spec.config.annotations: %v", d.CSV.Namespace, d.Config.Subscription, err),
+	}
+}
+
+// issuance is what another issuer than the manager reads, and what it has issued.
+type issuance struct {
+	issuers.Finding
+	provider managerv1alpha1.CertificateProvider
+	issuer   string   // the provider and the named issuer
+	names    []string // that a certificate must have; none for the names of the manager's certificates
+	steps    []rollout.Step
+	service  map[string]string // annotations with which a Service requests a certificate
+	secret   *corev1.Secret    // with the latest certificate
+	requeue  time.Time         // when to reconcile what cannot be watched
+}
+
+// generation returns what was issued.
+func (i issuance) generation() *certs.Generation {
+	if i.Published == nil {
+		return nil
+	}
+	return &certs.Generation{CA: i.Published.CA, Certificate: i.Published.Certificate, Key: i.Published.Key}
+}
+
+// addIssuance adds the part of an issuer to a certificate.
+func (d *decision) addIssuance(i issuance, c *certificate, decided certs.Decision) {
+	c.steps, c.trust.ServiceAnnotations = append(c.steps, i.steps...), i.service
+	if decided.Reissue {
+		c.steps = append(c.steps, d.reissue(i)...)
+	}
+	c.requeue = earliest(c.requeue, i.requeue)
+	if i.secret != nil {
+		c.status.Rejected = decided.Rejected.Status(i.issuer, drift.KeyOf(i.secret), "Pods are not given it", i.names)
+	}
+	i.explain(&c.status)
+}
+
+// reissue returns the deletion that makes an issuer reissue a certificate.
+func (d *decision) reissue(i issuance) []rollout.Step {
+	if i.secret == nil || !d.Ownership.Owns(i.secret) {
+		return nil // it is adopted first
+	}
+	return deletion(i.secret)
+}
+
+// explain adds when an issuer renews, and what is wrong. A problem replaces the message while no
+// certificate can be served.
+func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
+	if i.provider != managerv1alpha1.ProviderManager {
+		status.RotatesAt = instant(i.RenewAt)
+	}
+	problem := i.Problem
+	if status.Rejected != nil {
+		problem = joined(status.Rejected.Message, problem)
+	}
+	switch {
+	case problem == "":
+	case status.CAFingerprint == "":
+		status.Message = problem
+	default:
+		status.Message = joined(problem, status.Message)
+	}
+}
+
+// issuanceFor returns what the issuer of a Deployment's certificate reads and has issued.
+func (d *decision) issuanceFor(deployment string) (issuance, error) {
+	choice := d.choice()
+	steps, waits, err := d.removeOtherIssuers(d.Services[deployment], choice.Provider)
+	if err != nil {
+		return issuance{}, err
+	}
+	var i issuance
+	switch {
+	case waits && choice.mistake == "":
+		i.steps = steps
+	case choice.Provider == managerv1alpha1.ProviderCertManager:
+		i, err = d.fromCertManager(deployment, choice.Issuer)
+	case choice.Provider == managerv1alpha1.ProviderServiceCA:
+		i, err = d.fromServiceCA(deployment)
+	}
+	i.provider, i.issuer = choice.Provider, choice.Describe()
+	if i.Problem == "" && i.secret != nil {
+		i.Problem = d.Refusal(i.secret)
+	}
+	if choice.Provider != managerv1alpha1.ProviderManager {
+		// API servers use only this name. An issuer may add names for other clients.
+		i.names = []string{issuers.CalledName(d.Services[deployment], d.CSV.Namespace)}
+	}
+	if choice.mistake != "" {
+		i.Problem, i.steps, i.secret = choice.mistake, nil, nil
+	}
+	return i, err
+}
+
+func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (issuance, error) {
+	service := d.Services[deployment]
+	policy, _ := d.policy()
+	facts := issuers.CertManagerFacts{
+		Installed: d.CertManager,
+		Order: issuers.Order{
+			Service: service, Names: certs.DNSNames(service, d.CSV.Namespace), Issuer: issuer,
+			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(d.CSV, ""),
+		},
+		Objects: map[string]*unstructured.Unstructured{},
+	}
+	secret, err := d.secret(names.Issued(names.Secret(service)))
+	if err != nil {
+		return issuance{}, err
+	}
+	facts.Secret = secret
+	i := issuance{}
+	if facts.Installed {
+		if i, err = d.orderFrom(&facts); err != nil {
+			return issuance{}, err
+		}
+	}
+	i.Finding, i.secret = issuers.FromCertManager(facts), secret
+	i.steps = append(i.steps, d.adoptIssued(secret)...)
+	i.steps = append(i.steps, d.adoptIssued(d.Issued[names.Issued(names.CA(service))])...)
+	return i, nil
+}
+
+// retryAt returns when to retry what no event announces: often at first, then in proportion to the
+// wait so far, and at least every 30 s.
+func retryAt(since, now time.Time) time.Time {
+	const shortest, longest = time.Second, 30 * time.Second
+	return now.Add(min(max(now.Sub(since), shortest), longest))
+}
+
+// orderFrom compares what is ordered of cert-manager with the live objects.
+func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
+	order := facts.Order.Objects()
+	keys := []ObjectKey{{Resource: issuers.Certificates}, {Resource: issuers.Issuers}, {Resource: issuers.ClusterIssuers}}
+	caches := len(keys)
+	for _, desired := range order {
+		keys = append(keys, keyOf(desired))
+	}
+	named := facts.Order.Issuer
+	switch {
+	case named.Group != issuers.Issuers.Group:
+	case named.Kind == "ClusterIssuer":
+		keys = append(keys, ObjectKey{issuers.ClusterIssuers, "", named.Name})
+	default:
+		keys = append(keys, ObjectKey{issuers.Issuers, d.CSV.Namespace, named.Name})
+	}
+	objects, err := d.watched(keys...)
+	if err != nil {
+		return issuance{}, err
+	}
+	for _, cache := range objects[:caches] {
+		if !cache.Cached {
+			return issuance{requeue: retryAt(cache.Since, d.now)}, nil
+		}
+	}
+	for n, desired := range order {
+		live := objects[caches+n].Live
+		if live != nil {
+			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
+		}
+		i.steps = append(i.steps, applyIfDiffers(desired, live)...)
+	}
+	if len(objects) > caches+len(order) {
+		facts.Issuer = objects[len(objects)-1].Live
+	}
+	return i, nil
+}
+
+// watched returns objects of caches that are filled on demand. It asks for all that are not known.
+func (d *decision) watched(keys ...ObjectKey) ([]Object, error) {
+	objects, unknown := make([]Object, 0, len(keys)), []Question(nil)
+	for _, key := range keys {
+		object, known := d.Answers.Objects[key]
+		if !known {
+			unknown = append(unknown, WatchObject{key})
+		}
+		objects = append(objects, object)
+	}
+	if len(unknown) > 0 {
+		return nil, d.ask(unknown...)
+	}
+	return objects, nil
+}
+
+// issuerResources are the resources of the objects that issuers read, by kind.
+var issuerResources = map[string]schema.GroupVersionResource{
+	"Certificate": issuers.Certificates,
+	"Issuer":      issuers.Issuers,
+	"ConfigMap":   configMaps,
+}
+
+var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+
+func keyOf(o *unstructured.Unstructured) ObjectKey {
+	return ObjectKey{issuerResources[o.GetKind()], o.GetNamespace(), o.GetName()}
+}
+
+// orderedAt returns when a Service, whose annotation orders a certificate of service-ca, was created.
+func orderedAt(service *corev1.Service, now time.Time) time.Time {
+	if service == nil {
+		return now
+	}
+	return service.CreationTimestamp.Time
+}
+
+func (d *decision) fromServiceCA(deployment string) (issuance, error) {
+	service := d.Services[deployment]
+	secret, err := d.secret(names.Issued(names.Secret(service)))
+	if err != nil {
+		return issuance{}, err
+	}
+	desired, err := unstructuredOf(issuers.ServiceCABundle(service, csvspec.OwnedMeta(d.CSV, "")))
+	if err != nil {
+		return issuance{}, err
+	}
+	i := issuance{service: issuers.ServiceCAAnnotations(service)}
+	facts := issuers.ServiceCAFacts{Service: d.Observed.Services[service], Secret: secret}
+	watched, err := d.watched(keyOf(desired))
+	if err != nil {
+		return issuance{}, err
+	}
+	bundle, live := watched[0], watched[0].Live
+	if live != nil {
+		facts.Bundle = &corev1.ConfigMap{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, facts.Bundle); err != nil {
+			return issuance{}, err
+		}
+	}
+	if bundle.Cached {
+		i.steps = applyIfDiffers(desired, live)
+	} else {
+		i.requeue = retryAt(bundle.Since, d.now)
+	}
+	if secret == nil {
+		i.requeue = retryAt(orderedAt(facts.Service, d.now), d.now) // it is not watched before it is adopted
+	}
+	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
+	i.steps = append(i.steps, d.adoptIssued(secret)...)
+	return i, nil
+}
+
+// adoptIssued labels a Secret that an issuer created, so that the caches show it, and makes the
+// ClusterServiceVersion its owner.
+func (d *decision) adoptIssued(secret *corev1.Secret) []rollout.Step {
+	if secret == nil || d.Refusal(secret) != "" {
+		return nil
+	}
+	adopted := secret.DeepCopy()
+	changed := csvspec.Own(adopted, d.CSV)
+	if adopted.Labels == nil {
+		adopted.Labels = map[string]string{}
+	}
+	for label, value := range csvspec.OwnerLabels(d.CSV) {
+		if adopted.Labels[label] != value {
+			adopted.Labels[label], changed = value, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	metadata := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: adopted.Namespace, Name: adopted.Name, Labels: adopted.Labels, OwnerReferences: adopted.OwnerReferences}}
+	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: drift.Drift{Fields: []string{"metadata"}}, Desired: metadata}}
+}
+
+// deletion returns the deletion of a Secret, which may be nil.
+func deletion(secret *corev1.Secret) []rollout.Step {
+	if secret == nil {
+		return nil
+	}
+	return []rollout.Step{{Verb: rollout.Delete, Object: secret, Live: secret}}
+}
+
+// applyIfDiffers returns the write of an object that is not as desired.
+func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
+	if live == nil {
+		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Desired: desired}}
+	}
+	found := drift.Of(desired, live)
+	if found.None() {
+		return nil
+	}
+	return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: found, Desired: desired}}
+}
+
+func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return &unstructured.Unstructured{Object: content}, nil
+}

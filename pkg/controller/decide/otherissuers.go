@@ -1,0 +1,77 @@
+package decide
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// removeOtherIssuers deletes what other issuers than the chosen one read for a Deployment, and then
+// what they issued: otherwise they would reissue it. Pods serve a copy in a Secret of their own. The
+// removal is finished when there are no steps, and nothing waits.
+func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.CertificateProvider) (steps []rollout.Step, waits bool, err error) {
+	if provider != managerv1alpha1.ProviderCertManager {
+		if steps, err = d.removeCertManager(service); err != nil {
+			return nil, false, err
+		}
+	}
+	if provider != managerv1alpha1.ProviderServiceCA {
+		asking := d.Observed.Services[service]
+		waits = asking != nil && asking.Annotations[vocabulary.AnnotationServingCertSecret] != ""
+		bundle, err := d.removeServiceCA(service, waits)
+		if err != nil {
+			return nil, false, err
+		}
+		steps = append(steps, bundle...)
+	}
+	if len(steps) > 0 || waits {
+		return steps, true, nil
+	}
+	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
+		secret := d.Issued[name]
+		if secret != nil && d.Refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.Managed(secret) && d.Ownership.Owns(secret) {
+			steps = append(steps, deletion(secret)...)
+		}
+	}
+	return steps, len(steps) > 0, nil
+}
+
+func (d *decision) removeCertManager(service string) (steps []rollout.Step, err error) {
+	if !d.CertManager {
+		return nil, nil
+	}
+	var keys []ObjectKey
+	for _, o := range (issuers.Order{Service: service, Meta: csvspec.OwnedMeta(d.CSV, "")}).Objects() {
+		keys = append(keys, keyOf(o))
+	}
+	objects, err := d.watched(keys...)
+	for _, o := range objects {
+		steps = append(steps, d.deleteOwned(o.Live)...)
+	}
+	return steps, err
+}
+
+// removeServiceCA deletes the ConfigMap for service-ca. The annotation of the Service is removed when
+// the Service is written.
+func (d *decision) removeServiceCA(service string, requested bool) ([]rollout.Step, error) {
+	if !d.BundlesWatched && !requested {
+		return nil, nil
+	}
+	watched, err := d.watched(ObjectKey{configMaps, d.CSV.Namespace, names.CA(service)})
+	if err != nil {
+		return nil, err
+	}
+	return d.deleteOwned(watched[0].Live), nil
+}
+
+func (d *decision) deleteOwned(o *unstructured.Unstructured) []rollout.Step {
+	if o == nil || !csvspec.Managed(o) || !d.Ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return []rollout.Step{{Verb: rollout.Delete, Object: o, Live: o}}
+}
