@@ -21,5 +21,5 @@
 //
 // The package does the rest: TLS whose certificate is read again when its files change,
 // the deadline that the API server sets, hostile bodies, panics, metrics, health, and a
-// drain on SIGTERM that loses no call. docs/hosting.md has the flags.
+// drain on SIGTERM that loses no call. docs/author/hosting.md has the flags.
 package hosting

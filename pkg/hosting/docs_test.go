@@ -14,7 +14,7 @@ import (
 
 // TestEveryFlagIsDocumented holds the page against the command that has all flags.
 func TestEveryFlagIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/hosting.md")
+	page, err := os.ReadFile("../../docs/author/hosting.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestKubectlTakesRealBundles pipes what bundle render prints of the bundles of others into a
-// kubectl that asks for a dry run, as docs/bundles.md says. Their namespaces are there, and
+// kubectl that asks for a dry run, as docs/author/bundle-checks.md says. Their namespaces are there, and
 // those kinds of the Prometheus operator that some of them bring objects of.
 func TestKubectlTakesRealBundles(t *testing.T) {
 	bundles := corpus(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // improvement is a difference that there has to be: what it makes of an object of OLM v0's is
-// what the manager makes. docs/compatibility.md lists each by its name. It tells whether the
+// what the manager makes. docs/admin/compatibility.md lists each by its name. It tells whether the
 // object is one that differs so.
 type improvement struct {
 	name string
@@ -203,10 +203,10 @@ func (r results) improve(got results, b bundle, taken map[string]bool) {
 }
 
 // documented fails for an improvement that no bundle shows, and for one that
-// docs/compatibility.md does not name.
+// docs/admin/compatibility.md does not name.
 func documented(t *testing.T, taken map[string]bool) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/compatibility.md")
+	page, err := os.ReadFile("../../docs/admin/compatibility.md")
 	must(t, err)
 	names := []string{beyond}
 	for _, i := range improvements {
@@ -217,7 +217,7 @@ func documented(t *testing.T, taken map[string]bool) {
 			t.Errorf("no bundle differs in %q", name)
 		}
 		if !strings.Contains(string(page), "| "+name+" |") {
-			t.Errorf("docs/compatibility.md does not name %q", name)
+			t.Errorf("docs/admin/compatibility.md does not name %q", name)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func readRefusal(t *testing.T, dir string) []string {
 }
 
 // isRefused tries to make the ClusterServiceVersion, which the API server has to refuse in
-// the same words, so that there is nothing for any manager. docs/compatibility.md names it.
+// the same words, so that there is nothing for any manager. docs/admin/compatibility.md names it.
 func (e *env) isRefused(t *testing.T, namespace string, b bundle, want []string) {
 	t.Helper()
 	_, err := e.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
@@ -40,8 +40,8 @@ func (e *env) isRefused(t *testing.T, namespace string, b bundle, want []string)
 	if text := strings.Join(want, "\n"); !strings.Contains(text, said) {
 		t.Errorf("the API server says\n%s\nand is to say\n%s", said, text)
 	}
-	if page, err := os.ReadFile("../../docs/compatibility.md"); err != nil || !strings.Contains(string(page), "`"+b.csv.Name+"`") {
-		t.Errorf("docs/compatibility.md does not name %s (%v)", b.csv.Name, err)
+	if page, err := os.ReadFile("../../docs/admin/compatibility.md"); err != nil || !strings.Contains(string(page), "`"+b.csv.Name+"`") {
+		t.Errorf("docs/admin/compatibility.md does not name %s (%v)", b.csv.Name, err)
 	}
 }
 

@@ -93,7 +93,7 @@ func (e *env) staysDownUnguarded() {
 	(&terminal{env: e}).fails(2, []string{
 		"ERROR Deadlock\n  ValidatingWebhookConfiguration " + unguarded.Name + ": webhook configmaps.hook.example.com\n" +
 			"  none of its pods is called, and none can come back: it intercepts what the pods behind its own Service " + e.namespace + "/hook-service need to start\n" +
-			"  Way out: kubectl delete validatingwebhookconfiguration " + unguarded.Name + ` ("Emergency: a webhook blocks the cluster" in docs/operations.md)`,
+			"  Way out: kubectl delete validatingwebhookconfiguration " + unguarded.Name + ` ("Emergency: a webhook blocks the cluster" in docs/admin/emergency.md)`,
 	}, "doctor")
 	e.startManager()
 	e.rolledOut("hook")

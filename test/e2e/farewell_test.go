@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
-// The whole manager goes, as docs/upgrades.md says how: its operators go on running without
+// The whole manager goes, as docs/admin/uninstall.md says how: its operators go on running without
 // webhooks, but for a conversion as long as objects need it; nothing waits for it, and nothing of
 // it is left when they have gone, too. Its definitions are applied again for the tests that follow.
 func TestManagerUninstalled(t *testing.T) {

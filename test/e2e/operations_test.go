@@ -28,8 +28,11 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// triedElsewhere are the commands of docs/operations.md that this cluster cannot run, or
-// that others run.
+// guidePages are the pages of docs/admin whose commands this package runs.
+var guidePages = []string{"command-line", "troubleshoot", "emergency", "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor"}
+
+// triedElsewhere are the commands of these pages that this cluster cannot run, or that other
+// tests run.
 var triedElsewhere = map[string]string{
 	`exec kubectl-webhooks __complete "$@"`: "pkg/cli/cmd/bundle: TestBundleCommands",
 	"make image":                            "hack/e2e.sh",
@@ -39,7 +42,7 @@ var triedElsewhere = map[string]string{
 	"kubectl apply -k manifests/monitoring":                              "make verify, with the types of the Prometheus Operator, whose kinds are not here",
 }
 
-// guide are the commands of docs/operations.md, run as they are written there.
+// guide holds the commands of guidePages, run as they are written there.
 type guide struct {
 	*terminal
 	left map[string]bool
@@ -47,10 +50,14 @@ type guide struct {
 
 func newGuide(t *terminal) *guide {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/operations.md")
-	t.must(err)
+	var text strings.Builder
+	for _, page := range guidePages {
+		content, err := os.ReadFile("../../docs/admin/" + page + ".md")
+		t.must(err)
+		text.Write(content)
+	}
 	g := &guide{t, map[string]bool{}}
-	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
+	for line := range strings.Lines(strings.ReplaceAll(text.String(), "\\\n", "")) {
 		command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
 		program, _, _ := strings.Cut(command, " ")
 		if strings.HasPrefix(line, "    ") && slices.Contains([]string{"kubectl", "make", "ctr", "exec"}, program) {
@@ -59,7 +66,7 @@ func newGuide(t *terminal) *guide {
 	}
 	for command := range triedElsewhere {
 		if !g.left[command] {
-			t.Errorf("docs/operations.md has no command %q", command)
+			t.Errorf("docs/admin has no command %q", command)
 		}
 		delete(g.left, command)
 	}
@@ -75,7 +82,7 @@ func (g *guide) find(begins string, replace ...string) string {
 			return strings.NewReplacer(replace...).Replace(command)
 		}
 	}
-	g.Fatalf("docs/operations.md has no command that begins with %q, or has been through it", begins)
+	g.Fatalf("docs/admin has no command that begins with %q, or has been through it", begins)
 	return ""
 }
 
@@ -102,7 +109,7 @@ func (g *guide) works(begins string, replace ...string) string {
 	return said
 }
 
-// Every command of docs/operations.md does what the guide says.
+// Every command of guidePages does what its page says.
 func TestOperationsGuide(t *testing.T) {
 	term := newTerminal(t, "shop")
 	for _, name := range []string{"shop", "stock"} {
@@ -126,7 +133,7 @@ func TestOperationsGuide(t *testing.T) {
 	term.denies()
 	g.works("kubectl webhooks bundle uninstall ./bundle-v2", "./bundle-v2", v2, "uninstall", "uninstall --yes")
 	if left := slices.Sorted(maps.Keys(g.left)); len(left) > 0 {
-		t.Errorf("commands of docs/operations.md that nothing has tried: %q", left)
+		t.Errorf("commands of docs/admin that nothing has tried: %q", left)
 	}
 }
 

@@ -168,16 +168,16 @@ func decoded(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// block is what docs/operations.md has below a line, as far as it is indented more.
+// block is what docs/admin/gitops.md has below a line, as far as it is indented more.
 func block(t *testing.T, begins string) string {
 	t.Helper()
-	guide, err := os.ReadFile("../../docs/operations.md")
+	guide, err := os.ReadFile("../../docs/admin/gitops.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, after, found := strings.Cut(string(guide), "\n"+begins)
 	if !found {
-		t.Fatalf("docs/operations.md has no %q", begins)
+		t.Fatalf("docs/admin/gitops.md has no %q", begins)
 	}
 	var lines strings.Builder
 	for line := range strings.Lines(after) {

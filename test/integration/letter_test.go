@@ -24,7 +24,7 @@ type says struct {
 }
 
 // Scripts and test suites that were written for OLM v0 compare phase, reason and message as
-// a whole: each is OLM's to the letter. docs/compatibility.md names the test of every other
+// a whole: each is OLM's to the letter. docs/admin/compatibility.md names the test of every other
 // thing that they rely on.
 func TestPhasesToTheLetter(t *testing.T) {
 	const pending, failed = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseFailed

@@ -16,7 +16,7 @@ import (
 )
 
 // What a suite written for OLM v0 does to ClusterServiceVersions, and no other test of this
-// package: docs/compatibility.md has the whole table.
+// package: docs/admin/compatibility.md has the whole table.
 
 // One ClusterServiceVersion in two Namespaces, whose groups target a Namespace that is not
 // there, has two registrations, each with the name and the label to find it by.

@@ -1,5 +1,5 @@
 // Package programs holds the programs that tests run as processes: the manager, the examples,
-// the program of docs/hosting.md and cert-manager. They are built by make programs, before any
+// the program of docs/author/hosting.md and cert-manager. They are built by make programs, before any
 // test: a build inside a test counts against the test's time limit. A test asks for the path of
 // a program with Path.
 package programs
@@ -16,7 +16,7 @@ const (
 	VolumeLabels = "volumelabels"
 	PodDefaults  = "poddefaults"
 	Conversion   = "crdconversion"
-	TeamLabel    = "team-label" // the first program of docs/hosting.md
+	TeamLabel    = "team-label" // the first program of docs/author/hosting.md
 	CertManager  = "cert-manager"
 )
 
@@ -31,14 +31,14 @@ type program struct {
 	shared bool     // kept outside the checkout, because its build takes minutes
 }
 
-var tree = []string{"go.mod", "go.sum", "hack/build.sh", "cmd", "pkg", "examples", "docs/hosting.md"}
+var tree = []string{"go.mod", "go.sum", "hack/build.sh", "cmd", "pkg", "examples", "docs/author/hosting.md"}
 
 var all = []program{
 	{name: Manager, links: []string{"kubectl-webhooks"}, module: ".", pkg: "./cmd/olm-webhook-manager", inputs: tree},
 	{name: VolumeLabels, module: "examples", pkg: "./volumelabels", inputs: tree},
 	{name: PodDefaults, module: "examples", pkg: "./poddefaults", inputs: tree},
 	{name: Conversion, module: "examples", pkg: "./crdconversion", inputs: tree},
-	{name: TeamLabel, module: "pkg/hosting", page: "docs/hosting.md", inputs: tree},
+	{name: TeamLabel, module: "pkg/hosting", page: "docs/author/hosting.md", inputs: tree},
 	{name: CertManager, module: "test/certmanager", pkg: ".", inputs: []string{"."}, shared: true},
 }
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The tests that docs/threat-model.md names exist.
+// The tests that docs/admin/threat-model.md names exist.
 func TestThreatModelNamesTests(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/threat-model.md")
+	text, err := os.ReadFile("../../../docs/admin/threat-model.md")
 	if err != nil {
 		t.Fatal(err)
 	}

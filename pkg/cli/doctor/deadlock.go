@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Emergency is the section of docs/operations.md about webhooks that block a cluster.
+// Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
 const Emergency = "Emergency: a webhook blocks the cluster"
 
 // unblock is the command that ends a deadlock: API servers ask no webhook about it. What intercepts requests is
@@ -20,7 +20,7 @@ func unblock(f Facts, blocking []int) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s (%q in docs/operations.md); or exempt the namespace of its pods with a namespaceSelector", command, Emergency)
+	return fmt.Sprintf("%s (%q in docs/admin/emergency.md); or exempt the namespace of its pods with a namespaceSelector", command, Emergency)
 }
 
 // controlPlane finds webhooks that leases and nodes depend on: while such a one cannot be

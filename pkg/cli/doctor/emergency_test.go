@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The section that findings and alerts name exists, and needs at most five commands.
+// The page that findings and alerts name exists, and needs at most five commands.
 func TestEmergencyIsDocumented(t *testing.T) {
 	read := func(file string) string {
 		text, err := os.ReadFile("../../../" + file)
@@ -15,17 +15,17 @@ func TestEmergencyIsDocumented(t *testing.T) {
 		}
 		return string(text)
 	}
-	_, section, found := strings.Cut(read("docs/operations.md"), "\n## "+Emergency+"\n")
+	steps, found := strings.CutPrefix(read("docs/admin/emergency.md"), "# "+Emergency+"\n")
 	if !found {
-		t.Fatalf("docs/operations.md has no section %q", Emergency)
+		t.Fatalf("docs/admin/emergency.md has another title than %q", Emergency)
 	}
-	section, _, _ = strings.Cut(section, "\n### ")
-	if n := strings.Count(section, "\n    kubectl "); n == 0 || n > 5 {
+	steps, _, _ = strings.Cut(steps, "\n## ")
+	if n := strings.Count(steps, "\n    kubectl "); n == 0 || n > 5 {
 		t.Errorf("it has %d commands, want at most five", n)
 	}
 	for _, file := range []string{"manifests/monitoring/alerts.yaml", "manifests/monitoring/prometheusrule.yaml"} {
-		if !strings.Contains(read(file), `follow "`+Emergency+`" in docs/operations.md`) {
-			t.Errorf("%s does not name the section", file)
+		if !strings.Contains(read(file), `follow "`+Emergency+`" in docs/admin/emergency.md`) {
+			t.Errorf("%s does not name the page", file)
 		}
 	}
 }

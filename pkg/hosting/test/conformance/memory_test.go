@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
 )
 
-// Strangers who open calls and do not end them make the program of docs/hosting.md hold little
+// Strangers who open calls and do not end them make the program of docs/author/hosting.md hold little
 // memory.
 func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 	address, pid := startQuickStart(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// The program of docs/hosting.md, run as the page says.
+// The program of docs/author/hosting.md, run as the page says.
 func TestAWebhookIn30Lines(t *testing.T) {
 	startQuickStart(t)
 	namespace := newNamespaceOf(t, "team-label")
@@ -33,10 +33,10 @@ func TestAWebhookIn30Lines(t *testing.T) {
 	}
 }
 
-// startQuickStart builds the program of docs/hosting.md and runs it as the page says.
+// startQuickStart builds the program of docs/author/hosting.md and runs it as the page says.
 func startQuickStart(t *testing.T) (address string, pid int) {
 	t.Helper()
-	page, err := os.ReadFile("../../../../docs/hosting.md")
+	page, err := os.ReadFile("../../../../docs/author/hosting.md")
 	if err != nil {
 		t.Fatal(err)
 	}
