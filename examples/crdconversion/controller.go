@@ -38,7 +38,7 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	caches := schema.GroupVersionResource{Group: convert.Group, Version: c.version, Resource: convert.Resource}
 	c.client = client.Resource(caches)
 	reports := hosting.NewWorklist("Reporting on Cache", c.report)
-	c.lister, err = hosting.Follow(ctx, client, caches, hosting.Followed{Seen: func(object *unstructured.Unstructured) {
+	c.lister, err = hosting.Watch(ctx, client, caches, hosting.ResourceHandler{Updated: func(object *unstructured.Unstructured) {
 		reports.Add(cache.MetaObjectToName(object))
 	}})
 	if err != nil {

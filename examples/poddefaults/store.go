@@ -42,7 +42,7 @@ func (s *store) Follow(ctx context.Context, env hosting.Environment) error {
 	if err != nil {
 		return err
 	}
-	_, err = hosting.Follow(ctx, client, v1alpha1.Resource, hosting.Followed{Seen: s.put, Gone: s.remove})
+	_, err = hosting.Watch(ctx, client, v1alpha1.Resource, hosting.ResourceHandler{Updated: s.put, Deleted: s.remove})
 	return err
 }
 

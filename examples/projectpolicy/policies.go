@@ -45,12 +45,12 @@ func newPolicyStore() *policyStore {
 func (s *policyStore) Follow(ctx context.Context, client dynamic.Interface) error {
 	report := &statusReporter{policies: client.Resource(policy.Resource)}
 	reports := hosting.NewWorklist("Reporting on ProjectPolicy", report.look)
-	lister, err := hosting.Follow(ctx, client, policy.Resource, hosting.Followed{
-		Seen: func(object *unstructured.Unstructured) {
+	lister, err := hosting.Watch(ctx, client, policy.Resource, hosting.ResourceHandler{
+		Updated: func(object *unstructured.Unstructured) {
 			s.put(object)
 			reports.Add(cache.MetaObjectToName(object))
 		},
-		Gone: s.remove,
+		Deleted: s.remove,
 	})
 	if err != nil {
 		return err

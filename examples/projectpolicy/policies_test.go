@@ -108,7 +108,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		return true, nil, apierrors.NewConflict(policy.Resource.GroupResource(), "names", nil)
 	})
 	lister := func() cache.GenericLister {
-		lister, err := hosting.Follow(t.Context(), client, policy.Resource, hosting.Followed{Seen: func(*unstructured.Unstructured) {}})
+		lister, err := hosting.Watch(t.Context(), client, policy.Resource, hosting.ResourceHandler{Updated: func(*unstructured.Unstructured) {}})
 		if err != nil {
 			t.Fatal(err)
 		}

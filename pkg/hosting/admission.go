@@ -13,65 +13,71 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/httperror"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/jsonpatch"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/registration"
 )
 
-// Validating returns a handler that admits a request or refuses it. The function returns
-// nil to admit, and an error of Deny or DenyStatus to refuse.
-func Validating[T runtime.Object](judge func(ctx context.Context, r Request[T]) error) Handler {
-	return admission[T]{kind: validating, handle: judge, decoded: costOf(reflect.TypeFor[T](), validatingFactor)}
+// Validating returns a handler that allows or denies a request. The function returns nil to allow,
+// and an error of Deny or DenyStatus to deny.
+func Validating[T runtime.Object](validate func(ctx context.Context, r Request[T]) error) Handler {
+	return admission[T]{kind: registration.Validating, handle: validate, decoded: limits.CostOf(reflect.TypeFor[T](), limits.ValidatingFactor)}
 }
 
-// Mutating returns a handler that changes r.Object in place, or refuses the request as a
-// validating one does. The JSON patch is computed from what has changed.
-func Mutating[T runtime.Object](change func(ctx context.Context, r Request[T]) error) Handler {
-	return admission[T]{kind: mutating, handle: change, decoded: costOf(reflect.TypeFor[T](), mutatingFactor)}
+// Mutating returns a handler that changes r.Object in place, or denies the request like a validating
+// one. The JSON patch is computed from the changes.
+func Mutating[T runtime.Object](mutate func(ctx context.Context, r Request[T]) error) Handler {
+	return admission[T]{kind: registration.Mutating, handle: mutate, decoded: limits.CostOf(reflect.TypeFor[T](), limits.MutatingFactor)}
 }
 
 type admission[T runtime.Object] struct {
-	kind    form
+	kind    registration.Form
 	handle  func(context.Context, Request[T]) error
-	decoded cost
+	decoded limits.Cost
 }
 
-func (a admission[T]) form() form          { return a.kind }
-func (a admission[T]) cost(b []byte) int64 { return a.decoded.of(b) }
-func (a admission[T]) maxBodyBytes() int64 { return 7 << 20 }
+func (a admission[T]) form() registration.Form { return a.kind }
+func (a admission[T]) cost(b []byte) int64     { return a.decoded.Of(b) }
+func (a admission[T]) maxBodyBytes() int64     { return 7 << 20 }
 
 func (a admission[T]) kinds(w *Webhook) []schema.GroupVersionKind { return w.Kinds }
 
 func (a admission[T]) check(w *Webhook) error {
-	var mistakes []error
+	var errs []error
 	if a.handle == nil {
-		mistakes = append(mistakes, errors.New("its handler has no function"))
+		errs = append(errs, errors.New("its handler has no function"))
 	}
 	if len(w.Kinds) == 0 {
-		mistakes = append(mistakes, errors.New("it has no Kinds: name those that its handler takes"))
+		errs = append(errs, errors.New("it has no Kinds: list the kinds that its handler accepts"))
 	}
 	if err := a.checkType(w); err != nil {
-		mistakes = append(mistakes, err)
+		errs = append(errs, err)
 	}
-	return errors.Join(mistakes...)
+	return errors.Join(errs...)
 }
 
-// checkType finds kinds that do not decode into T, as far as Kubernetes' own types tell.
+// checkType returns an error for kinds that do not decode into T. It knows the types of Kubernetes.
 func (a admission[T]) checkType(w *Webhook) error {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer {
-		return fmt.Errorf("its handler takes %s: take a pointer to a struct, like *corev1.Pod", t)
+		return fmt.Errorf("its handler takes %s: use a pointer to a struct, such as *corev1.Pod", t)
 	}
 	known, _, _ := scheme.Scheme.ObjectKinds(reflect.New(t.Elem()).Interface().(T))
-	ofItsOwn := len(known) == 0 // the author's: there is nothing to compare with
-	var mistakes []error
+	custom := len(known) == 0 // a type of the author, which is not compared
+	var errs []error
 	for _, kind := range w.Kinds {
-		if !ofItsOwn && !slices.Contains(known, kind) {
-			mistakes = append(mistakes, fmt.Errorf("its handler takes %s, which is not the type of %s", t, kind))
+		if !custom && !slices.Contains(known, kind) {
+			errs = append(errs, fmt.Errorf("its handler takes %s, which is not the type of %s", t, kind))
 		}
 	}
-	return errors.Join(mistakes...)
+	return errors.Join(errs...)
 }
 
-// admissionReview is admissionv1.AdmissionReview with objects of the handler's type, so
-// that the body is decoded in one pass.
+// admissionReview is admissionv1.AdmissionReview with objects of the handler's type, so that the body
+// is decoded only once.
 type admissionReview[T runtime.Object] struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *Request[T] `json:"request"`
@@ -86,7 +92,7 @@ func (a admission[T]) answer(ctx context.Context, w *Webhook, body []byte) (any,
 		return nil, invalid, err
 	}
 	if review.Request == nil {
-		return nil, invalid, badRequest("the AdmissionReview has no request")
+		return nil, invalid, httperror.BadRequest("the AdmissionReview has no request")
 	}
 	if err := checkRequest(w, &review.Request.AdmissionRequest); err != nil {
 		return nil, invalid, err
@@ -94,41 +100,41 @@ func (a admission[T]) answer(ctx context.Context, w *Webhook, body []byte) (any,
 	if err := checkObjects(review.Request); err != nil {
 		return nil, invalid, err
 	}
-	response, said, err := a.respond(ctx, body, *review.Request)
+	response, outcome, err := a.respond(ctx, body, *review.Request)
 	if err != nil {
-		return nil, said, err
+		return nil, outcome, err
 	}
-	return &admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response}, said, nil
+	return &admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response}, outcome, nil
 }
 
 func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*admissionv1.AdmissionResponse, outcome, error) {
-	r.notes = &notes{}
+	r.answer = &answer{}
 	var before runtime.Object
-	if a.kind == mutating && !isNil(r.Object) {
+	if a.kind == registration.Mutating && !isNil(r.Object) {
 		before = r.Object.DeepCopyObject()
 	}
 
 	err := a.handle(ctx, r)
 	response := &admissionv1.AdmissionResponse{
 		UID:              r.UID,
-		Warnings:         r.notes.warnings,
-		AuditAnnotations: r.notes.annotations,
+		Warnings:         r.answer.warnings,
+		AuditAnnotations: r.answer.annotations,
 	}
 	if status := denialIn(err); status != nil {
 		response.Result = status
 		return response, denied, nil
 	}
 	if err != nil {
-		return nil, failed, internalError(err)
+		return nil, failed, httperror.Internal(err)
 	}
 
 	response.Allowed = true
 	if before == nil {
 		return response, allowed, nil
 	}
-	patch, err := patchFor(body, before, r.Object)
+	patch, err := jsonpatch.ForReview(body, before, r.Object)
 	if err != nil {
-		return nil, failed, internalError(fmt.Errorf("the patch cannot be computed: %w", err))
+		return nil, failed, httperror.Internal(fmt.Errorf("cannot compute the patch: %w", err))
 	}
 	if patch == nil {
 		return response, allowed, nil
@@ -139,16 +145,16 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 
 var jsonPatch = admissionv1.PatchTypeJSONPatch
 
-// checkReview is about the envelope: an answer of another version than the question's
-// would not be understood.
+// checkReview checks the kind and version of the review. API servers do not accept an answer of
+// another version.
 func checkReview(w *Webhook, review metav1.TypeMeta) error {
 	const kind = "AdmissionReview"
-	takes := review == metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
+	accepted := review == metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
 	if w.V1beta1 {
-		takes = takes || review == metav1.TypeMeta{APIVersion: admissionv1beta1.SchemeGroupVersion.String(), Kind: kind}
+		accepted = accepted || review == metav1.TypeMeta{APIVersion: admissionv1beta1.SchemeGroupVersion.String(), Kind: kind}
 	}
-	if !takes {
-		return badRequest("the body is %q of %q: this webhook takes %s of %s", review.Kind, review.APIVersion, kind, quoted(admissionVersions(w)))
+	if !accepted {
+		return httperror.BadRequest("the body is %q of %q: this webhook accepts %s of %s", review.Kind, review.APIVersion, kind, quote.List(admissionVersions(w)))
 	}
 	return nil
 }

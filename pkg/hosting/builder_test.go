@@ -36,10 +36,10 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 		build func(*hosting.Builder)
 		want  string
 	}{
-		"nothing":        {func(*hosting.Builder) {}, "nothing is registered"},
-		"all taken back": {func(b *hosting.Builder) { b.RegisterController("a", idle); b.DeregisterController("a") }, "nothing is registered"},
+		"nothing":        {func(*hosting.Builder) {}, "neither a controller nor a webhook is registered"},
+		"all taken back": {func(b *hosting.Builder) { b.RegisterController("a", idle); b.DeregisterController("a") }, "neither a controller nor a webhook is registered"},
 		"a controller without a function": {
-			func(b *hosting.Builder) { b.RegisterController("a", nil) }, `controller "a": there is no function`,
+			func(b *hosting.Builder) { b.RegisterController("a", nil) }, `controller "a": it has no function`,
 		},
 		"a controller twice": {
 			func(b *hosting.Builder) { b.RegisterController("a", idle); b.RegisterController("a", idle) },
@@ -51,7 +51,7 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 		},
 		"a webhook that is not there": {
 			func(b *hosting.Builder) { b.RegisterWebhook("a", good); b.DeregisterWebhook("b") },
-			`webhook "b" is not registered: there are "a"`,
+			`webhook "b" is not registered: registered are "a"`,
 		},
 		"a controller that is not there": {func(b *hosting.Builder) { b.DeregisterController("b") }, `controller "b" is not registered`},
 		"a name for nothing":             {func(b *hosting.Builder) { b.RegisterWebhook("A B", good) }, `webhook "A B": a lowercase RFC 1123 label`},
@@ -101,7 +101,7 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 			with(func(w *hosting.Webhook) {
 				w.Handler, w.Kinds = hosting.Conversion(windowKind("v1"), spokeOf(windowKind("v1"))), nil
 			}),
-			"version v1 is there twice",
+			"version v1 appears twice",
 		},
 		"a conversion between kinds": {
 			with(func(w *hosting.Webhook) {
@@ -243,8 +243,8 @@ func TestWhatTheFlagsLeave(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an unknown webhook":      {[]string{"--webhooks=pds"}, `--webhooks: there is no "pds": name "pods"`},
-		"an unknown controller":   {[]string{"--controllers=-all"}, `--controllers: there is no "-all": name "sweeper"`},
+		"an unknown webhook":      {[]string{"--webhooks=pds"}, `--webhooks: unknown name "pds": use "pods"`},
+		"an unknown controller":   {[]string{"--controllers=-all"}, `--controllers: unknown name "-all": use "sweeper"`},
 		"nothing":                 {[]string{"--controllers="}, "nothing runs"},
 		"only what the gate bars": {[]string{"--controllers=", "--webhooks=*", "--feature-gates=CloudWebhookServer=false"}, "nothing runs"},
 		"a drain of less":         {[]string{"--drain-period=-1s"}, "--drain-period=-1s"},

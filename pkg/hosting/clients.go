@@ -8,16 +8,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// clients makes clients on demand: a process whose webhooks judge by the request alone
-// needs no access to the API server.
+// clients creates clients on demand: a process whose webhooks need only the request needs no access
+// to the API server.
 type clients struct {
 	process    string
 	kubeconfig string
 }
 
-// config is for one controller or webhook. It does not throttle: the API server's
-// priority and fairness knows better, and an informer that waits in line makes every
-// webhook late.
+// config returns the configuration of one controller or webhook. It has no rate limit: API servers
+// limit by priority and fairness, and a delayed informer would delay every webhook.
 func (c clients) config(name string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig

@@ -12,9 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run runs the command with the arguments of the process until SIGTERM or SIGINT, and
-// returns the process's exit code. Webhooks are drained first; a second signal ends the
-// process at once.
+// Run runs the command with the arguments of the process until SIGTERM or SIGINT, and returns the
+// exit code of the process. It drains webhooks first. A second signal ends the process at once.
 func (b *Builder) Run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -27,8 +26,8 @@ func (b *Builder) Run() int {
 	return 0
 }
 
-// Command returns the command, for authors who have others beside it. It runs until its
-// context ends, and its flags are those that make sense for what is registered by now.
+// Command returns the command, for authors who have other commands, too. It runs until its context
+// ends. Its flags depend on what is registered when Command is called.
 func (b *Builder) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           b.name,

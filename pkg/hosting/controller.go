@@ -7,18 +7,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Controller runs until ctx ends, and then returns. Where there is leader election it
-// runs in one process at a time. An error ends the process, so that whoever looks after
-// the process starts it anew; a controller that returns nil early is done.
+// Controller runs until ctx ends, and then returns. With leader election, it runs in one process at a
+// time. An error ends the process, so that the kubelet restarts it. A controller that returns nil
+// early has finished.
 type Controller func(ctx context.Context, env Environment) error
 
-// Environment is what a controller or a webhook's Prepare has to work with.
+// Environment has the clients of a controller or of a webhook's Prepare.
 type Environment struct {
-	// Name is the one by which the controller or webhook is registered.
+	// Name is the name of the controller or webhook.
 	Name string
-	// Config is for making clients. Its user agent tells the controllers and webhooks of
-	// one process apart.
+	// Config is for creating clients. Its user agent contains the name.
 	Config *rest.Config
-	// Client is made from Config.
+	// Client is a client of Config.
 	Client kubernetes.Interface
 }

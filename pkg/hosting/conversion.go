@@ -10,27 +10,30 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/registration"
 )
 
-// Conversion returns a handler that converts the objects of a CustomResourceDefinition
-// between its versions. One version is the hub, and each other one a spoke that converts
-// to the hub and back; from spoke to spoke the way leads over the hub.
+// Conversion returns a handler that converts the objects of a CustomResourceDefinition between its
+// versions. One version is the hub. Each other version is a spoke, which converts to the hub and
+// back. A spoke converts to another spoke through the hub.
 //
-// An object is converted without loss if what one version says and the other has no
-// field for is kept in an annotation.
+// A conversion loses nothing if it keeps the values that one version has no field for in an
+// annotation.
 func Conversion[H runtime.Object](hub schema.GroupVersionKind, spokes ...SpokeVersion[H]) Handler {
-	c := &converter[H]{hub: hub, spokes: map[string]SpokeVersion[H]{}, mistakes: []error{checkConvertible[H]()}, decoded: costOf(reflect.TypeFor[H](), conversionFactor)}
+	c := &converter[H]{hub: hub, spokes: map[string]SpokeVersion[H]{}, errs: []error{checkConvertible[H]()}, decoded: limits.CostOf(reflect.TypeFor[H](), limits.ConversionFactor)}
 	for _, s := range spokes {
 		if _, ok := c.spokes[s.kind.Version]; ok || s.kind.Version == hub.Version {
-			c.mistakes = append(c.mistakes, fmt.Errorf("version %s is there twice", s.kind.Version))
+			c.errs = append(c.errs, fmt.Errorf("version %s appears twice", s.kind.Version))
 		}
 		if s.kind.GroupKind() != hub.GroupKind() {
-			c.mistakes = append(c.mistakes, fmt.Errorf("the spoke %s is another kind than the hub %s", s.kind, hub))
+			c.errs = append(c.errs, fmt.Errorf("the spoke %s is another kind than the hub %s", s.kind, hub))
 		}
-		c.mistakes = append(c.mistakes, s.mistake)
+		c.errs = append(c.errs, s.err)
 		c.spokes[s.kind.Version] = s
-		c.decoded.object = max(c.decoded.object, s.decoded.object)
-		c.decoded.raw = c.decoded.raw && s.decoded.raw
+		c.decoded = c.decoded.Or(s.decoded)
 	}
 	return c
 }
@@ -40,14 +43,14 @@ type SpokeVersion[H runtime.Object] struct {
 	kind    schema.GroupVersionKind
 	toHub   func(body []byte, hub H) error
 	fromHub func(hub H) (runtime.Object, error)
-	mistake error
-	decoded cost
+	err     error
+	decoded limits.Cost
 }
 
-// Spoke returns a version of a CustomResourceDefinition, with the functions that fill the
-// hub's object from its own and its own from the hub's. Both get an object that already
-// has the right apiVersion, kind and metadata. They may change labels and annotations:
-// API servers keep all other metadata as it was.
+// Spoke returns a version of a CustomResourceDefinition. Its functions fill the hub's object from the
+// spoke's, and the spoke's from the hub's. The object to fill already has the right apiVersion, kind
+// and metadata. The functions may change labels and annotations: API servers ignore changes of other
+// metadata.
 func Spoke[S, H runtime.Object](kind schema.GroupVersionKind, toHub func(from S, to H) error, fromHub func(from H, to S) error) SpokeVersion[H] {
 	return SpokeVersion[H]{
 		kind: kind,
@@ -69,45 +72,45 @@ func Spoke[S, H runtime.Object](kind schema.GroupVersionKind, toHub func(from S,
 			}
 			return to, fromHub(hub, to)
 		},
-		mistake: checkConvertible[S](),
-		decoded: costOf(reflect.TypeFor[S](), conversionFactor),
+		err:     checkConvertible[S](),
+		decoded: limits.CostOf(reflect.TypeFor[S](), limits.ConversionFactor),
 	}
 }
 
 type converter[H runtime.Object] struct {
-	hub      schema.GroupVersionKind
-	spokes   map[string]SpokeVersion[H]
-	mistakes []error
-	decoded  cost
+	hub     schema.GroupVersionKind
+	spokes  map[string]SpokeVersion[H]
+	errs    []error
+	decoded limits.Cost
 }
 
-func (c *converter[H]) form() form          { return conversion }
-func (c *converter[H]) cost(b []byte) int64 { return c.decoded.ofLargest(b) }
-func (c *converter[H]) maxBodyBytes() int64 { return 32 << 20 }
+func (c *converter[H]) form() registration.Form { return registration.Conversion }
+func (c *converter[H]) cost(b []byte) int64     { return c.decoded.OfLargest(b) }
+func (c *converter[H]) maxBodyBytes() int64     { return 32 << 20 }
 
 func (c *converter[H]) check(w *Webhook) error {
-	mistakes := slices.Clone(c.mistakes)
+	errs := slices.Clone(c.errs)
 	if len(w.Kinds) > 0 || len(w.Operations) > 0 {
-		mistakes = append(mistakes, errors.New("a conversion has no Kinds and no Operations: its hub and spokes say what it converts"))
+		errs = append(errs, errors.New("a conversion has no Kinds and no Operations: its hub and spokes define what it converts"))
 	}
 	if len(c.spokes) == 0 {
-		mistakes = append(mistakes, errors.New("its conversion has no spokes: there is nothing to convert"))
+		errs = append(errs, errors.New("its conversion has no spokes: there is nothing to convert"))
 	}
-	return errors.Join(mistakes...)
+	return errors.Join(errs...)
 }
 
 func (c *converter[H]) answer(ctx context.Context, _ *Webhook, body []byte) (any, outcome, error) {
 	return answerConversion(ctx, body, c.convert)
 }
 
-// convert returns the object in another version; as it is, if it is of that one.
+// convert returns the object in another version. An object of that version is returned unchanged.
 func (c *converter[H]) convert(object runtime.RawExtension, to schema.GroupVersion) (runtime.RawExtension, error) {
 	from, err := c.versionOf(object)
 	if err != nil {
 		return object, err
 	}
 	if to.Group != c.hub.Group || !c.has(to.Version) {
-		return object, fmt.Errorf("this webhook converts to %s", quoted(c.kinds(nil)))
+		return object, fmt.Errorf("this webhook converts to %s", quote.List(c.kinds(nil)))
 	}
 	if from == to.Version {
 		return object, nil
@@ -134,7 +137,7 @@ func (c *converter[H]) versionOf(object runtime.RawExtension) (string, error) {
 	}
 	kind := schema.FromAPIVersionAndKind(meta.APIVersion, meta.Kind)
 	if kind.GroupKind() != c.hub.GroupKind() || !c.has(kind.Version) {
-		return "", fmt.Errorf("the object is %s: this webhook converts %s", kind, quoted(c.kinds(nil)))
+		return "", fmt.Errorf("the object is %s: this webhook converts %s", kind, quote.List(c.kinds(nil)))
 	}
 	return kind.Version, nil
 }
@@ -144,7 +147,7 @@ func (c *converter[H]) has(version string) bool {
 	return ok || version == c.hub.Version
 }
 
-// kinds are the hub and the spokes by their versions.
+// kinds returns the kind of the hub, and then of the spokes by version.
 func (c *converter[H]) kinds(*Webhook) []schema.GroupVersionKind {
 	kinds := []schema.GroupVersionKind{c.hub}
 	for _, version := range slices.Sorted(maps.Keys(c.spokes)) {

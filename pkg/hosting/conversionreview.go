@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/httperror"
 )
 
 var conversionReviewType = metav1.TypeMeta{
@@ -15,31 +17,31 @@ var conversionReviewType = metav1.TypeMeta{
 	Kind:       "ConversionReview",
 }
 
-// answerConversion decodes a ConversionReview and has its objects converted, all or none.
+// answerConversion decodes a ConversionReview and converts its objects, all or none.
 func answerConversion(
 	ctx context.Context, body []byte,
 	convert func(runtime.RawExtension, schema.GroupVersion) (runtime.RawExtension, error),
 ) (any, outcome, error) {
 	review := apiextensionsv1.ConversionReview{}
 	if err := decode(body, &review); err != nil {
-		return nil, invalid, badRequest("the body does not decode: %v", err)
+		return nil, invalid, httperror.BadRequest("the body does not decode: %v", err)
 	}
 	if review.TypeMeta != conversionReviewType {
-		return nil, invalid, badRequest("the body is %q of %q: this webhook takes %s of %s",
+		return nil, invalid, httperror.BadRequest("the body is %q of %q: this webhook accepts %s of %s",
 			review.Kind, review.APIVersion, conversionReviewType.Kind, conversionReviewType.APIVersion)
 	}
 	if review.Request == nil {
-		return nil, invalid, badRequest("the ConversionReview has no request")
+		return nil, invalid, httperror.BadRequest("the ConversionReview has no request")
 	}
 	if err := checkUID(review.Request.UID); err != nil {
 		return nil, invalid, err
 	}
 
-	response, said := respondConversion(ctx, review.Request, convert)
-	return &apiextensionsv1.ConversionReview{TypeMeta: review.TypeMeta, Response: response}, said, nil
+	response, outcome := respondConversion(ctx, review.Request, convert)
+	return &apiextensionsv1.ConversionReview{TypeMeta: review.TypeMeta, Response: response}, outcome, nil
 }
 
-// respondConversion says in the response what cannot be converted, and why.
+// respondConversion returns the converted objects, or the object that cannot be converted and why.
 func respondConversion(
 	ctx context.Context, request *apiextensionsv1.ConversionRequest,
 	convert func(runtime.RawExtension, schema.GroupVersion) (runtime.RawExtension, error),
@@ -67,14 +69,14 @@ func convertAll(
 	objects := make([]runtime.RawExtension, len(request.Objects))
 	for i, object := range request.Objects {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("the call's deadline came after %d of %d objects", i, len(objects))
+			return nil, fmt.Errorf("the call's deadline passed after %d of %d objects", i, len(objects))
 		}
 		if objects[i], err = convert(object, to); err != nil {
 			return nil, fmt.Errorf("request.objects[%d] to %s: %w", i, to, err)
 		}
-		// Encoded at once, so that no two objects are decoded at a time.
+		// Each object is encoded at once, so that only one is decoded at a time.
 		if objects[i].Raw, err = objects[i].MarshalJSON(); err != nil {
-			return nil, fmt.Errorf("request.objects[%d] to %s: it cannot be encoded: %w", i, to, err)
+			return nil, fmt.Errorf("request.objects[%d] to %s: cannot encode it: %w", i, to, err)
 		}
 		objects[i].Object = nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
@@ -14,10 +13,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
 // podReviewOf is a review of a Pod with some more fields in its spec and metadata.
@@ -27,39 +27,6 @@ func podReviewOf(spec, metadata string) string {
 
 func dense(element string, bytes int) string {
 	return strings.TrimSuffix(strings.Repeat(element+",", bytes/(len(element)+1)), ",")
-}
-
-func TestShape(t *testing.T) {
-	managed := `,"managedFields":[{"fieldsV1":{"f:a":{"f:b":{},"f:c":[]}},"manager":"m"},{"fieldsV1":"x","manager":"n"}]`
-	for name, c := range map[string]struct {
-		text string
-		raw  bool
-		want shape
-	}{
-		"a review":                            {podReview, true, shape{5, 14, 9}},
-		"brackets in strings":                 {podReviewOf(`"nodeName":"{[,\"{{"`, ""), true, shape{6, 16, 10}},
-		"managed fields, which are raw":       {podReviewOf("", managed), true, shape{8, 18, 15}},
-		"managed fields, which are decoded":   {podReviewOf("", managed), false, shape{11, 23, 17}},
-		"a field of that name in another one": {podReviewOf(`"managedFields":[{"x":{"fieldsV1":{"a":{}}}}]`, ""), true, shape{10, 19, 11}},
-		"what is no JSON":                     {`}}],"`, true, shape{0, 0, 1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := scan{text: []byte(c.text), raw: c.raw, objectDepth: 3}
-			s.run()
-			if s.all != c.want {
-				t.Errorf("%s has %+v, want %+v", c.text, s.all, c.want)
-			}
-		})
-	}
-}
-
-func TestLargestElement(t *testing.T) {
-	if got, want := largestElement(reflect.TypeFor[*corev1.Pod]()), int64(reflect.TypeFor[corev1.Container]().Size()); got < want {
-		t.Errorf("the largest element of a Pod has %d bytes, and a container has %d", got, want)
-	}
-	if got := largestElement(reflect.TypeFor[*apiextensionsv1.CustomResourceDefinition]()); got < 500 {
-		t.Errorf("the schemas of a definition, which contain themselves, have %d bytes", got)
-	}
 }
 
 // What is counted for objects is at least what they take, however dense they are.
@@ -147,7 +114,7 @@ func live() int64 {
 // The objects of all calls together are bounded, and a body whose objects are too many is refused. Small ones are
 // answered nevertheless.
 func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
-	l := newLoad()
+	l := limits.NewCalls()
 	c := &counting{proceed: make(chan struct{})}
 	server := serveOverTLS(t, c.handler(), l, 100)
 	if huge := postTo(t, server, "30s", podReviewOf(`"containers":[`+dense("{}", 1<<20)+"]", "")); huge.StatusCode != http.StatusRequestEntityTooLarge {
@@ -161,7 +128,7 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 		calls.Go(func() { statuses <- postTo(t, server, "30s", body).StatusCode })
 	}
 	eventually(t, "those that fit are handled and the others refused", func() bool { return c.running.Load()+int64(len(statuses)) == many })
-	if held := l.decodedMemory.Load(); held > decodedFactor*defaultMaxBodyMemory || c.running.Load() < 2 {
+	if held := l.DecodedMemory(); held > limits.DecodedFactor*limits.DefaultMaxBodyMemory || c.running.Load() < 2 {
 		t.Errorf("%d calls hold %d bytes of objects", c.running.Load(), held)
 	}
 	close(c.proceed)
@@ -177,5 +144,5 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	if small := postTo(t, server, "30s", podReview); small.StatusCode != http.StatusOK {
 		t.Errorf("a small body is answered with HTTP %d", small.StatusCode)
 	}
-	eventually(t, "the memory is given back", func() bool { return l.decodedMemory.Load() == 0 })
+	eventually(t, "the memory is given back", func() bool { return l.DecodedMemory() == 0 })
 }

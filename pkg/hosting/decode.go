@@ -7,16 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/json"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/httperror"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
 )
 
-// decode is as particular about names as the API server is: under encoding/json's rules a
-// field "SPEC" would stand in for "spec", and a handler would judge what nobody stores.
+// decode is case-sensitive about names, like API servers. encoding/json would accept a field "SPEC"
+// as "spec", and a handler would decide on a value that no API server stores.
 func decode(body []byte, into any) error {
 	return json.UnmarshalCaseSensitivePreserveInts(body, into)
 }
 
-// explain says why a body does not decode. An object of another kind is the likely
-// reason, which a decoder puts as "cannot unmarshal array into Go struct field".
+// explain returns the reason why a body does not decode. The likely reason is an object of another
+// kind, which a decoder reports as "cannot unmarshal array into Go struct field".
 func explain(w *Webhook, body []byte, err error) error {
 	var review struct {
 		Request struct {
@@ -28,10 +31,10 @@ func explain(w *Webhook, body []byte, err error) error {
 			return err
 		}
 	}
-	return badRequest("the body does not decode: %v", err)
+	return httperror.BadRequest("the body does not decode: %v", err)
 }
 
-// checkRequest is about what the request says of itself.
+// checkRequest checks the request without its objects.
 func checkRequest(w *Webhook, r *admissionv1.AdmissionRequest) error {
 	if err := checkUID(r.UID); err != nil {
 		return err
@@ -39,44 +42,44 @@ func checkRequest(w *Webhook, r *admissionv1.AdmissionRequest) error {
 	if err := checkKind(w, r.Kind); err != nil {
 		return err
 	}
-	if !w.takesOperation(r.Operation) {
-		return badRequest("request.operation is %q: this webhook takes %s", r.Operation, quoted(w.Operations))
+	if !w.acceptsOperation(r.Operation) {
+		return httperror.BadRequest("request.operation is %q: this webhook accepts %s", r.Operation, quote.List(w.Operations))
 	}
 	return nil
 }
 
 func checkUID(uid types.UID) error {
 	if uid == "" {
-		return badRequest("request.uid is missing: without it no API server would take the answer for its own")
+		return httperror.BadRequest("request.uid is missing: an API server does not accept an answer without it")
 	}
 	return nil
 }
 
 func checkKind(w *Webhook, kind metav1.GroupVersionKind) error {
-	if gvk := schema.GroupVersionKind(kind); !w.takesKind(gvk) {
-		return badRequest("request.kind is %s: this webhook takes %s", gvk, quoted(w.Kinds))
+	if gvk := schema.GroupVersionKind(kind); !w.acceptsKind(gvk) {
+		return httperror.BadRequest("request.kind is %s: this webhook accepts %s", gvk, quote.List(w.Kinds))
 	}
 	return nil
 }
 
-// checkObjects spares handlers the question whether there is an object.
+// checkObjects checks that the request has the objects of its operation, so that handlers need not.
 func checkObjects[T runtime.Object](r *Request[T]) error {
 	if r.Operation != admissionv1.Delete && isNil(r.Object) {
-		return badRequest("request.object is missing, for %s", r.Operation)
+		return httperror.BadRequest("request.object is missing, for %s", r.Operation)
 	}
 	if (r.Operation == admissionv1.Update || r.Operation == admissionv1.Delete) && isNil(r.OldObject) {
-		return badRequest("request.oldObject is missing, for %s", r.Operation)
+		return httperror.BadRequest("request.oldObject is missing, for %s", r.Operation)
 	}
 	return nil
 }
 
-// isNil says whether there was no object, or null.
+// isNil reports whether an object is missing or null.
 func isNil[T runtime.Object](object T) bool {
 	var none T
 	return any(object) == any(none)
 }
 
-// admissionVersions are the versions of the reviews that a webhook takes, best first.
+// admissionVersions returns the versions of the reviews that a webhook accepts, the preferred first.
 func admissionVersions(w *Webhook) []string {
 	if w.V1beta1 {
 		return []string{"v1", "v1beta1"}

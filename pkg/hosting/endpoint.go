@@ -11,6 +11,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/httperror"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
 )
 
 // endpoint serves one webhook over HTTP.
@@ -18,15 +22,14 @@ type endpoint struct {
 	name    string
 	webhook *Webhook
 	metrics *webhookMetrics
-	load    *load
+	calls   *limits.Calls
 	ready   atomic.Bool
 }
 
-// NewHTTPHandler returns what serves a webhook over HTTP, without what a Builder puts
-// around it: for tests of a handler, with net/http/httptest, and for servers of other
-// make. Prepare is the caller's to call.
+// NewHTTPHandler returns a handler that serves a webhook over HTTP, without the server of a Builder:
+// for tests with net/http/httptest, and for other servers. It does not call Prepare.
 func NewHTTPHandler(name string, w Webhook) (http.Handler, error) {
-	e := newEndpoint(name, w, newMetrics(), newLoad())
+	e := newEndpoint(name, w, newMetrics(), limits.NewCalls())
 	if err := e.webhook.check(); err != nil {
 		return nil, fmt.Errorf("webhook %q: %w", name, err)
 	}
@@ -34,89 +37,98 @@ func NewHTTPHandler(name string, w Webhook) (http.Handler, error) {
 	return e, nil
 }
 
-func newEndpoint(name string, w Webhook, m *metrics, l *load) *endpoint {
-	e := &endpoint{name: name, webhook: w.withDefaults(name), metrics: m.forWebhook(name), load: l}
-	l.maxBodyMemory = max(l.maxBodyMemory, e.webhook.MaxBodyBytes) // each body that is allowed can be read
+func newEndpoint(name string, w Webhook, m *metrics, calls *limits.Calls) *endpoint {
+	e := &endpoint{name: name, webhook: w.withDefaults(name), metrics: m.forWebhook(name), calls: calls}
+	calls.MaxBodyMemory = max(calls.MaxBodyMemory, e.webhook.MaxBodyBytes) // any allowed body can be read
 	return e
+}
+
+// prepared returns an error until Prepare has returned. It is a check of /readyz.
+func (e *endpoint) prepared() error {
+	if !e.ready.Load() {
+		return errors.New("it is being prepared")
+	}
+	return nil
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	answer, said, err := e.call(w, r, began)
+	answer, outcome, err := e.call(w, r, began)
 	if err != nil {
-		e.log(said, err)
-		writeFailure(w, r, err)
+		e.log(outcome, err)
+		httperror.Write(w, r, err)
 	} else {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answer) // who has hung up needs no answer
+		_, _ = w.Write(answer) // the caller may have closed the connection
 	}
-	e.metrics.observe(said, time.Since(began))
+	e.metrics.observe(outcome, time.Since(began))
 }
 
-// log leaves out, unless asked, what any caller can provoke as often as he likes.
-func (e *endpoint) log(said outcome, err error) {
-	switch said {
+// log logs errors that any caller can cause only at a high verbosity.
+func (e *endpoint) log(o outcome, err error) {
+	switch o {
 	case invalid, overloaded:
-		klog.V(2).Infof("Webhook %s: %v", e.name, err)
-	case panicked: // call has said more of it
+		klog.V(2).InfoS("Refused a call", "webhook", e.name, "reason", err)
+	case panicked: // run has logged it
 	default:
-		klog.Errorf("Webhook %s: %v", e.name, err)
+		klog.ErrorS(err, "Cannot answer a call", "webhook", e.name)
 	}
 }
 
-// call returns at the deadline at the latest, whatever the handler does, unless the caller
-// has hung up: then nobody waits, and call returns with the handler. So a connection has no
-// more handlers than HTTP/2 streams, also when the client resets the streams.
-func (e *endpoint) call(w http.ResponseWriter, r *http.Request, began time.Time) (answer []byte, said outcome, err error) {
-	if err := limitTime(w, began.Add(defaultTimeout)); err != nil {
+// call returns at the deadline at the latest, even if the handler is still running. If the caller
+// has closed the connection, call returns with the handler: then a connection has no more handlers
+// than HTTP/2 streams, even if the client resets the streams.
+func (e *endpoint) call(w http.ResponseWriter, r *http.Request, began time.Time) ([]byte, outcome, error) {
+	if err := httperror.SetDeadlines(w, began.Add(defaultTimeout)); err != nil {
 		return nil, failed, err
 	}
 	if err := checkHTTP(w, r); err != nil {
 		return nil, invalid, err
 	}
 	if !e.ready.Load() {
-		return nil, unready, unavailable("webhook %s is not prepared yet: try again in a moment", e.name)
+		return nil, unready, httperror.Unavailable("webhook %s is not prepared yet: retry", e.name)
 	}
 	ctx, cancel, err := withDeadline(r)
 	if err != nil {
 		return nil, invalid, err
 	}
 	defer cancel()
-	if err := e.load.begin(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return nil, overloaded, err
 	}
 	body, err := e.readBody(ctx, w, r)
 	if err != nil {
-		e.load.end()
+		e.calls.End()
 		return nil, outcomeOf(err), err
 	}
-	done := make(chan answered, 1)
-	go e.handle(ctx, body, done)
+	done := make(chan result, 1)
+	go e.run(ctx, body, done)
 	select {
-	case a := <-done:
+	case result := <-done:
 		if ctx.Err() == nil {
-			return a.answer, a.said, a.err
+			return result.answer, result.outcome, result.err
 		}
 	case <-ctx.Done():
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			<-done
 		}
 	}
-	return nil, failed, late(ctx)
+	return nil, failed, httperror.New(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+		"the handler did not return by the call's deadline: %v", context.Cause(ctx))
 }
 
-func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
+func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (*limits.Body, error) {
 	if deadline, ok := ctx.Deadline(); ok {
-		if err := limitTime(w, deadline); err != nil {
+		if err := httperror.SetDeadlines(w, deadline); err != nil {
 			return nil, err
 		}
 	}
-	body, err := e.load.readBody(r, e.webhook.MaxBodyBytes)
+	body, err := e.calls.ReadBody(r, e.webhook.MaxBodyBytes)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.load.mayDecode(body, e.webhook.Handler.cost(body.data)); err != nil {
-		body.release()
+	if err := e.calls.Decode(body, e.webhook.Handler.cost(body.Data)); err != nil {
+		body.Release()
 		return nil, err
 	}
 	return body, nil
@@ -124,8 +136,8 @@ func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.
 
 // outcomeOf returns the outcome of a call whose body could not be read.
 func outcomeOf(err error) outcome {
-	var f *failure
-	if errors.As(err, &f) && f.code == http.StatusTooManyRequests {
+	var e *httperror.Error
+	if errors.As(err, &e) && e.Code == http.StatusTooManyRequests {
 		return overloaded
 	}
 	return invalid
@@ -134,31 +146,49 @@ func outcomeOf(err error) outcome {
 func checkHTTP(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return &failure{http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-			fmt.Sprintf("the method is %s: a webhook takes POST", r.Method)}
+		return httperror.New(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the method is %s: a webhook accepts POST", r.Method)
 	}
 	const json = "application/json"
 	if header := r.Header.Get("Content-Type"); header != json {
 		if mediaType, _, err := mime.ParseMediaType(header); err != nil || mediaType != json {
-			return &failure{http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-				fmt.Sprintf("the content type is %q: a webhook takes %s", header, json)}
+			return httperror.New(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+				"the content type is %q: a webhook accepts %s", header, json)
 		}
 	}
 	return nil
 }
 
-// defaultTimeout is for callers that name none, as for conversions the API server does;
-// it is the longest that an API server lets anybody wait.
+func notFound(path string, endpoints []*endpoint) error {
+	var paths []string
+	for _, e := range endpoints {
+		paths = append(paths, e.webhook.Path)
+	}
+	return httperror.New(http.StatusNotFound, metav1.StatusReasonNotFound, "there is no webhook at %q: webhooks are at %s", path, quote.List(paths))
+}
+
+// defaultTimeout is the timeout of callers that send none, such as API servers for conversions. It is
+// the longest timeout of API servers.
 const defaultTimeout = 30 * time.Second
 
-// withDeadline returns a context that ends when the API server has stopped waiting, by
-// the timeout that it names, or when it hangs up.
+// limitTime limits the time of requests for any path, including paths without a webhook.
+func limitTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := httperror.SetDeadlines(w, time.Now().Add(defaultTimeout)); err != nil {
+			httperror.Write(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withDeadline returns a context that ends at the timeout that the API server sends, or when it
+// closes the connection.
 func withDeadline(r *http.Request) (context.Context, context.CancelFunc, error) {
 	timeout := defaultTimeout
-	if named := r.URL.Query().Get("timeout"); named != "" {
-		d, err := time.ParseDuration(named)
+	if value := r.URL.Query().Get("timeout"); value != "" {
+		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return nil, nil, badRequest("timeout=%q is no time to answer in: name one like 10s", named)
+			return nil, nil, httperror.BadRequest("timeout=%q is not a positive duration such as 10s", value)
 		}
 		timeout = min(d, defaultTimeout)
 	}

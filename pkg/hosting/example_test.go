@@ -61,8 +61,8 @@ func ExampleBuilder() {
 		fmt.Printf("--%s=%s: %s\n", f.Name, f.DefValue, f.Usage)
 	}
 	// Output:
-	// --controllers=[*]: The controllers to run, of "labeler": * for all, NAME for one, -NAME for all but one.
-	// --webhooks=[]: The webhooks to run, of "volumes": * for all, NAME for one, -NAME for all but one.
+	// --controllers=[*]: The controllers to run, of "labeler": * for all, NAME for one, -NAME to exclude one.
+	// --webhooks=[]: The webhooks to run, of "volumes": * for all, NAME for one, -NAME to exclude one.
 	// --zones=/etc/zones.yaml: file of the zones of volumes
 }
 
@@ -80,7 +80,7 @@ func ExampleBuilder_DeregisterWebhook() {
 	b.DeregisterWebhook("legacy")
 	fmt.Println(b.Command().Flags().Lookup("webhooks").Usage)
 	// Output:
-	// The webhooks to run, of "carts" and "orders": * for all, NAME for one, -NAME for all but one.
+	// The webhooks to run, of "carts" and "orders": * for all, NAME for one, -NAME to exclude one.
 }
 
 // A handler is tested as what it is: something that is called over HTTP.

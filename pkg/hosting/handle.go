@@ -8,39 +8,42 @@ import (
 	"runtime/debug"
 
 	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/httperror"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
-// answered is what became of one call of a handler.
-type answered struct {
-	answer []byte
-	said   outcome
-	err    error
+// result is the result of one call of a handler.
+type result struct {
+	answer  []byte
+	outcome outcome
+	err     error
 }
 
-// handle runs the handler to its end, which may be after the call's: the body is the
-// handler's until then. A panic fails the call that it happened in.
-func (e *endpoint) handle(ctx context.Context, body *body, done chan<- answered) {
-	a := answered{said: failed, err: internalError(errors.New("the handler ended its goroutine"))}
+// run runs the handler until it returns, which may be after the end of the call. The handler owns
+// the body until then. A panic fails only this call.
+func (e *endpoint) run(ctx context.Context, body *limits.Body, done chan<- result) {
+	r := result{outcome: failed, err: httperror.Internal(errors.New("the handler ended its goroutine"))}
 	defer func() {
 		if cause := recover(); cause != nil {
-			klog.Errorf("Webhook %s panicked: %v\n%s", e.name, cause, debug.Stack())
-			a = answered{said: panicked, err: internalError(fmt.Errorf("the handler panicked: %v", cause))}
+			klog.ErrorS(nil, "A handler panicked", "webhook", e.name, "cause", cause, "stack", string(debug.Stack()))
+			r = result{outcome: panicked, err: httperror.Internal(fmt.Errorf("the handler panicked: %v", cause))}
 		}
-		body.release()
-		e.load.end()
-		done <- a
+		body.Release()
+		e.calls.End()
+		done <- r
 	}()
-	a = e.answer(ctx, body.data)
+	r = e.answer(ctx, body.Data)
 }
 
-func (e *endpoint) answer(ctx context.Context, body []byte) answered {
-	review, said, err := e.webhook.Handler.answer(ctx, e.webhook, body)
+func (e *endpoint) answer(ctx context.Context, body []byte) result {
+	review, outcome, err := e.webhook.Handler.answer(ctx, e.webhook, body)
 	if err != nil {
-		return answered{said: said, err: err}
+		return result{outcome: outcome, err: err}
 	}
 	answer, err := json.Marshal(review)
 	if err != nil {
-		return answered{said: failed, err: internalError(fmt.Errorf("the answer cannot be encoded: %w", err))}
+		return result{outcome: failed, err: httperror.Internal(fmt.Errorf("cannot encode the answer: %w", err))}
 	}
-	return answered{answer: answer, said: said}
+	return result{answer: answer, outcome: outcome}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
 const podReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
@@ -45,16 +46,16 @@ func (c *counting) handler() Handler {
 	})
 }
 
-func podEndpoint(h Handler, l *load) *endpoint {
+func podEndpoint(h Handler, l *limits.Calls) *endpoint {
 	e := newEndpoint("pods", Webhook{Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}, Handler: h}, newMetrics(), l)
 	e.ready.Store(true)
 	return e
 }
 
 // serveOverTLS serves a webhook as a process does, with a bound on what its calls hold.
-func serveOverTLS(t *testing.T, h Handler, l *load, maxStreams uint32) *httptest.Server {
+func serveOverTLS(t *testing.T, h Handler, l *limits.Calls, maxStreams uint32) *httptest.Server {
 	t.Helper()
-	server := httptest.NewUnstartedServer(limitedTime(podEndpoint(h, l)))
+	server := httptest.NewUnstartedServer(limitTime(podEndpoint(h, l)))
 	server.EnableHTTP2 = true
 	if err := http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}); err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func admitPod(context.Context, Request[*corev1.Pod]) error { return nil }
 func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	const maxStreams = 10
 	c := &counting{proceed: make(chan struct{})}
-	server := serveOverTLS(t, c.handler(), newLoad(), maxStreams)
+	server := serveOverTLS(t, c.handler(), limits.NewCalls(), maxStreams)
 	defer close(c.proceed)
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
 	if err != nil {
@@ -104,8 +105,8 @@ func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 // Handlers that go on after their calls are answered, or after their callers hung up, count.
 func TestHandlersInProgressAreBounded(t *testing.T) {
 	c := &counting{proceed: make(chan struct{})}
-	l := newLoad()
-	l.maxRequests = 2
+	l := limits.NewCalls()
+	l.MaxRequests = 2
 	server := serveOverTLS(t, c.handler(), l, 100)
 	late := postTo(t, server, "20ms", podReview)
 	if late.StatusCode != http.StatusGatewayTimeout {
@@ -127,55 +128,23 @@ func TestHandlersInProgressAreBounded(t *testing.T) {
 	}
 	close(c.proceed)
 	eventually(t, "a call is taken again", func() bool { return postTo(t, server, "30s", podReview).StatusCode == http.StatusOK })
-	eventually(t, "nothing is counted any more", func() bool { return l.requests.Load() == 0 })
-}
-
-// What is done before a call begins, as to ask who calls, is bounded, too.
-func TestRequestsBeforeACallAreBounded(t *testing.T) {
-	l := newLoad()
-	l.maxRequests = 1
-	asked, answer := make(chan struct{}), make(chan struct{})
-	server := httptest.NewServer(l.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		asked <- struct{}{}
-		<-answer
-	})))
-	defer server.Close()
-	post := func() int {
-		response, err := http.Post(server.URL, "application/json", nil)
-		if err != nil {
-			t.Error(err)
-			return 0
-		}
-		response.Body.Close()
-		return response.StatusCode
-	}
-	first := make(chan int)
-	go func() { first <- post() }()
-	<-asked
-	if status := post(); status != http.StatusTooManyRequests {
-		t.Errorf("the second is answered with HTTP %d", status)
-	}
-	answer <- struct{}{}
-	if status := <-first; status != http.StatusOK {
-		t.Errorf("the first is answered with HTTP %d", status)
-	}
-	eventually(t, "it is counted no more", func() bool { return l.callers.Load() == 0 })
+	eventually(t, "nothing is counted any more", func() bool { return l.Requests() == 0 })
 }
 
 // What arrives is what a body's memory grows with.
 func TestMemoryGrowsWithTheBody(t *testing.T) {
-	l := newLoad()
+	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
 	const length = 6 << 20
 	conn := beginBody(t, server, length, 0)
-	eventually(t, "the call is in progress", func() bool { return l.requests.Load() == 1 })
-	if held := l.bodyMemory.Load(); held != 0 {
+	eventually(t, "the call is in progress", func() bool { return l.Requests() == 1 })
+	if held := l.BodyMemory(); held != 0 {
 		t.Errorf("a body of which nothing has arrived holds %d bytes", held)
 	}
 	const arrived = 1 << 20
 	sendSpaces(conn, arrived)
-	eventually(t, "the body grows", func() bool { return l.bodyMemory.Load() >= arrived-uncountedBytes })
-	if held := l.bodyMemory.Load(); held > 2*arrived {
+	eventually(t, "the body grows", func() bool { return l.BodyMemory() >= arrived-limits.UncountedBytes })
+	if held := l.BodyMemory(); held > 2*arrived {
 		t.Errorf("%d bytes of a body hold %d", arrived, held)
 	}
 	sendSpaces(conn, length-arrived)
@@ -184,20 +153,20 @@ func TestMemoryGrowsWithTheBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	eventually(t, "the memory is given back", func() bool { return l.bodyMemory.Load() == 0 && l.requests.Load() == 0 })
+	eventually(t, "the memory is given back", func() bool { return l.BodyMemory() == 0 && l.Requests() == 0 })
 }
 
 // A body that does not fit is refused before it grows.
 func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
-	l := newLoad()
+	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
 	const length = 6 << 20
 	for range 2 {
 		beginBody(t, server, length, length-1)
 	}
-	eventually(t, "two bodies are held", func() bool { return l.bodyMemory.Load() > 2*(length-uncountedBytes)-4 })
-	held := l.bodyMemory.Load()
-	conn := beginBody(t, server, length, uncountedBytes)
+	eventually(t, "two bodies are held", func() bool { return l.BodyMemory() > 2*(length-limits.UncountedBytes)-4 })
+	held := l.BodyMemory()
+	conn := beginBody(t, server, length, limits.UncountedBytes)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -206,14 +175,14 @@ func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	if response.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("the third is answered with %s", response.Status)
 	}
-	if now := l.bodyMemory.Load(); now != held {
+	if now := l.BodyMemory(); now != held {
 		t.Errorf("the bodies hold %d bytes after %d", now, held)
 	}
 }
 
 // All bodies together are bounded. Small ones are read nevertheless.
 func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
-	l := newLoad()
+	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
 	const length = 7<<20 - 1<<10
 	const many = 40
@@ -229,11 +198,11 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 		}()
 	}
 	eventually(t, "the bodies that fit are held and the others refused", func() bool {
-		if memory := l.bodyMemory.Load(); memory > defaultMaxBodyMemory {
-			t.Fatalf("the bodies hold %d bytes, the limit is %d", memory, defaultMaxBodyMemory)
+		if memory := l.BodyMemory(); memory > limits.DefaultMaxBodyMemory {
+			t.Fatalf("the bodies hold %d bytes, the limit is %d", memory, limits.DefaultMaxBodyMemory)
 		}
-		held := l.requests.Load()
-		return held+answered.Load() == many && held > 0 && l.bodyMemory.Load() == held*(length+1-uncountedBytes)
+		held := l.Requests()
+		return held+answered.Load() == many && held > 0 && l.BodyMemory() == held*(length+1-limits.UncountedBytes)
 	})
 	if small := postTo(t, server, "30s", podReview); small.StatusCode != http.StatusOK {
 		t.Errorf("a small body is answered with HTTP %d", small.StatusCode)
@@ -250,7 +219,7 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 
 // A client that stops in the middle of a body loses its connection, whatever it is answered.
 func TestStoppedBodiesEndTheirConnection(t *testing.T) {
-	server := serveOverTLS(t, Validating(admitPod), newLoad(), 100)
+	server := serveOverTLS(t, Validating(admitPod), limits.NewCalls(), 100)
 	const json = "Content-Type: application/json\r\n"
 	for name, begin := range map[string]string{
 		"a call":               "POST /pods?timeout=300ms HTTP/1.1\r\n" + json,

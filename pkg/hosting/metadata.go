@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// checkConvertible says whether newObject and copyMetadata can work with a type.
+// checkConvertible returns an error if newObject and copyMetadata do not support a type.
 func checkConvertible[T runtime.Object]() error {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("its conversion takes %s: take a pointer to a struct, like *corev1.Pod", t)
+		return fmt.Errorf("its conversion takes %s: use a pointer to a struct, such as *corev1.Pod", t)
 	}
 	switch any(newObject[T]()).(type) {
 	case *unstructured.Unstructured, metav1.ObjectMetaAccessor:
@@ -23,7 +23,7 @@ func checkConvertible[T runtime.Object]() error {
 	return fmt.Errorf("its conversion takes %s, which has no metav1.ObjectMeta", t)
 }
 
-// newObject returns an empty object that T points to.
+// newObject returns a pointer of type T to an empty object.
 func newObject[T runtime.Object]() T {
 	object := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 	if u, ok := any(object).(*unstructured.Unstructured); ok {
@@ -36,7 +36,7 @@ func setKind(object runtime.Object, kind schema.GroupVersionKind) {
 	object.GetObjectKind().SetGroupVersionKind(kind)
 }
 
-// copyMetadata gives one object the metadata of another, of which it then shares nothing.
+// copyMetadata copies the metadata of one object to another. They share no memory.
 func copyMetadata(from, to runtime.Object) error {
 	metadata, err := metadataOf(from)
 	if err != nil {

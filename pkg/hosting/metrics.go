@@ -4,10 +4,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
-// metrics are of one process. They have a registry of their own, so that tests and
-// processes with several commands do not register anything twice.
+// metrics are the metrics of one process. They have a registry of their own, so that tests and
+// processes with several commands do not register a metric twice.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -19,11 +22,11 @@ func newMetrics() *metrics {
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hosting_webhook_requests_total",
-			Help: "Calls of a webhook, by what became of them.",
+			Help: "Calls of a webhook, by outcome.",
 		}, []string{"webhook", "outcome"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "hosting_webhook_duration_seconds",
-			Help:    "Time from the first to the last byte of a call of a webhook, by what became of it.",
+			Help:    "Duration of calls of a webhook in seconds, by outcome.",
 			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30},
 		}, []string{"webhook", "outcome"}),
 	}
@@ -31,8 +34,8 @@ func newMetrics() *metrics {
 	return m
 }
 
-// webhookMetrics are those of one webhook. Its series are there from the beginning, so
-// that a rate does not miss the first call.
+// webhookMetrics are the metrics of one webhook. Its series exist from the start, so that a rate does
+// not miss the first call.
 type webhookMetrics struct {
 	requests map[outcome]prometheus.Counter
 	duration map[outcome]prometheus.Observer
@@ -52,28 +55,28 @@ func (w *webhookMetrics) observe(o outcome, took time.Duration) {
 	w.duration[o].Observe(took.Seconds())
 }
 
-// watchLoad adds what the calls in progress hold.
-func (m *metrics) watchLoad(l *load) {
+// watchCalls adds the metrics of calls in progress.
+func (m *metrics) watchCalls(c *limits.Calls) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "hosting_webhook_requests_inflight",
-			Help: "Calls whose handler has not returned, also those whose caller has hung up.",
-		}, func() float64 { return float64(l.requests.Load()) }),
+			Help: "Calls whose handler has not returned, including calls whose caller has closed the connection.",
+		}, func() float64 { return float64(c.Requests()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "hosting_webhook_body_memory_bytes",
-			Help: "Memory of the bodies of those calls, without the first 64 KiB of each.",
-		}, func() float64 { return float64(l.bodyMemory.Load()) }),
+			Help: "Memory of the bodies of calls in progress, without the first 64 KiB of each.",
+		}, func() float64 { return float64(c.BodyMemory()) }),
 	)
 }
 
-// watchExpiry adds when the serving certificate ends, to alert on before it does.
-func (m *metrics) watchExpiry(c *certificate) {
+// watchExpiry adds the metric of the serving certificate.
+func (m *metrics) watchExpiry(c *certificates.Files) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "hosting_certificate_expiration_timestamp_seconds",
-		Help: "When the serving certificate expires, in seconds since 1970; 0 while there is none.",
+		Help: "When the serving certificate expires, in seconds since 1970; 0 if there is none.",
 	}, func() float64 {
-		if end := c.expiry(); !end.IsZero() {
-			return float64(end.Unix())
+		if expiry := c.Expiry(); !expiry.IsZero() {
+			return float64(expiry.Unix())
 		}
 		return 0
 	}))

@@ -1,6 +1,6 @@
 package hosting
 
-// outcome is what became of a call, in the word that the metrics have for it.
+// outcome is the result of a call, as the value of the metrics' label.
 type outcome string
 
 const (
@@ -8,13 +8,13 @@ const (
 	patched   outcome = "patched"
 	denied    outcome = "denied"
 	converted outcome = "converted"
-	refused   outcome = "refused"  // a conversion that its function does not do
-	invalid   outcome = "invalid"  // nothing that the webhook could answer
+	refused   outcome = "refused"  // an object that cannot be converted
+	invalid   outcome = "invalid"  // not a valid request for the webhook
 	unready   outcome = "unready"  // before the webhook was prepared
 	failed    outcome = "failed"   // the handler returned an error
 	panicked  outcome = "panicked" // the handler panicked
 
-	overloaded outcome = "overloaded" // the calls in progress left no room for it
+	overloaded outcome = "overloaded" // beyond a limit of calls in progress
 )
 
 var outcomes = []outcome{allowed, patched, denied, converted, refused, invalid, unready, failed, panicked, overloaded}

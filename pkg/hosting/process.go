@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/election"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// process is what runs of a Builder's controllers and webhooks, as the flags say.
+// process runs the controllers and webhooks of a Builder that the flags select.
 type process struct {
 	options     *options
 	clients     clients
@@ -39,27 +39,26 @@ func newProcess(b *Builder, o *options) (*process, error) {
 	}
 	webhooks := o.webhooks
 	if len(b.controllers) == 0 {
-		webhooks = []string{"*"} // there is no flag then
+		webhooks = []string{"*"} // the flag does not exist then
 	}
 	names, err = selectNames("webhooks", webhooks, b.webhookNames())
 	if err != nil {
 		return nil, err
 	}
 	if !o.features.Enabled(CloudWebhookServer) && len(names) > 0 {
-		klog.Warningf("Webhooks %s are not served: the feature gate %s is off", quoted(names), CloudWebhookServer)
+		klog.InfoS("Webhooks are not served: the feature gate is off", "webhooks", names, "featureGate", CloudWebhookServer)
 		names = nil
 	}
 	if len(names) > 0 {
 		p.server = newWebhookServer(b, names, p)
 	}
 	if len(p.controllers) == 0 && p.server == nil {
-		return nil, errors.New("nothing runs: --controllers, --webhooks and --feature-gates leave neither a controller nor a webhook")
+		return nil, errors.New("nothing runs: --controllers, --webhooks and --feature-gates select neither a controller nor a webhook")
 	}
 	return p, nil
 }
 
-// run returns when everything has ended: because ctx did, or because one part failed,
-// which ends the others.
+// run returns when all parts have ended. They end when ctx ends or one of them fails.
 func (p *process) run(ctx context.Context) error {
 	stopHealth, err := p.serveHealth()
 	if err != nil {
@@ -71,24 +70,24 @@ func (p *process) run(ctx context.Context) error {
 		running.Go(func() error { return p.server.run(ctx) })
 	}
 	if len(p.controllers) > 0 {
-		running.Go(func() error { return p.runControllers(ctx) })
+		running.Go(func() error { return p.runElected(ctx) })
 	}
 	return running.Wait()
 }
 
-func (p *process) runControllers(ctx context.Context) error {
+func (p *process) runElected(ctx context.Context) error {
 	if !p.options.election.LeaderElect {
-		return p.control(ctx)
+		return p.runControllers(ctx)
 	}
 	env, err := p.clients.environment("leader-election")
 	if err != nil {
 		return err
 	}
-	return lead(ctx, env.Client, p.options.election, p.control)
+	return election.Lead(ctx, env.Client, p.options.election, p.runControllers)
 }
 
-// control runs the controllers until all have ended, or one fails.
-func (p *process) control(ctx context.Context) error {
+// runControllers runs the controllers until all have ended, or one fails.
+func (p *process) runControllers(ctx context.Context) error {
 	running, ctx := errgroup.WithContext(ctx)
 	for name, run := range p.controllers {
 		env, err := p.clients.environment(name)
@@ -96,7 +95,7 @@ func (p *process) control(ctx context.Context) error {
 			return err
 		}
 		running.Go(func() error {
-			klog.Infof("Controller %s starts", name)
+			klog.InfoS("Starting the controller", "controller", name)
 			if err := run(ctx, env); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("controller %s: %w", name, err)
 			}
@@ -106,45 +105,26 @@ func (p *process) control(ctx context.Context) error {
 	return running.Wait()
 }
 
-// maxHealthConnections is more than the probes and scrapers of one process have. Beyond it, a
-// new connection closes the one that has waited longest for a request.
-const maxHealthConnections = 200
-
-// newHealthServer bounds what a connection may hold, and for how long: any client that reaches
-// the address may connect. It serves the listener that it returns.
-func newHealthServer(listener net.Listener, handler http.Handler) (*http.Server, net.Listener) {
-	connections := connlimit.New(listener, maxHealthConnections)
-	return &http.Server{
-		Handler:           connections.Handler(handler),
-		ConnContext:       connlimit.ConnContext,
-		MaxHeaderBytes:    8 << 10,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       30 * time.Second,
-	}, connections
-}
-
-// serveHealth serves health and metrics over plain HTTP, for probes and scrapers, and
-// where there is no webhook and so no certificate.
+// serveHealth serves health and metrics over plain HTTP: for probes and scrapers, and for a process
+// without webhooks, which has no certificate.
 func (p *process) serveHealth() (stop func(), err error) {
 	if p.options.healthAddress == "" {
 		return func() {}, nil
 	}
-	var checks []check
+	var checks []serving.Check
 	if p.server != nil {
 		checks = p.server.checks()
 	}
 	mux := http.NewServeMux()
-	handleOwnPaths(mux, p.metrics, checks)
+	serving.HandleOwnPaths(mux, p.metrics.registry, checks)
 	listener, err := net.Listen("tcp", p.options.healthAddress)
 	if err != nil {
 		return nil, fmt.Errorf("--health-bind-address: %w", err)
 	}
-	server, connections := newHealthServer(listener, mux)
+	server, connections := serving.NewHealthServer(listener, mux)
 	go func() {
 		if err := server.Serve(connections); !errors.Is(err, http.ErrServerClosed) {
-			klog.Errorf("Health is not served any more: %v", err)
+			klog.ErrorS(err, "Health and metrics are no longer served")
 		}
 	}()
 	return func() { server.Close() }, nil

@@ -9,52 +9,51 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Request is one admission request. What the API server says of it (Operation, UserInfo,
-// Namespace, DryRun and so on) is in the embedded AdmissionRequest, except for the
-// objects, which are decoded once, into the handler's type.
+// Request is one admission request. The embedded AdmissionRequest has its fields (Operation,
+// UserInfo, Namespace, DryRun and so on), except for the objects, which are decoded once, into the
+// handler's type.
 //
-// A handler that takes objects of several kinds has the type *unstructured.Unstructured;
-// one that looks at metadata alone, *metav1.PartialObjectMetadata; and one that wants the
-// bytes as they came, *runtime.Unknown, in whose Raw they are.
+// Use the type *unstructured.Unstructured for objects of several kinds,
+// *metav1.PartialObjectMetadata for metadata only, and *runtime.Unknown for the bytes of the request,
+// which are in its field Raw.
 type Request[T runtime.Object] struct {
 	admissionv1.AdmissionRequest
 
-	// Object is what is to be admitted; nil for DELETE. A mutating handler changes what
-	// it points to. A field that the API server knows and T does not is kept as it is.
+	// Object is the object to admit; nil for DELETE. A mutating handler changes it in place. Fields
+	// that T does not have keep their values.
 	Object T `json:"object"`
-	// OldObject is what there is now; nil for CREATE and CONNECT.
+	// OldObject is the existing object; nil for CREATE and CONNECT.
 	OldObject T `json:"oldObject"`
 
-	notes *notes
+	answer *answer // nil in a Request that a test creates
 }
 
-// notes is what an answer says besides its verdict. A Request that a test makes has none.
-type notes struct {
+// answer is what a handler adds to the answer.
+type answer struct {
 	warnings    []string
 	annotations map[string]string
 }
 
-// Warn has the API server show a warning to the client, whatever the verdict. It should
-// fit into 120 characters: API servers cut what is much longer.
+// Warn adds a warning, which API servers show to the client of an allowed or denied request. It
+// should have at most 120 characters: API servers truncate longer warnings.
 func (r Request[T]) Warn(format string, args ...any) {
-	if r.notes == nil {
+	if r.answer == nil {
 		return
 	}
-	r.notes.warnings = append(r.notes.warnings, fmt.Sprintf(format, args...))
+	r.answer.warnings = append(r.answer.warnings, fmt.Sprintf(format, args...))
 }
 
-// Annotate has the API server add an annotation to the request's line in the audit log.
-// The key must be one of a Kubernetes annotation, without a prefix: the webhook's
-// registered name becomes that.
+// Annotate adds an annotation to the request's event in the audit log. The key must be a valid key
+// of a Kubernetes annotation without a prefix: the prefix is the webhook's registered name.
 func (r Request[T]) Annotate(key, value string) {
 	for _, msg := range validation.IsQualifiedName("webhook/" + key) {
-		klog.Errorf("Audit annotation %q of request %s: the API server will drop it: %s", key, r.UID, msg)
+		klog.ErrorS(nil, "The API server ignores an audit annotation with an invalid key", "key", key, "request", r.UID, "reason", msg)
 	}
-	if r.notes == nil {
+	if r.answer == nil {
 		return
 	}
-	if r.notes.annotations == nil {
-		r.notes.annotations = map[string]string{}
+	if r.answer.annotations == nil {
+		r.answer.annotations = map[string]string{}
 	}
-	r.notes.annotations[key] = value
+	r.answer.annotations[key] = value
 }

@@ -171,7 +171,7 @@ func TestAHandlerThatIgnoresTheDeadline(t *testing.T) {
 			return nil
 		},
 	)})
-	wantFailure(t, postFor("20ms", handler, asking("block")), http.StatusGatewayTimeout, "no answer by the call's deadline")
+	wantFailure(t, postFor("20ms", handler, asking("block")), http.StatusGatewayTimeout, "the handler did not return by the call's deadline")
 	wantFailure(t, post(handler, goodReview), http.StatusOK, "")
 }
 
@@ -183,7 +183,7 @@ func TestAVerdictTooLate(t *testing.T) {
 			return nil
 		},
 	)})
-	wantFailure(t, postFor("20ms", handler, goodReview), http.StatusGatewayTimeout, "no answer by the call's deadline")
+	wantFailure(t, postFor("20ms", handler, goodReview), http.StatusGatewayTimeout, "the handler did not return by the call's deadline")
 }
 
 // A handler that ends its goroutine, as a test's helper may, is no reason to wait.
@@ -204,11 +204,11 @@ func TestMalformedCalls(t *testing.T) {
 		code                       int32
 		message                    string
 	}{
-		"GET":                 {method: http.MethodGet, code: 405, message: "takes POST"},
-		"PUT":                 {method: http.MethodPut, code: 405, message: "takes POST"},
-		"no content type":     {contentType: "-", code: 415, message: "takes application/json"},
+		"GET":                 {method: http.MethodGet, code: 405, message: "accepts POST"},
+		"PUT":                 {method: http.MethodPut, code: 405, message: "accepts POST"},
+		"no content type":     {contentType: "-", code: 415, message: "accepts application/json"},
 		"YAML":                {contentType: "application/yaml", code: 415, message: `"application/yaml"`},
-		"two content types":   {contentType: "application/json, text/plain", code: 415, message: "takes application/json"},
+		"two content types":   {contentType: "application/json, text/plain", code: 415, message: "accepts application/json"},
 		"timeout of nothing":  {query: "?timeout=0s", code: 400, message: `timeout="0s"`},
 		"timeout of less":     {query: "?timeout=-1s", code: 400, message: `timeout="-1s"`},
 		"timeout in no unit":  {query: "?timeout=10", code: 400, message: `timeout="10"`},
@@ -247,9 +247,9 @@ func TestMalformedBodies(t *testing.T) {
 		"no JSON":               {`<xml/>`, 400, "does not decode"},
 		"half":                  {goodReview[:100], 400, "does not decode"},
 		"two":                   {goodReview + goodReview, 400, "does not decode"},
-		"null":                  {`null`, 400, `takes AdmissionReview of "v1"`},
+		"null":                  {`null`, 400, `accepts AdmissionReview of "v1"`},
 		"a list":                {`[]`, 400, "does not decode"},
-		"an empty object":       {`{}`, 400, `takes AdmissionReview of "v1"`},
+		"an empty object":       {`{}`, 400, `accepts AdmissionReview of "v1"`},
 		"another kind":          {replace("AdmissionReview", "ConversionReview"), 400, `"ConversionReview"`},
 		"a version not asked":   {replace("k8s.io/v1", "k8s.io/v1beta1"), 400, `"admission.k8s.io/v1beta1"`},
 		"a kind in wrong case":  {replace("AdmissionReview", "admissionreview"), 400, `"admissionreview"`},
@@ -261,13 +261,13 @@ func TestMalformedBodies(t *testing.T) {
 		"no UID":                {replace(`"uid":"u",`, ``), 400, "request.uid is missing"},
 		"an empty UID":          {replace(`"uid":"u"`, `"uid":""`), 400, "request.uid is missing"},
 		"a UID of numbers":      {replace(`"uid":"u"`, `"uid":1`), 400, "does not decode"},
-		"another object":        {replace(`"kind":"Pod"`, `"kind":"Node"`), 400, `this webhook takes "/v1, Kind=Pod"`},
+		"another object":        {replace(`"kind":"Pod"`, `"kind":"Node"`), 400, `this webhook accepts "/v1, Kind=Pod"`},
 		"another object's fields": {
 			`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"Node"},"operation":"CREATE","object":{"spec":"x"}}}`,
-			400, `this webhook takes "/v1, Kind=Pod"`,
+			400, `this webhook accepts "/v1, Kind=Pod"`,
 		},
-		"no kind":              {replace(podKind+",", ""), 400, `this webhook takes "/v1, Kind=Pod"`},
-		"another operation":    {replace("CREATE", "DELETE"), 400, `this webhook takes "CREATE" and "UPDATE"`},
+		"no kind":              {replace(podKind+",", ""), 400, `this webhook accepts "/v1, Kind=Pod"`},
+		"another operation":    {replace("CREATE", "DELETE"), 400, `this webhook accepts "CREATE" and "UPDATE"`},
 		"an operation of none": {replace("CREATE", "create"), 400, `request.operation is "create"`},
 		"no object":            {replace(`,"object":`+podObject, ``), 400, "request.object is missing"},
 		"a null object":        {replace(podObject, `null`), 400, "request.object is missing"},

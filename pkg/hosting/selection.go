@@ -3,30 +3,32 @@ package hosting
 import (
 	"fmt"
 	"slices"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
 )
 
-// selectNames returns those of the known names that a flag switches on: "*" is all, "-x"
-// is not x, and "x" is x, whatever else there is.
+// selectNames returns the known names that a flag selects: "*" selects all names, "-x" excludes x,
+// and "x" selects x regardless of other values.
 func selectNames(flag string, selectors, known []string) ([]string, error) {
-	on := map[string]bool{}
+	selected := map[string]bool{}
 	all := slices.Contains(selectors, "*")
 	for _, name := range known {
 		switch {
 		case slices.Contains(selectors, name):
-			on[name] = true
+			selected[name] = true
 		case slices.Contains(selectors, "-"+name):
 		default:
-			on[name] = all
+			selected[name] = all
 		}
 	}
 	for _, s := range selectors {
 		if s != "*" && !slices.Contains(known, s) && !(len(s) > 0 && s[0] == '-' && slices.Contains(known, s[1:])) {
-			return nil, fmt.Errorf("--%s: there is no %q: name %s, with a - before it to switch it off, or * for all", flag, s, quoted(known))
+			return nil, fmt.Errorf("--%s: unknown name %q: use %s, with a - before the name to exclude it, or * for all", flag, s, quote.List(known))
 		}
 	}
 	var names []string
 	for _, name := range known {
-		if on[name] {
+		if selected[name] {
 			names = append(names, name)
 		}
 	}

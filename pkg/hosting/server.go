@@ -8,97 +8,128 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/httperror"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// webhookServer serves webhooks from the first handshake to the last call.
+// webhookServer serves the webhooks of a process.
 type webhookServer struct {
 	options     *options
 	clients     clients
 	metrics     *metrics
-	certificate *certificate
+	certificate *certificates.Files
 	endpoints   []*endpoint
-	load        *load
-	trust       *trustKeeper // nil if the webhooks are registered by another program
-	drain       drain
+	calls       *limits.Calls
+	registrar   *registration.Registrar // nil if another program registers the webhooks
+	trust       *registration.Trust     // the same
+	drain       serving.Drain
 }
 
 func newWebhookServer(b *Builder, names []string, p *process) *webhookServer {
-	files := p.options.serving.ServerCert.CertKey
 	s := &webhookServer{
 		options:     p.options,
 		clients:     p.clients,
 		metrics:     p.metrics,
-		certificate: &certificate{certFile: files.CertFile, keyFile: files.KeyFile},
+		certificate: certificates.NewFiles(p.options.serving.CertFile(), p.options.serving.KeyFile()),
+		calls:       &limits.Calls{MaxRequests: int64(p.options.maxRequests), MaxBodyMemory: p.options.maxBodyMemory.Value()},
 	}
 	p.metrics.watchExpiry(s.certificate)
-	calls := &load{maxRequests: int64(p.options.maxRequests), maxBodyMemory: p.options.maxBodyMemory.Value()}
-	s.load = calls
-	p.metrics.watchLoad(calls)
+	p.metrics.watchCalls(s.calls)
 	for _, name := range names {
-		s.endpoints = append(s.endpoints, newEndpoint(name, b.webhooks[name], p.metrics, calls))
+		s.endpoints = append(s.endpoints, newEndpoint(name, b.webhooks[name], p.metrics, s.calls))
 	}
-	if p.options.registration.enabled {
-		s.trust = newTrustKeeper(s)
+	if p.options.registration.Enabled {
+		s.registrar = s.newRegistrar()
+		s.trust = registration.NewTrust(s.registrar)
 	}
 	return s
 }
 
+func (s *webhookServer) newRegistrar() *registration.Registrar {
+	r := &registration.Registrar{
+		Process:     s.options.process,
+		Options:     &s.options.registration,
+		Certificate: s.certificate,
+		Config:      func() (*rest.Config, error) { return s.clients.config("registration") },
+	}
+	for _, e := range s.endpoints {
+		w := e.webhook
+		r.Webhooks = append(r.Webhooks, registration.Webhook{
+			Name: e.name, Path: w.Path, Form: w.Handler.form(), Kinds: w.Handler.kinds(w), Operations: w.Operations,
+			ReviewVersions: admissionVersions(w), Settings: registration.Settings(w.Registration),
+		})
+	}
+	return r
+}
+
 // run serves until ctx ends, and then until the last call is answered.
 func (s *webhookServer) run(ctx context.Context) error {
-	if err := s.options.registration.makeCertificate(s.certificate); err != nil {
+	if err := s.options.registration.EnsureCertificate(s.certificate); err != nil {
 		return err
 	}
-	stop := make(chan struct{})
-	stopped, err := s.serve(stop)
+	serve, err := s.listen()
 	if err != nil {
 		return err
 	}
-
 	// What handlers use outlives ctx: calls are answered until the end of the drain.
 	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer endCalls()
-	starting, ctx := errgroup.WithContext(ctx)
+	listening, stop := context.WithCancel(calls)
+	defer stop()
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { return serve(listening) })
 	for _, e := range s.endpoints {
-		starting.Go(func() error { return s.prepare(ctx, calls, e) })
+		running.Go(func() error { return s.prepare(ctx, calls, e) })
 	}
-	if s.trust != nil {
-		starting.Go(func() error {
-			s.trust.run(ctx)
+	if s.registrar != nil {
+		running.Go(func() error {
+			s.trust.Run(ctx)
 			return nil
 		})
-		starting.Go(func() error {
-			s.register(ctx)
+		running.Go(func() error {
+			s.registrar.Run(ctx, s.ready)
 			return nil
 		})
 	}
 
 	<-ctx.Done()
-	s.drain.begin()
-	klog.Infof("Draining: serving for another %s and until nobody calls, then waiting for calls under way, at most %s", s.options.drainPeriod, s.options.drainTimeout)
-	s.drain.wait(s.options.drainPeriod)
-	close(stop)
-	<-stopped
-	return starting.Wait()
+	s.drain.Begin()
+	klog.InfoS("Draining: serving until no calls come, then waiting for calls in progress", "period", s.options.drainPeriod, "timeout", s.options.drainTimeout)
+	s.drain.Wait(s.options.drainPeriod)
+	stop()
+	return running.Wait()
 }
 
-// serve starts the listener and returns what is closed when, after stop is closed, all
-// calls have been answered.
-func (s *webhookServer) serve(stop <-chan struct{}) (stopped <-chan struct{}, err error) {
-	// The certificate is not loaded by ApplyTo, which wants it to be there already.
-	serving := *s.options.serving
-	serving.ServerCert.CertKey.CertFile, serving.ServerCert.CertKey.KeyFile = "", ""
-	var info *server.SecureServingInfo
-	if err := serving.ApplyTo(&info); err != nil {
-		return nil, err
-	}
-	info.Cert = s.certificate
-	handler, err := s.options.callers.guard(s.mux(), info, s.load)
+// listen binds the port, and returns the function that serves it until its context ends and all
+// calls are answered.
+func (s *webhookServer) listen() (serve func(ctx context.Context) error, err error) {
+	handler := s.mux()
+	guard, err := s.options.callers.NewGuard(handler, serving.ProbePaths, s.metrics.registry)
 	if err != nil {
 		return nil, err
 	}
-	return serveTLS(info, limitedTime(s.drain.handler(handler)), s.options.drainTimeout, stop)
+	server, err := s.options.serving.Listen()
+	if err != nil {
+		return nil, err
+	}
+	server.Certificate = s.certificate
+	if guard != nil {
+		// The guard may ask the API server, so the requests that wait for it are limited.
+		handler = s.calls.LimitCallers(guard)
+		server.ClientCA = guard.ClientCA()
+	}
+	return func(ctx context.Context) error {
+		if guard != nil {
+			guard.Run(ctx)
+		}
+		return server.Serve(ctx, limitTime(s.drain.Handler(handler)), s.options.drainTimeout)
+	}, nil
 }
 
 func (s *webhookServer) mux() http.Handler {
@@ -106,31 +137,39 @@ func (s *webhookServer) mux() http.Handler {
 	for _, e := range s.endpoints {
 		mux.Handle(e.webhook.Path, e)
 	}
-	handleOwnPaths(mux, s.metrics, s.checks())
+	serving.HandleOwnPaths(mux, s.metrics.registry, s.checks())
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeFailure(w, r, notFound(r.URL.Path, s.endpoints))
+		httperror.Write(w, r, notFound(r.URL.Path, s.endpoints))
 	})
 	return mux
 }
 
-// checks are what /readyz waits for.
-func (s *webhookServer) checks() []check {
-	checks := []check{
-		{"shutdown", s.drain.check},
-		{"certificate", func() error { return s.certificate.servable(time.Now()) }},
+// checks returns the checks of /readyz.
+func (s *webhookServer) checks() []serving.Check {
+	checks := []serving.Check{
+		{Name: "shutdown", Err: s.drain.Check},
+		{Name: "certificate", Err: func() error { return s.certificate.Check(time.Now()) }},
 	}
 	if s.trust != nil {
-		// Only registrations that exist count: the first one waits until the process is ready.
-		checks = append(checks, check{"registrations", s.trust.check})
+		// Only existing registrations count: the first one is written when the process is ready.
+		checks = append(checks, serving.Check{Name: "registrations", Err: s.trust.Check})
 	}
 	for _, e := range s.endpoints {
-		checks = append(checks, check{"webhook-" + e.name, e.prepared})
+		checks = append(checks, serving.Check{Name: "webhook-" + e.name, Err: e.prepared})
 	}
 	return checks
 }
 
-// prepare makes a webhook ready. It does not wait for a Prepare that is stuck when the
-// process is to end.
+// ready returns the errors of all checks.
+func (s *webhookServer) ready() error {
+	var errs []error
+	for _, c := range s.checks() {
+		errs = append(errs, c.Err())
+	}
+	return errors.Join(errs...)
+}
+
+// prepare prepares a webhook. When the process ends, it does not wait for a Prepare that hangs.
 func (s *webhookServer) prepare(ctx, calls context.Context, e *endpoint) error {
 	if e.webhook.Prepare == nil {
 		e.ready.Store(true)
@@ -152,12 +191,4 @@ func (s *webhookServer) prepare(ctx, calls context.Context, e *endpoint) error {
 	case <-ctx.Done():
 		return nil
 	}
-}
-
-// prepared is for /readyz.
-func (e *endpoint) prepared() error {
-	if !e.ready.Load() {
-		return errors.New("it is being prepared")
-	}
-	return nil
 }

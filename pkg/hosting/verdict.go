@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Deny returns the error by which a handler refuses a request: the client sees the
-// message, after the name of the webhook, with the status 403 Forbidden.
+// Deny returns the error by which a handler denies a request. The client sees the message after the
+// name of the webhook, with the status 403 Forbidden.
 //
-// Any other error that a handler returns says that the webhook failed to judge, and
-// leaves it to the registration's failurePolicy what becomes of the request.
+// Any other error of a handler means that the webhook could not decide. Then the registration's
+// failurePolicy decides.
 func Deny(format string, args ...any) error {
 	return DenyStatus(metav1.Status{
 		Message: fmt.Sprintf(format, args...),
@@ -21,8 +21,8 @@ func Deny(format string, args ...any) error {
 	})
 }
 
-// DenyStatus refuses a request as Deny does, with a status of the handler's choice. The
-// status of an error of k8s.io/apimachinery/pkg/api/errors is a good one:
+// DenyStatus denies a request like Deny, with a status that the handler chooses, such as the status
+// of an error of k8s.io/apimachinery/pkg/api/errors:
 //
 //	return hosting.DenyStatus(apierrors.NewInvalid(kind, name, errs).ErrStatus)
 func DenyStatus(status metav1.Status) error {
@@ -30,7 +30,7 @@ func DenyStatus(status metav1.Status) error {
 	return &denial{status}
 }
 
-// denial is a verdict that takes the way of an error.
+// denial is the error of a denied request.
 type denial struct {
 	status metav1.Status
 }
@@ -39,7 +39,7 @@ func (d *denial) Error() string {
 	return "denied: " + d.status.Message
 }
 
-// denialIn returns the status of the denial that an error is or wraps, or nil.
+// denialIn returns the status of the denial in an error's chain, or nil.
 func denialIn(err error) *metav1.Status {
 	var d *denial
 	if errors.As(err, &d) {

@@ -10,71 +10,60 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// Webhook is what RegisterWebhook takes: a handler, and what it is called for.
+// Webhook is a handler, and the requests that it is called for.
 type Webhook struct {
-	// Handler is made by Validating, Mutating or Conversion.
+	// Handler is a result of Validating, Mutating or Conversion.
 	Handler Handler
 
-	// Kinds are those whose objects the handler takes. A call for another kind is
-	// answered with an error. A conversion leaves this empty: its kind and versions
-	// are its handler's.
+	// Kinds are the kinds that the handler accepts. A call for another kind is answered with an
+	// error. A conversion leaves this empty: its handler defines its kind and versions.
 	Kinds []schema.GroupVersionKind
 
-	// Operations are those that the handler takes, CREATE and UPDATE if there are none
-	// here. A call for another operation is answered with an error. A conversion leaves
-	// this empty.
+	// Operations are the operations that the handler accepts; CREATE and UPDATE if empty. A call for
+	// another operation is answered with an error. A conversion leaves this empty.
 	Operations []admissionv1.Operation
 
-	// Path is where the webhook is served; "/" and its name if empty.
+	// Path is the path at which the webhook is served; "/" and its name if empty.
 	Path string
 
-	// Prepare, if there is one, runs before the first call: it makes clients, starts
-	// informers with ctx, which lives as long as the process, and returns when they have
-	// synced. Until then the process is not ready and calls are answered with 503; an
-	// error ends the process.
+	// Prepare is optional and runs before the first call. It creates clients, starts informers with
+	// ctx, which lasts as long as the process, and returns when they have synced. Until then, the
+	// process is not ready and calls are answered with 503. An error ends the process.
 	Prepare func(ctx context.Context, env Environment) error
 
-	// V1beta1 has the webhook take reviews of admission.k8s.io/v1beta1 too, for API
-	// servers before 1.16 and for registrations that still list this version alone.
+	// V1beta1 makes the webhook also accept reviews of admission.k8s.io/v1beta1, for API servers
+	// before 1.16 and for registrations that list only this version.
 	V1beta1 bool
 
-	// MaxBodyBytes limits a request; 7 MiB if zero, which is room for two objects as
-	// large as the API server takes them, and 32 MiB for conversions, which come in lists.
+	// MaxBodyBytes limits the body of a request. If zero, it is 7 MiB, which is enough for two objects
+	// of the size limit of API servers, and 32 MiB for conversions, which have lists of objects.
 	MaxBodyBytes int64
 
-	// Registration says how --register-webhooks registers the webhook, where that does
-	// not follow from the fields above.
+	// Registration has the fields of the registration that --register-webhooks writes and that do not
+	// follow from the fields above.
 	Registration Registration
 }
 
 // Handler answers the calls of one webhook.
 type Handler interface {
-	// answer decodes the review in body and returns the one to answer with, and in one
-	// word what it says.
+	// answer decodes the review in the body and returns the review to answer with.
 	answer(ctx context.Context, w *Webhook, body []byte) (review any, outcome outcome, err error)
-	// cost is how many bytes the objects in a body take when they are decoded, at most.
+	// cost returns the memory in bytes that the objects in a body need at most when they are decoded.
 	cost(body []byte) int64
-	// check says what is wrong with the webhook that the handler is to serve.
+	// check returns the errors of the webhook that the handler serves.
 	check(w *Webhook) error
-	// maxBodyBytes is the limit if the webhook sets none.
+	// maxBodyBytes returns the limit if the webhook sets none.
 	maxBodyBytes() int64
-	// kinds are those of the objects that the webhook gets; of a conversion, the hub's
-	// first.
+	// kinds returns the kinds of the objects in requests; of a conversion, the hub's first.
 	kinds(w *Webhook) []schema.GroupVersionKind
-	// form is what kind of registration makes API servers call the webhook.
-	form() form
+	// form returns the kind of the webhook's registration.
+	form() registration.Form
 }
-
-// form is a kind of webhook, as the API server tells them apart.
-type form int
-
-const (
-	validating form = iota
-	mutating
-	conversion
-)
 
 func (w Webhook) withDefaults(name string) *Webhook {
 	if w.Path == "" {
@@ -83,7 +72,7 @@ func (w Webhook) withDefaults(name string) *Webhook {
 	if w.Handler == nil {
 		return &w
 	}
-	if len(w.Operations) == 0 && w.Handler.form() != conversion {
+	if len(w.Operations) == 0 && w.Handler.form() != registration.Conversion {
 		w.Operations = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
 	}
 	if w.MaxBodyBytes == 0 {
@@ -92,28 +81,27 @@ func (w Webhook) withDefaults(name string) *Webhook {
 	return &w
 }
 
-// validPath has nothing that would need escaping in a URL, or means something to a mux.
+// validPath matches paths without characters that need escaping in a URL or have a meaning in a mux.
 var validPath = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)+$`)
 
 func (w *Webhook) check() error {
 	if w.Handler == nil {
-		return errors.New("it has no Handler: make one with Validating, Mutating or Conversion")
+		return errors.New("it has no Handler: create one with Validating, Mutating or Conversion")
 	}
-	var mistakes []error
+	var errs []error
 	if !validPath.MatchString(w.Path) || path.Clean(w.Path) != w.Path {
-		mistakes = append(mistakes, fmt.Errorf("path %q: say one like /validate/pods, of letters, digits, dots and dashes", w.Path))
+		errs = append(errs, fmt.Errorf("path %q: use a path such as /validate/pods, of letters, digits, dots and dashes", w.Path))
 	}
-	if slices.Contains(ownPaths, w.Path) {
-		mistakes = append(mistakes, fmt.Errorf("path %q: the server answers it itself", w.Path))
+	if slices.Contains(serving.OwnPaths, w.Path) {
+		errs = append(errs, fmt.Errorf("path %q: the server answers it itself", w.Path))
 	}
-	return errors.Join(append(mistakes, w.Handler.check(w))...)
+	return errors.Join(append(errs, w.Handler.check(w))...)
 }
 
-// takesKind and takesOperation compare with short lists, which is quicker than a set.
-func (w *Webhook) takesKind(kind schema.GroupVersionKind) bool {
+func (w *Webhook) acceptsKind(kind schema.GroupVersionKind) bool {
 	return slices.Contains(w.Kinds, kind)
 }
 
-func (w *Webhook) takesOperation(operation admissionv1.Operation) bool {
+func (w *Webhook) acceptsOperation(operation admissionv1.Operation) bool {
 	return slices.Contains(w.Operations, operation)
 }

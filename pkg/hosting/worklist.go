@@ -9,30 +9,29 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Worklist has a controller look at objects by their names, at one after the other, and
-// at each again until that succeeds.
+// Worklist is a queue of objects that a controller reconciles, one after the other, with retries.
 type Worklist struct {
-	doing string
-	look  func(ctx context.Context, name cache.ObjectName) error
-	queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	action    string
+	reconcile func(ctx context.Context, name cache.ObjectName) error
+	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
-// NewWorklist returns a list for the function. What it does, in words like "labelling
-// PersistentVolume", is for the log.
-func NewWorklist(doing string, look func(ctx context.Context, name cache.ObjectName) error) *Worklist {
+// NewWorklist returns a Worklist that calls reconcile. The action, such as "label PersistentVolume",
+// appears in the log.
+func NewWorklist(action string, reconcile func(ctx context.Context, name cache.ObjectName) error) *Worklist {
 	return &Worklist{
-		doing: doing,
-		look:  look,
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()),
+		action:    action,
+		reconcile: reconcile,
+		queue:     workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()),
 	}
 }
 
-// Add has an object looked at soon; one that is waiting already waits but once.
+// Add adds an object, unless it is already in the queue.
 func (w *Worklist) Add(name cache.ObjectName) {
 	w.queue.Add(name)
 }
 
-// Run looks at objects until ctx ends.
+// Run reconciles objects until ctx ends.
 func (w *Worklist) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, w.queue.ShutDown)()
 	for {
@@ -45,17 +44,16 @@ func (w *Worklist) Run(ctx context.Context) {
 	}
 }
 
-// handle is silent about what happens every day: an object that is gone meanwhile, and
-// one that somebody else has just written.
+// handle does not log expected errors: a deleted object, and a conflict with another client.
 func (w *Worklist) handle(ctx context.Context, name cache.ObjectName) {
-	switch err := w.look(ctx, name); {
+	switch err := w.reconcile(ctx, name); {
 	case err == nil, apierrors.IsNotFound(err):
 		w.queue.Forget(name)
 	case apierrors.IsConflict(err):
 		w.queue.AddRateLimited(name)
 	default:
 		if ctx.Err() == nil {
-			klog.Errorf("%s %s, and trying again: %v", w.doing, name, err)
+			klog.ErrorS(err, "Cannot reconcile, retrying", "action", w.action, "object", name.String())
 		}
 		w.queue.AddRateLimited(name)
 	}

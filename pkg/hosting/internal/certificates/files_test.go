@@ -1,0 +1,115 @@
+package certificates
+
+import (
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// changes counts the changes that a listener was notified of.
+type changes int
+
+func (c *changes) Enqueue() { *c++ }
+
+func TestFilesAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	f := NewFiles(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	var notified changes
+	f.AddListener(&notified)
+	read := func(what string, wantErr bool, want changes) {
+		t.Helper()
+		if err := f.RunOnce(t.Context()); (err != nil) != wantErr {
+			t.Errorf("%s: error is %v", what, err)
+		}
+		if notified != want {
+			t.Errorf("%s: %d changes were notified, want %d", what, notified, want)
+		}
+	}
+	serves := func(want []byte) {
+		t.Helper()
+		if got, _ := f.CurrentCertKeyContent(); string(got) != string(want) {
+			t.Errorf("serving\n%s\nwant\n%s", got, want)
+		}
+	}
+
+	read("no files", true, 0)
+	if err := f.Check(time.Now()); err == nil || !strings.Contains(err.Error(), "tls.crt") {
+		t.Errorf("with no files, /readyz says %v", err)
+	}
+
+	cert, key, ca := newPair(t, time.Now())
+	write(t, f.certFile, cert)
+	write(t, f.keyFile, key)
+	read("first files", false, 1)
+	if err := f.Check(time.Now()); err != nil {
+		t.Error(err)
+	}
+	read("the same files", false, 1)
+
+	chain := append(append([]byte{}, cert...), ca...)
+	write(t, f.certFile, chain)
+	read("only the chain is new", false, 2)
+	serves(chain)
+
+	renewed, newKey, _ := newPair(t, time.Now())
+	write(t, f.certFile, renewed)
+	read("half of the new pair", true, 2)
+	serves(chain)
+	if err := f.Check(time.Now()); err != nil {
+		t.Errorf("the old pair is good still: %v", err)
+	}
+	write(t, f.keyFile, newKey)
+	read("the new pair", false, 3)
+	serves(renewed)
+
+	if err := os.Remove(f.certFile); err != nil {
+		t.Fatal(err)
+	}
+	read("deleted files", true, 3)
+	serves(renewed)
+}
+
+func TestFilesReportAnInvalidCertificate(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	cert, key, _ := newPair(t, now)
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Files{leaf: pair.Leaf}
+	for name, test := range map[string]struct {
+		at   time.Time
+		want string
+	}{
+		"before":   {pair.Leaf.NotBefore.Add(-time.Second), "not valid before"},
+		"first":    {pair.Leaf.NotBefore, ""},
+		"last":     {pair.Leaf.NotAfter, ""},
+		"too late": {pair.Leaf.NotAfter.Add(time.Second), "expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := f.Check(test.at)
+			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func newPair(t *testing.T, now time.Time) (cert, key, ca []byte) {
+	t.Helper()
+	pair, err := SelfSigned([]string{"127.0.0.1"}, "", now, StaticValidity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair.Cert, pair.Key, pair.CA
+}
+
+func write(t *testing.T, file string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,104 @@
+package certificates
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+const (
+	// StaticValidity is the validity of a certificate that the process does not renew while it runs.
+	// The CA cannot be misused: its key is discarded.
+	StaticValidity = 10 * 365 * 24 * time.Hour
+	// StaticRemaining is the remaining validity at the start below which such a certificate is
+	// replaced.
+	StaticRemaining = 30 * 24 * time.Hour
+
+	// RenewedValidity and RenewedRemaining are for a process that registers its webhooks, and can
+	// renew the certificate while it runs. An unused CA leaves the caBundles when it expires.
+	RenewedValidity  = 365 * 24 * time.Hour
+	RenewedRemaining = RenewedValidity / 3
+)
+
+// EnsureSelfSigned writes a certificate for the hosts and the CA that signed it, unless the files
+// contain a good certificate: a container that restarts in its pod keeps the certificate that the
+// API servers trust.
+func EnsureSelfSigned(files PairFiles, hosts []string, validity, remaining time.Duration) error {
+	why := files.Read().Check(hosts, time.Now().Add(remaining))
+	if why == nil {
+		return nil
+	}
+	klog.InfoS("Creating a self-signed certificate", "file", files.Cert, "reason", why)
+	pair, err := SelfSigned(hosts, "", time.Now(), validity)
+	if err != nil {
+		return fmt.Errorf("--self-signed-certificate: %w", err)
+	}
+	return files.Write(pair)
+}
+
+// SelfSigned returns a certificate for the hosts. The CA names the pod if only that pod serves the
+// certificate. The key of the CA is discarded. client-go's cert.GenerateSelfSignedCertKey is no
+// replacement: its CA cannot name a pod, and it returns the CA only as a part of the chain.
+func SelfSigned(hosts []string, pod string, now time.Time, validity time.Duration) (Pair, error) {
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Pair{}, err
+	}
+	leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Pair{}, err
+	}
+	authority := &x509.Certificate{
+		SerialNumber:          big.NewInt(now.UnixNano()),
+		Subject:               pkix.Name{CommonName: hosts[0] + " webhook authority"},
+		NotBefore:             now.Add(-time.Hour), // clocks differ
+		NotAfter:              now.Add(validity),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	if pod != "" {
+		authority.Subject.OrganizationalUnit = []string{pod}
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano() + 1),
+		Subject:      pkix.Name{CommonName: hosts[0]},
+		NotBefore:    authority.NotBefore,
+		NotAfter:     authority.NotAfter,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, host)
+		}
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
+	if err != nil {
+		return Pair{}, err
+	}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, leafKey.Public(), caKey)
+	if err != nil {
+		return Pair{}, err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(leafKey)
+	if err != nil {
+		return Pair{}, err
+	}
+	return Pair{Cert: inPEM("CERTIFICATE", leafDER), Key: inPEM("PRIVATE KEY", keyDER), CA: inPEM("CERTIFICATE", caDER)}, nil
+}
+
+func inPEM(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}

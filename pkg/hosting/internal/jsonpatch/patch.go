@@ -1,0 +1,137 @@
+// Package jsonpatch computes the patch of a mutating webhook.
+package jsonpatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// ForReview returns the JSON patch (RFC 6902) that turns the object in the body of an
+// AdmissionReview into the object that the handler changed, or nil if it changed nothing.
+//
+// The patch is the difference between the objects before and after the handler, applied to the
+// body. The object in the body may have fields that the handler's Go type does not have. A
+// difference between the body and the changed object would remove them.
+func ForReview(body []byte, before, after runtime.Object) ([]byte, error) {
+	before, after = changed(before, after)
+	was, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(was, is) {
+		return nil, nil
+	}
+	var p patch
+	sent := text(bytes.TrimSpace(body)).members()["request"].members()["object"]
+	p.fields("", sent, was, is)
+	if len(p) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(p)
+}
+
+// patch is a list of operations, each a set or a remove.
+type patch []any
+
+type set struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+type remove struct {
+	Op   string `json:"op"`
+	Path string `json:"path"`
+}
+
+func (p *patch) remove(path string) {
+	*p = append(*p, remove{"remove", path})
+}
+
+func (p *patch) add(path string, value any) {
+	*p = append(*p, set{"add", path, value})
+}
+
+func (p *patch) replace(path string, value any) {
+	*p = append(*p, set{"replace", path, value})
+}
+
+func (p *patch) fields(path string, sent text, was, is map[string]any) {
+	members := sent.members()
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		_, stays := is[key]
+		if _, ok := members[key]; ok && !stays {
+			p.remove(join(path, key))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		before, had := was[key]
+		there, ok := members[key]
+		switch {
+		case ok && had:
+			p.value(join(path, key), there, before, is[key])
+		case ok:
+			p.replace(join(path, key), is[key])
+		case !had || !reflect.DeepEqual(before, is[key]):
+			p.add(join(path, key), is[key])
+		}
+	}
+}
+
+// value patches a value that exists.
+func (p *patch) value(path string, sent text, was, is any) {
+	switch is := is.(type) {
+	case map[string]any:
+		if was, ok := was.(map[string]any); ok && sent.is('{') {
+			p.fields(path, sent, was, is)
+			return
+		}
+	case []any:
+		elements := sent.elements()
+		if was, ok := was.([]any); ok && elements != nil && len(elements) == len(was) {
+			p.elements(path, elements, was, is)
+			return
+		}
+	}
+	if !reflect.DeepEqual(was, is) {
+		p.replace(path, is)
+	}
+}
+
+// elements patches a list. If its elements stay in place, each is patched, and elements at the end
+// are removed or added. Otherwise the whole list is replaced.
+func (p *patch) elements(path string, sent []text, was, is []any) {
+	origin := origins(was, is)
+	if !inPlace(origin, len(was)) {
+		p.replace(path, mergeElements(sent, was, is, origin))
+		return
+	}
+	common := min(len(was), len(is))
+	for i := range common {
+		p.value(join(path, strconv.Itoa(i)), sent[i], was[i], is[i])
+	}
+	for i := len(was) - 1; i >= common; i-- {
+		p.remove(join(path, strconv.Itoa(i)))
+	}
+	for _, element := range is[common:] {
+		p.add(join(path, "-"), element)
+	}
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// join extends a JSON pointer (RFC 6901).
+func join(path, key string) string {
+	return path + "/" + pointerEscapes.Replace(key)
+}

@@ -1,0 +1,188 @@
+// Package registration registers webhooks, and keeps the registrations' trust in the serving
+// certificate.
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/pod"
+)
+
+// Form is the kind of a webhook, by the kind of its registration.
+type Form int
+
+// The forms.
+const (
+	Validating Form = iota
+	Mutating
+	Conversion
+)
+
+// Webhook is what a registration says about a webhook.
+type Webhook struct {
+	Name           string
+	Path           string
+	Form           Form
+	Kinds          []schema.GroupVersionKind // of a conversion, the hub's first
+	Operations     []admissionv1.Operation
+	ReviewVersions []string
+	Settings       Settings
+}
+
+// Settings has the fields of hosting.Registration.
+type Settings struct {
+	Rules              []admissionregistrationv1.RuleWithOperations
+	FailurePolicy      admissionregistrationv1.FailurePolicyType
+	SideEffects        admissionregistrationv1.SideEffectClass
+	TimeoutSeconds     int32
+	ReinvocationPolicy admissionregistrationv1.ReinvocationPolicyType
+	NamespaceSelector  *metav1.LabelSelector
+	ObjectSelector     *metav1.LabelSelector
+	MatchConditions    []admissionregistrationv1.MatchCondition
+}
+
+// Registrar registers the webhooks of a process.
+type Registrar struct {
+	Process     string
+	Options     *Options
+	Certificate *certificates.Files
+	Webhooks    []Webhook
+	// Config returns how to reach the API server.
+	Config func() (*rest.Config, error)
+}
+
+// Run registers the webhooks when ready returns nil. It retries while the API server is not
+// available, as for a static pod that starts before it, or does not have a kind. The webhooks are
+// served meanwhile. Run returns when all are registered or ctx ends.
+func (r *Registrar) Run(ctx context.Context, ready func() error) {
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		return ready() == nil, nil
+	})
+	if err != nil {
+		return
+	}
+	backoff := wait.Backoff{Duration: time.Second, Factor: 1.5, Steps: 10, Cap: 30 * time.Second, Jitter: 0.1}
+	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		err := r.registerAll(ctx)
+		if err != nil {
+			klog.ErrorS(err, "Cannot register the webhooks, retrying")
+		}
+		return err == nil, nil
+	})
+}
+
+func (r *Registrar) registerAll(ctx context.Context) error {
+	s, err := r.newSession(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, w := range r.Webhooks {
+		err := retry.OnError(retry.DefaultRetry, writtenConcurrently, func() error { return s.write(ctx, w) })
+		if err != nil {
+			errs = append(errs, fmt.Errorf("webhook %s: %w", w.Name, err))
+		} else {
+			klog.InfoS("Registered the webhook", "webhook", w.Name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writtenConcurrently reports whether another process wrote at the same time.
+func writtenConcurrently(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}
+
+// session is one attempt to read or write registrations.
+type session struct {
+	*Registrar
+
+	client   kubernetes.Interface
+	dynamic  dynamic.Interface
+	kinds    meta.RESTMapper
+	caBundle []byte
+	pods     *pod.List // nil if unknown
+}
+
+// newSession reads what may have changed since the last attempt: the CAs, and the kinds that the API
+// server has.
+func (r *Registrar) newSession(ctx context.Context) (*session, error) {
+	caBundle, err := r.Options.readCA(r.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.newTrustSession()
+	if err != nil {
+		return nil, err
+	}
+	s.caBundle = caBundle
+	s.pods = pod.ReadList(ctx, s.client, certificates.Parse(caBundle))
+	resources, err := restmapper.GetAPIGroupResources(s.client.Discovery())
+	if err != nil {
+		return nil, fmt.Errorf("read the kinds of the API server: %w", err)
+	}
+	s.kinds = restmapper.NewDiscoveryRESTMapper(resources)
+	return s, nil
+}
+
+// newTrustSession returns a session that reads registrations and changes their caBundles. It reads
+// the kinds of the API server only if a webhook is a conversion.
+func (r *Registrar) newTrustSession() (*session, error) {
+	config, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &session{
+		Registrar: r,
+		client:    client,
+		dynamic:   dynamicClient,
+		kinds:     restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
+	}, nil
+}
+
+func (s *session) write(ctx context.Context, w Webhook) error {
+	switch w.Form {
+	case Conversion:
+		return s.writeConversion(ctx, w)
+	case Mutating:
+		return s.writeMutating(ctx, w)
+	default:
+		return s.writeValidating(ctx, w)
+	}
+}
+
+// bundle returns the caBundle to write. If replicas sign certificates themselves, other CAs stay:
+// another replica may serve a certificate of one of them.
+func (s *session) bundle(others []byte) []byte {
+	if !s.Options.SelfSigned {
+		return s.caBundle
+	}
+	return certificates.JoinBundles(s.caBundle, others, s.pods, time.Now())
+}

@@ -1,0 +1,83 @@
+package serving
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // metrics of requests to the API server
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // metrics of work queues
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
+)
+
+// ProbePaths are the paths of probes. They need no authentication. OwnPaths are all paths that the
+// server answers itself.
+var (
+	ProbePaths = []string{"/healthz", "/livez", "/readyz"}
+	OwnPaths   = append([]string{"/metrics"}, ProbePaths...)
+)
+
+// Check is a reason why a process may not be ready.
+type Check struct {
+	Name string
+	Err  func() error
+}
+
+// HandleOwnPaths serves health and metrics. A process is alive while it answers. It is ready when
+// all checks pass.
+func HandleOwnPaths(mux *http.ServeMux, metrics prometheus.Gatherer, checks []Check) {
+	mux.HandleFunc("/healthz", alive)
+	mux.HandleFunc("/livez", alive)
+	mux.Handle("/readyz", readiness(checks))
+	// The legacy registry has the metrics of Kubernetes' libraries.
+	mux.Handle("/metrics", promhttp.HandlerFor(
+		prometheus.Gatherers{legacyregistry.DefaultGatherer, metrics}, promhttp.HandlerOpts{}))
+}
+
+func alive(w http.ResponseWriter, _ *http.Request) {
+	fmt.Fprint(w, "ok")
+}
+
+// readiness lists all checks and their results, in the notation of API servers.
+func readiness(checks []Check) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		var results strings.Builder
+		code := http.StatusOK
+		for _, c := range checks {
+			if err := c.Err(); err != nil {
+				code = http.StatusServiceUnavailable
+				fmt.Fprintf(&results, "[-]%s failed: %v\n", c.Name, err)
+			} else {
+				fmt.Fprintf(&results, "[+]%s ok\n", c.Name)
+			}
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(code)
+		fmt.Fprint(w, results.String())
+	}
+}
+
+// maxHealthConnections is more than the probes and scrapers of one process open. Beyond it, a new
+// connection closes the one that has waited longest for a request.
+const maxHealthConnections = 200
+
+// NewHealthServer returns a server with limits for each connection, and the listener that it serves:
+// any client that reaches the address may connect.
+func NewHealthServer(listener net.Listener, handler http.Handler) (*http.Server, net.Listener) {
+	connections := connlimit.New(listener, maxHealthConnections)
+	return &http.Server{
+		Handler:           connections.Handler(handler),
+		ConnContext:       connlimit.ConnContext,
+		MaxHeaderBytes:    8 << 10,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       30 * time.Second,
+	}, connections
+}

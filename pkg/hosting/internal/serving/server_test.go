@@ -1,0 +1,114 @@
+package serving
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+)
+
+// serveTLSOn serves handler as the webhook port does, and returns its address.
+func serveTLSOn(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, "", time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := dynamiccertificates.NewStaticCertKeyContent("test", pair.Cert, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- (&Server{Listener: listener, Certificate: content}).Serve(ctx, handler, time.Second) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+func dialTLS(t *testing.T, address string) *tls.Conn {
+	t.Helper()
+	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// A large header is refused, over HTTP/1.1 and HTTP/2, and one with a large token is not.
+func TestWebhookPortBoundsHeaders(t *testing.T) {
+	address := serveTLSOn(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for protocol, major := range map[string]int{"http/1.1": 1, "h2": 2} {
+		for size, want := range map[int]int{12 << 10: http.StatusOK, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+			t.Run(fmt.Sprintf("%s, %d bytes", protocol, size), func(t *testing.T) {
+				client := &http.Client{Transport: &http.Transport{
+					TLSClientConfig: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}, ForceAttemptHTTP2: protocol == "h2",
+				}}
+				defer client.CloseIdleConnections()
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("Authorization", "Bearer "+strings.Repeat("x", size))
+				response, err := client.Do(request)
+				if err != nil {
+					if want == http.StatusOK {
+						t.Fatal(err)
+					}
+					return // HTTP/2 clients see the limit of the server, and send nothing
+				}
+				response.Body.Close()
+				if response.StatusCode != want || response.ProtoMajor != major {
+					t.Errorf("the answer is %s over %s", response.Status, response.Proto)
+				}
+			})
+		}
+	}
+}
+
+// Connections that send nothing do not keep out a caller, and their number is bounded.
+func TestWebhookPortBoundsConnections(t *testing.T) {
+	address := serveTLSOn(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	var idle []net.Conn
+	for range MaxConnections + 20 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		idle = append(idle, conn)
+	}
+	conn := dialTLS(t, address)
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if answer, err := io.ReadAll(io.LimitReader(conn, 12)); string(answer) != "HTTP/1.1 200" {
+		t.Fatalf("a caller is answered %q: %v", answer, err)
+	}
+	for i, conn := range idle[:21] {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("connection %d is open: %v", i, err)
+		}
+	}
+}

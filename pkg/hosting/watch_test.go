@@ -1,0 +1,117 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+)
+
+var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+
+func TestWatch(t *testing.T) {
+	a := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
+	client := fake.NewSimpleDynamicClient(scheme.Scheme, a)
+	events := make(chan string, 10)
+	lister, err := Watch(t.Context(), client, configMaps, ResourceHandler{
+		Updated: func(object *unstructured.Unstructured) { events <- "updated " + object.GetName() },
+		Deleted: func(name cache.ObjectName) { events <- "deleted " + name.String() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-events:
+		if got != "updated a" {
+			t.Errorf("first %s", got)
+		}
+	default:
+		t.Error("Watch returned before Updated was called with the existing object")
+	}
+	if _, err := lister.ByNamespace("n").Get("a"); err != nil {
+		t.Error(err)
+	}
+	// Unlike an API server, the fake does not report an object that is deleted between list and watch.
+	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") }), nil
+	})
+	if err != nil {
+		t.Fatal("there is no watch")
+	}
+	if err := client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-events; got != "deleted n/a" {
+		t.Errorf("then %s", got)
+	}
+}
+
+func TestWatchEndsWithItsContext(t *testing.T) {
+	client := fake.NewSimpleDynamicClient(scheme.Scheme)
+	ctx, cancel := context.WithCancel(t.Context())
+	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		cancel()
+		return true, nil, errors.New("the API server is not available")
+	})
+	_, err := Watch(ctx, client, configMaps, ResourceHandler{Updated: func(*unstructured.Unstructured) {}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWorklist(t *testing.T) {
+	resource := schema.GroupResource{Resource: "configmaps"}
+	tests := map[string]struct {
+		answers []error
+	}{
+		"done at once":              {[]error{nil}},
+		"deleted meanwhile":         {[]error{apierrors.NewNotFound(resource, "a")}},
+		"written by another client": {[]error{apierrors.NewConflict(resource, "a", nil), nil}},
+		"fails for a while":         {[]error{errors.New("first"), errors.New("second"), nil}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			var reconciled []string
+			var list *Worklist
+			list = NewWorklist("reconcile", func(_ context.Context, name cache.ObjectName) error {
+				reconciled = append(reconciled, name.Name)
+				if name.Name == "last" {
+					cancel()
+					return nil
+				}
+				answer := test.answers[len(reconciled)-1]
+				if len(reconciled) == len(test.answers) {
+					list.Add(cache.ObjectName{Name: "last"})
+				}
+				return answer
+			})
+			list.Add(cache.ObjectName{Name: "a"})
+			list.Add(cache.ObjectName{Name: "a"})
+			list.Run(ctx)
+
+			var want []string
+			for range test.answers {
+				want = append(want, "a")
+			}
+			if diff := cmp.Diff(append(want, "last"), reconciled); diff != "" {
+				t.Errorf("reconciled (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
