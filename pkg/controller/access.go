@@ -21,7 +21,7 @@ import (
 func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
 	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
 	namespaces := permissions.GrantedIn(csv.Namespace, targets)
-	for _, account := range csvspec.RequiredAccounts(csv) {
+	for _, account := range csvspec.ServiceAccounts(csv) {
 		for _, subject := range permissions.SubjectsOf(csv.Namespace, account) {
 			for _, b := range c.caches.ClusterRoleBindings.By(informers.BySubject, subject) {
 				if but[drift.KeyOf(b)] {
@@ -47,7 +47,7 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 // of, as far as they exist.
 func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
 	accounts := map[string]*corev1.ServiceAccount{}
-	for _, name := range csvspec.RequiredAccounts(csv) {
+	for _, name := range csvspec.ServiceAccounts(csv) {
 		if account := c.caches.Accounts.Get(csv.Namespace, name); account != nil {
 			accounts[name] = account
 		}

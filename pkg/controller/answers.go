@@ -88,7 +88,7 @@ func (c *Controller) readTrust(ctx context.Context, s *snapshot, q decide.ReadTr
 	if err != nil {
 		return decide.Trust{}, err
 	}
-	live, err := c.liveRegistrations(ctx, metav1.ListOptions{LabelSelector: csvspec.OwnedByAny(s.Versions()).String()})
+	live, err := c.liveRegistrations(ctx, metav1.ListOptions{LabelSelector: csvspec.OwnerSelector(s.Versions()).String()})
 	if err != nil {
 		return decide.Trust{}, err
 	}

@@ -33,13 +33,13 @@ func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[
 
 // others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
 // another version of the same operator.
-func (c *Controller) others(s *snapshot, relatives lineage.Lineage) requirements.Others {
+func (c *Controller) others(s *snapshot, relatives lineage.Lineage) requirements.OtherServers {
 	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
 	ownership := c.ownership(family...)
-	return requirements.Others{
+	return requirements.OtherServers{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
 			return slices.DeleteFunc(slices.Clone(c.caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
-				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Labelled(live, csv) }
+				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
 				return live.Spec.Service == nil || s.Refusal(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
 			})

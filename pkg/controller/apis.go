@@ -19,14 +19,14 @@ func (c *Controller) apis(facts *requirements.Facts, by discovery.Asker) {
 	if facts.CSV.Spec.MinKubeVersion != "" {
 		facts.Kubernetes = c.served.Version.Of("/version", by, discovery.MaxAge).Answer
 	}
-	facts.Unaggregated = c.caches.Aggregation.Absent()
+	facts.NoAggregator = c.caches.Aggregation.Absent()
 	facts.APIs, facts.Undiscovered = map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
 	facts.Now, facts.Announced = c.now(), map[schema.GroupVersion]time.Time{}
 	facts.APIServices = map[string]*apiregistrationv1.APIService{}
 	for _, kind := range csvspec.RequiredAPIs(facts.CSV) {
 		if service := c.caches.APIServices.Get("", csvspec.APIServiceName(kind.Group, kind.Version)); service != nil {
 			facts.APIServices[service.Name] = service
-		} else if !facts.Unaggregated {
+		} else if !facts.NoAggregator {
 			continue
 		}
 		group := kind.GroupVersion()

@@ -55,7 +55,7 @@ func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []
 // ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
 // which is asked for once. Of what other API servers answer, nothing is known.
 func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
-	groups := rules.RuledGroups(csv)
+	groups := rules.Groups(csv)
 	catalog := rules.Catalog{Closed: len(groups) > 0 && !c.caches.Aggregation.Absent()}
 	for _, group := range groups {
 		c.addGroup(&catalog, group, by)

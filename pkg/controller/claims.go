@@ -50,7 +50,7 @@ func (c *Controller) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, re
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		seen[relative.Name] = true
 	}
-	for _, owned := range csvspec.Owned(csv) {
+	for _, owned := range csvspec.OwnedNames(csv) {
 		for _, other := range c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned) {
 			if !seen[other.Name] && !c.leaving(other) {
 				seen[other.Name] = true
@@ -152,7 +152,7 @@ func claimsAnew(before, after drift.Object) bool {
 }
 
 func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
-	for _, owned := range csvspec.Owned(csv) {
+	for _, owned := range csvspec.OwnedNames(csv) {
 		c.lookAtOthers(csv, c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned))
 		_, group, _ := strings.Cut(owned, ".")
 		c.groupServed(group)

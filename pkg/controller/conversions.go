@@ -137,7 +137,7 @@ func (c *Controller) callsAnother(ctx context.Context, namespace, name string, v
 	case err != nil:
 		return false, err
 	default:
-		return !slices.ContainsFunc(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return owners.ServesFor(csv, service) }), nil
+		return !slices.ContainsFunc(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return owners.IsServiceOf(csv, service) }), nil
 	}
 }
 

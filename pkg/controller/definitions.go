@@ -12,7 +12,7 @@ import (
 // ClusterServiceVersion name.
 func (c *Controller) definitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	var found []*apiextensionsv1.CustomResourceDefinition
-	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.Narrow(csv)] {
+	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(csv)] {
 		for _, rule := range d.Rules {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {

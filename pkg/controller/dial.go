@@ -64,7 +64,7 @@ func (c *Controller) probing() probe.Options {
 // callOf is the review of an endpoint, as an API server would send it.
 func callOf(e backends.Endpoint) probe.Call {
 	r := e.Review
-	if r == (reviews.Review{}) {
+	if r == (reviews.Request{}) {
 		return probe.Call{}
 	}
 	return probe.Call{

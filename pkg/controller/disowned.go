@@ -18,7 +18,7 @@ import (
 // ClusterServiceVersion their owner again would have the garbage collector delete them with it.
 func (c *Controller) disowned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, steps []rollout.Step) (bool, error) {
 	lostOwner := func(step rollout.Step) bool {
-		return step.Live != nil && csvspec.Labelled(step.Live, csv) && !csvspec.Owns(csv, step.Live) && csvspec.Owns(csv, step.Object)
+		return step.Live != nil && csvspec.HasOwnerLabels(step.Live, csv) && !csvspec.Owns(csv, step.Live) && csvspec.Owns(csv, step.Object)
 	}
 	if !slices.ContainsFunc(steps, lostOwner) {
 		return false, nil

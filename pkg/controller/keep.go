@@ -65,7 +65,7 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 	if len(s.Upgrade.From) > 0 && !s.Upgrade.Began {
 		return nil
 	}
-	wanted := owners.Keep(s.CSV, s.Observed.Deployments, s.ServiceNames(s.CSV), s.Observed.CRDs)
+	wanted := owners.DefinitionOwnersOf(s.CSV, s.Observed.Deployments, s.ServiceNames(s.CSV), s.Observed.CRDs)
 	bindings := c.caches.RoleBindings.OfOwner(informers.OwnerID(s.CSV.Namespace, s.CSV.Name))
 	for _, k := range keepable {
 		for _, o := range k.of(c, s.CSV) {
@@ -120,7 +120,7 @@ func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.Clust
 			return err
 		}
 		for i := range list.Items {
-			if err := c.fulfil(ctx, k, &list.Items[i], owners.FateOf(&list.Items[i], csv, orphaned)); err != nil {
+			if err := c.fulfil(ctx, k, &list.Items[i], owners.CleanupOf(&list.Items[i], csv, orphaned)); err != nil {
 				return err
 			}
 		}
@@ -128,12 +128,12 @@ func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.Clust
 	return nil
 }
 
-func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate owners.Fate) error {
+func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate owners.Cleanup) error {
 	switch fate {
-	case owners.Left:
+	case owners.Ignore:
 		return nil
-	case owners.Freed:
-		return c.setOwners(ctx, k, o, owners.WithoutKeepers(o))
+	case owners.Release:
+		return c.setOwners(ctx, k, o, owners.WithoutDefinitionOwners(o))
 	default:
 		err := c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {
@@ -169,7 +169,7 @@ func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 		return false
 	}
 	for _, k := range keepable {
-		if slices.ContainsFunc(k.of(c, csv), owners.HasKeeper) {
+		if slices.ContainsFunc(k.of(c, csv), owners.HasDefinitionOwner) {
 			return true
 		}
 	}
@@ -182,5 +182,5 @@ func (c *Controller) orphaned(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	if apierrors.IsNotFound(err) {
 		record, err = nil, nil
 	}
-	return err == nil && owners.Orphans(csv, record), err
+	return err == nil && owners.OrphansDependents(csv, record), err
 }

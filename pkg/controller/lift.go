@@ -74,7 +74,7 @@ func (c *Controller) liftStep(ctx context.Context, k queue.Key, s *snapshot, l l
 	written, existing, err := c.write(ctx, s.CSV.Namespace, step)
 	c.metrics.ObserveWrite(step, err)
 	switch {
-	case existing != nil && (!permissions.IsLifted(existing) || !csvspec.Labelled(existing, s.CSV) || !s.Ownership.Proves(existing) && !permissions.IsLiftedAs(step.Object, existing)):
+	case existing != nil && (!permissions.IsLifted(existing) || !csvspec.HasOwnerLabels(existing, s.CSV) || !s.Ownership.Proves(existing) && !permissions.IsLiftedAs(step.Object, existing)):
 		c.notLifted(s, step, step.Key()+" is not the manager's: delete it, or call the Role in namespace "+s.CSV.Namespace+" otherwise")
 	case existing != nil: // the caches do not show it yet
 		l.now[step.Key()] = existing
@@ -172,7 +172,7 @@ func (c *Controller) grants(s *snapshot, lifted []drift.Object) permissions.Gran
 		Access: c.access(s.CSV, s.Scope.Namespaces, ours),
 	}
 	seen := map[string]bool{}
-	for _, account := range csvspec.RequiredAccounts(s.CSV) {
+	for _, account := range csvspec.ServiceAccounts(s.CSV) {
 		for _, b := range c.caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.CSV.Namespace, account)[0]) {
 			if b.Namespace != s.CSV.Namespace || seen[b.Name] {
 				continue
@@ -184,7 +184,7 @@ func (c *Controller) grants(s *snapshot, lifted []drift.Object) permissions.Gran
 			}
 			for _, o := range c.namesakes(g.Elsewhere(), b) {
 				if !ours[drift.KeyOf(o)] {
-					g.MarkForeign(o)
+					g.AddForeign(o)
 				}
 			}
 		}

@@ -70,7 +70,7 @@ func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (vers
 			continue
 		}
 		for _, other := range c.coOwners(d, csv) {
-			if csvspec.Labelled(d, other) && c.recordsUpgrade(csv, other) {
+			if csvspec.HasOwnerLabels(d, other) && c.recordsUpgrade(csv, other) {
 				versions = append(versions, other)
 			}
 		}
@@ -107,7 +107,7 @@ func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 }
 
 func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.Labelled(o, csv) })
+	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
 // successor is the version that has taken over from a ClusterServiceVersion; nil while
@@ -190,7 +190,7 @@ func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owne
 	var same []csvspec.Identity
 	changes := render.Changes(csv, heir)
 	for _, spec := range csvspec.Deployments(heir) {
-		for _, d := range csvspec.DescriptionsOf(heir, spec.Name) {
+		for _, d := range csvspec.Descriptions(heir, spec.Name) {
 			if identity := csvspec.IdentityOf(d); changes[identity] == render.Same && backends.Serve(heir, spec.Name) {
 				same = append(same, identity)
 			}

@@ -44,7 +44,7 @@ func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 	}
 	// What has begun goes on: its webhooks are called.
 	if !slices.Contains(s.CSV.Finalizers, vocabulary.FinalizerCSV) && !s.Upgrade.Began {
-		s.facts.Unmarked = why
+		s.facts.FinalizerProblem = why
 		s.Verdict = requirements.Check(s.facts)
 	}
 	return nil

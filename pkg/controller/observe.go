@@ -157,7 +157,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 	}
 	c.contention(&facts, relatives)
 	var err error
-	if facts.ForeignConversions, err = c.foreignConversions(ctx, csv, relatives); err != nil {
+	if facts.ConvertedByOthers, err = c.foreignConversions(ctx, csv, relatives); err != nil {
 		return facts, err
 	}
 	return facts, nil

@@ -50,7 +50,7 @@ func (c *Controller) liveOwnership(ctx context.Context, csv *operatorsv1alpha1.C
 	o.Services = servicesOf(o.Versions, pointers(services.Items))
 	plans, err := c.OLM.OperatorsV1alpha1().InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
-		o.Planned = owners.PlannedFor(csv, plans.Items)
+		o.Planned = owners.InstallPlanObjects(csv, plans.Items)
 	} else if !apierrors.IsNotFound(err) { // a cluster without OLM does not have the kind
 		return o, err
 	}

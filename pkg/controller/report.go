@@ -57,7 +57,7 @@ func tooLarge(err error) bool {
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
 // that declare webhooks, own APIServices, or have something that no garbage collection removes.
 func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
-	if !csvspec.Declares(s.CSV) && len(status.Created) == 0 && s.rollout == nil {
+	if !csvspec.HasRegistrations(s.CSV) && len(status.Created) == 0 && s.rollout == nil {
 		return nil
 	}
 	current := s.rollout

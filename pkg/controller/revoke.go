@@ -94,7 +94,7 @@ func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.
 // hasOwner tells whether a role or binding goes with its owner, or stays where that is deleted
 // and what it owns is not; garbage collection may have taken the owner away already.
 func hasOwner(o drift.Object) bool {
-	return csvspec.Managed(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0
+	return csvspec.IsManaged(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0
 }
 
 // inCluster are the bindings of the whole cluster that the API server selects, and the roles.

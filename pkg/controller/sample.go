@@ -41,7 +41,7 @@ func (c *Controller) sample(ctx context.Context, s *snapshot, service, asked *co
 func (c *Controller) callThrough(ctx context.Context, s *snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
 	for _, port := range backends.Asked(nil, service).Spec.Ports {
 		e := backends.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
-		bundles := render.FreshBundles(trust, backends.SampleSize(behind), c.now().UTC().Format(time.RFC3339Nano))
+		bundles := render.UniqueBundles(trust, backends.SampleSize(behind), c.now().UTC().Format(time.RFC3339Nano))
 		switch result := c.sendCanary(ctx, s, e, bundles...); result.Reason {
 		case probe.Serving:
 		case probe.ForeignCertificate:

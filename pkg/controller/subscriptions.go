@@ -17,7 +17,7 @@ import (
 // config is what the Subscription of a ClusterServiceVersion configures.
 func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
 	relatives := c.relativesIn(csv.Namespace)
-	return subscriptions.ConfigOf(subscriptions.SubscriptionOf(csv, subscriptions.Subscriptions{
+	return subscriptions.ConfigOf(subscriptions.Find(csv, subscriptions.Lister{
 		Naming: func(name string) []*operatorsv1alpha1.Subscription {
 			return c.caches.Subscriptions.By(informers.ByNamed, csv.Namespace+"/"+name)
 		},
@@ -34,7 +34,7 @@ func (c *Controller) subscriptionChanged(before, after drift.Object) {
 		return
 	}
 	for _, s := range present(before, after) {
-		for _, name := range subscriptions.NamedBy(s.(*operatorsv1alpha1.Subscription)) {
+		for _, name := range subscriptions.CSVNames(s.(*operatorsv1alpha1.Subscription)) {
 			// It may be gone, or not there yet.
 			named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name}}
 			if cached := c.caches.CSVs.Get(s.GetNamespace(), name); cached != nil {

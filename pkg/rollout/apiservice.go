@@ -63,7 +63,7 @@ func (p *planner) unserved(w render.Webhook) (reason, message string) {
 		if served || !asked {
 			continue
 		}
-		p.lookAgain(p.now.Add(requirements.APIPause(p.Observed.Announced[group], p.now)))
+		p.lookAgain(p.now.Add(requirements.DiscoveryInterval(p.Observed.Announced[group], p.now)))
 		switch {
 		case !p.Observed.Undiscovered[group]:
 			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)

@@ -34,7 +34,7 @@ func (in Input) Holds() bool { return in.Keeps() || in.KeepsTrust() }
 func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
-		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && csvspec.Labelled(live.Object, csv) {
+		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && csvspec.HasOwnerLabels(live.Object, csv) {
 			s.register(live, s.behind(called.Name))
 		}
 	}
@@ -42,7 +42,7 @@ func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operator
 		s.convert(&s.csv.Spec.WebhookDefinitions[i])
 	}
 	for _, crd := range s.leftOut() {
-		if deployment := s.converter(crd); csvspec.Labelled(in.Observed.Deployments[deployment], csv) {
+		if deployment := s.converter(crd); csvspec.HasOwnerLabels(in.Observed.Deployments[deployment], csv) {
 			s.list(deployment)
 			s.declare(crd, deployment)
 		}

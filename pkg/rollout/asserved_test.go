@@ -71,7 +71,7 @@ func TestRenderedAsServed(t *testing.T) {
 			got, rendered := map[string][]string{}, c.ToRender()
 			for _, spec := range rendered.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 				got[spec.Name] = nil
-				for _, d := range csvspec.DescriptionsOf(rendered, spec.Name) {
+				for _, d := range csvspec.Descriptions(rendered, spec.Name) {
 					got[spec.Name] = append(got[spec.Name], d.GenerateName)
 				}
 			}

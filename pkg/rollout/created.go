@@ -17,7 +17,7 @@ import (
 func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.CreatedObject {
 	var all []managerv1alpha1.CreatedObject
 	note := func(live drift.Object) {
-		if csvspec.Labelled(live, csv) && live.GetUID() != "" {
+		if csvspec.HasOwnerLabels(live, csv) && live.GetUID() != "" {
 			all = append(all, managerv1alpha1.CreatedObject{Kind: drift.KindOf(live), Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID()})
 		}
 	}

@@ -149,11 +149,11 @@ func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		in.Services[spec.Name] = names.Service(spec.Name)
 		in.Delegations[spec.Name] = permissions.UsualDelegation(names.Service(spec.Name))
-		if len(csvspec.DescriptionsOf(csv, spec.Name)) > 0 {
+		if len(csvspec.Descriptions(csv, spec.Name)) > 0 {
 			in.Trust[spec.Name] = c.trust
 		}
 	}
-	return render.Render(in)
+	return render.Objects(in)
 }
 
 // pass is one pass of the manager: endpoints are dialled where the plan asks for it,

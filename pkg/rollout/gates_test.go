@@ -279,7 +279,7 @@ func TestEndpointsToDial(t *testing.T) {
 			plan := c.next()
 			var got []backends.Endpoint
 			for _, e := range plan.Probes {
-				e.Review = reviews.Review{} // see TestReviewsToSend
+				e.Review = reviews.Request{} // see TestReviewsToSend
 				got = append(got, e)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

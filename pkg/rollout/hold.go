@@ -29,8 +29,8 @@ func (p *planner) hold() {
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}
-	if p.Verdict.Recheck > 0 {
-		p.lookAgain(p.now.Add(p.Verdict.Recheck))
+	if p.Verdict.RequeueAfter > 0 {
+		p.lookAgain(p.now.Add(p.Verdict.RequeueAfter))
 	}
 	p.holdFor(why)
 }
@@ -42,7 +42,7 @@ func (p *planner) holdFor(why string) {
 		if p.Observed.Deployments[name] == nil {
 			view.progress = workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: "NotInstallable", Message: why}
 		}
-		for _, description := range csvspec.DescriptionsOf(p.CSV, name) {
+		for _, description := range csvspec.Descriptions(p.CSV, name) {
 			if !view.has(csvspec.IdentityOf(description)) {
 				view.webhooks = append(view.webhooks, p.heldWebhook(description, view.progress, why))
 			}

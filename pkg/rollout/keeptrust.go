@@ -24,7 +24,7 @@ func (p *planner) keepTrust() {
 	for _, d := range slices.Concat(p.Desired.Deployments, p.Maintained) {
 		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return p.liveOf(w) == nil || p.elsewhere(d, w) })
 		live := p.Observed.Deployments[d.Object.Name]
-		if len(inService) == 0 || live == nil || p.Verdict.Held[d.Object.Name] != "" {
+		if len(inService) == 0 || live == nil || p.Verdict.ClaimedDeployments[d.Object.Name] != "" {
 			continue
 		}
 		p.writeSecret(d.Object.Name)

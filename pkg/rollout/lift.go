@@ -21,7 +21,7 @@ func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []drift.Obj
 	for _, w := range wanted {
 		key := drift.KeyOf(w)
 		needed[key] = true
-		if l := there[key]; o.Refused[key] != "" || l != nil && !u.Began && !csvspec.Labelled(l, csv) {
+		if l := there[key]; o.Refused[key] != "" || l != nil && !u.Began && !csvspec.HasOwnerLabels(l, csv) {
 			continue
 		}
 		if step, ok := stepTo(w, there[key], o, now); ok {
@@ -29,7 +29,7 @@ func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []drift.Obj
 		}
 	}
 	for _, l := range live {
-		if !needed[drift.KeyOf(l)] && csvspec.Labelled(l, csv) {
+		if !needed[drift.KeyOf(l)] && csvspec.HasOwnerLabels(l, csv) {
 			steps = append(steps, Step{Verb: Delete, Object: l, Live: l})
 		}
 	}

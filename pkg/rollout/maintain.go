@@ -45,7 +45,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 // Elsewhere are the descriptions of a Deployment in a version as it is served whose
 // registrations are there, and that the ClusterServiceVersion wants to be called otherwise.
 func (in Input) Elsewhere(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	return slices.DeleteFunc(csvspec.DescriptionsOf(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
+	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
 		return !in.isServed(served, d) || !in.wantsOtherwise(served, d)
 	})
 }
@@ -65,7 +65,7 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 	}
 	return slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool {
 		called := registration.ServiceOf(live.Object)
-		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.Labelled(live.Object, served) &&
+		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
 			called != nil && called.Namespace == served.Namespace && s.behind(called.Name) == d.DeploymentName
 	})
 }
@@ -83,14 +83,14 @@ func (in Input) wantsOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, 
 		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // then it is as an older version has it
 	}
 	change := render.Changes(served, in.CSV)[of]
-	return change == render.Moved || change == render.Changed || isConversion && change == render.Gone
+	return change == render.Moved || change == render.Changed || isConversion && change == render.Removed
 }
 
 // declaredFor is the Deployment for which the ClusterServiceVersion declares a webhook; empty
 // for none.
 func (in Input) declaredFor(of csvspec.Identity) string {
 	for _, spec := range csvspec.Deployments(in.CSV) {
-		for _, d := range csvspec.DescriptionsOf(in.CSV, spec.Name) {
+		for _, d := range csvspec.Descriptions(in.CSV, spec.Name) {
 			if csvspec.IdentityOf(d) == of {
 				return spec.Name
 			}

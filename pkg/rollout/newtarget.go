@@ -54,7 +54,7 @@ func (p *planner) endpointsAt(d render.Deployment, w render.Webhook, to corev1.S
 		}
 		all = append(all, backends.Endpoint{
 			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
-			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.ReviewOf(p.CSV, w.Description, p.Observed.Catalog),
+			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.For(p.CSV, w.Description, p.Observed.Catalog),
 		})
 	}
 	if len(all) == 0 {

@@ -23,7 +23,7 @@ func (p *planner) facts() phase.Facts {
 
 // details is the command that shows the WebhookRollout, if there is one.
 func (p *planner) details() string {
-	if !csvspec.Declares(p.CSV) && len(p.Previous.Conditions) == 0 {
+	if !csvspec.HasRegistrations(p.CSV) && len(p.Previous.Conditions) == 0 {
 		return ""
 	}
 	return DetailsOf(p.CSV)

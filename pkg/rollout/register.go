@@ -189,7 +189,7 @@ func (p *planner) toProbe(d render.Deployment, w render.Webhook) (all []backends
 	if reason != "" || p.servedBefore(w) && !p.isCalledOtherwise(w) {
 		return all, reason, message
 	}
-	review := reviews.ReviewOf(p.CSV, w.Description, p.Observed.Catalog)
+	review := reviews.For(p.CSV, w.Description, p.Observed.Catalog)
 	for i := range all {
 		if !all[i].Virtual {
 			all[i].Review = review

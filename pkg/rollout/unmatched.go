@@ -21,14 +21,14 @@ const mostUnmatched = 100
 // changes nothing about the registration: what is named may be served later.
 func (p *planner) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
-	for i, d := range p.CSV.Spec.WebhookDefinitions[:csvspec.Narrow(p.CSV)] {
+	for i, d := range p.CSV.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(p.CSV)] {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}
 		if len(messages) > mostUnmatched {
 			break
 		}
-		for _, u := range rules.UnmatchedRules(d, p.Observed.Catalog) {
+		for _, u := range rules.Mismatches(d, p.Observed.Catalog) {
 			messages = append(messages, fmt.Sprintf("webhook %s is not called for spec.webhookdefinitions[%d].rules[%d]: %s; %s", d.GenerateName, i, u.Rule, u.What, u.WayOut))
 		}
 	}

@@ -82,7 +82,7 @@ func (p *planner) reselected() string {
 // theirs is the older version that has a live object in hand; nil when none has.
 func (p *planner) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, older := range p.Upgrade.From {
-		if csvspec.Labelled(live, older) {
+		if csvspec.HasOwnerLabels(live, older) {
 			return older
 		}
 	}
@@ -93,13 +93,13 @@ func (p *planner) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVer
 // the Deployment that serves it now.
 func (p *planner) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration.Registration) (render.Change, string) {
 	for _, spec := range csvspec.Deployments(older) {
-		for _, d := range csvspec.DescriptionsOf(older, spec.Name) {
+		for _, d := range csvspec.Descriptions(older, spec.Name) {
 			if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) {
 				return render.Changes(older, p.CSV)[csvspec.IdentityOf(d)], d.DeploymentName
 			}
 		}
 	}
-	return render.Gone, ""
+	return render.Removed, ""
 }
 
 // clear takes out of service, before a Deployment is rolled out, what is called in

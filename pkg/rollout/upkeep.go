@@ -26,7 +26,7 @@ func (in Input) InService() bool {
 		return false
 	}
 	for _, live := range in.Observed.registrations() {
-		if csvspec.Labelled(live.Object, in.CSV) {
+		if csvspec.HasOwnerLabels(live.Object, in.CSV) {
 			return true
 		}
 	}
@@ -63,7 +63,7 @@ func (p *planner) keepUp() {
 }
 
 func (p *planner) keepUpBackend(d render.Deployment) {
-	if p.Verdict.Held[d.Object.Name] != "" {
+	if p.Verdict.ClaimedDeployments[d.Object.Name] != "" {
 		return
 	}
 	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {

@@ -24,7 +24,7 @@ func (p *planner) mustYield() bool {
 func (p *planner) withdraw() {
 	registered := false
 	for _, live := range p.Observed.registrations() {
-		if csvspec.Labelled(live.Object, p.CSV) {
+		if csvspec.HasOwnerLabels(live.Object, p.CSV) {
 			registered = true
 			p.take(Step{Verb: Delete, Object: live.Object, Live: live.Object})
 		}
@@ -44,7 +44,7 @@ func (p *planner) withdraw() {
 		}
 	}
 	for _, live := range p.Observed.delegations() {
-		if csvspec.Labelled(live, p.CSV) {
+		if csvspec.HasOwnerLabels(live, p.CSV) {
 			p.take(Step{Verb: Delete, Object: live, Live: live})
 		}
 	}
@@ -54,7 +54,7 @@ func (p *planner) withdraw() {
 func (p *planner) ownServices() map[string]bool {
 	services := map[string]bool{}
 	for name, s := range p.Observed.Services {
-		services[name] = csvspec.Labelled(s, p.CSV)
+		services[name] = csvspec.HasOwnerLabels(s, p.CSV)
 	}
 	return services
 }

@@ -75,7 +75,7 @@ func pass(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observe
 func desiredOf(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) render.Desired {
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "all"}}
 	all, _ := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
-	return render.Render(render.Input{
+	return render.Objects(render.Input{
 		CSV: csv, Scope: all,
 		Services:       map[string]string{deployment: names.Service(deployment)},
 		Configurations: observed.Configurations(csv),

@@ -146,7 +146,7 @@ func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
 	csv := b.CSV.DeepCopy()
 	csv.Namespace = testNamespace
 	deployment := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name
-	service := render.Render(render.Input{
+	service := render.Objects(render.Input{
 		CSV: csv, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}, Namespaces: []string{metav1.NamespaceAll}}, Services: map[string]string{deployment: "claim"},
 	}).Deployments[0].Service
 	service.OwnerReferences = nil // nobody owns the copy

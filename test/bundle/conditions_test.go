@@ -65,7 +65,7 @@ func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondit
 // registerConditioned asks what becomes of the registration with the author's conditions.
 func (e *env) registerConditioned(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
-	authored, err := csvspec.AuthoredConditions(b.CSV)
+	authored, err := csvspec.MatchConditions(b.CSV)
 	must(t, err)
 	d := first(b)
 	webhook := d.GetValidatingWebhook(testNamespace, nil, nil)

@@ -15,7 +15,7 @@ import (
 // permit does the part of an installer that grants a bundle's ServiceAccounts what it
 // asks for: where its OperatorGroup targets all namespaces, everything in the whole cluster.
 func (e *env) permit(ctx context.Context, namespace string, b bundle) error {
-	for _, account := range csvspec.RequiredAccounts(b.csv) {
+	for _, account := range csvspec.ServiceAccounts(b.csv) {
 		_, err := e.Kube.CoreV1().ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
 		if err != nil {
 			return err

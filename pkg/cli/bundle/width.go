@@ -18,7 +18,7 @@ const maxText = 4 << 20
 // with which all rules that were read have more than maxText. It returns whether there are none.
 func (b *Bundle) refuseWide(o *Object, typed any) bool {
 	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-		if narrow := csvspec.Narrow(csv); narrow < len(csv.Spec.WebhookDefinitions) {
+		if narrow := csvspec.WebhooksWithinLimit(csv); narrow < len(csv.Spec.WebhookDefinitions) {
 			return b.wide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxCombinations))
 		}
 		if csvspec.PermissionCombinations(csv) > csvspec.MaxGrants {

@@ -30,7 +30,7 @@ type Lag struct {
 // was there before until a manager has looked, and the pods are until they are replaced. Nil
 // when all is there.
 func LagOf(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *Lag {
-	wanted := render.Render(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(subscription)})
+	wanted := render.Objects(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(subscription)})
 	for _, w := range wanted.Deployments {
 		d := live[w.Object.Name]
 		if d == nil || d.Labels[vocabulary.LabelDeploymentHash] != w.Object.Labels[vocabulary.LabelDeploymentHash] {

@@ -29,7 +29,7 @@ func TestLagOf(t *testing.T) {
 		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "b"}}},
 	}}
 	written := func(under *operatorsv1alpha1.Subscription, updated, all, available int32) *appsv1.Deployment {
-		d := render.Render(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(under)}).Deployments[0].Object
+		d := render.Objects(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(under)}).Deployments[0].Object
 		d.Generation, d.Status = 3, appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: updated, Replicas: all, AvailableReplicas: available}
 		return d
 	}

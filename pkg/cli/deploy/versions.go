@@ -17,7 +17,7 @@ func AwaitedBy(definitions map[string][]string) []string {
 	var all []string
 	for crd, versions := range definitions {
 		for _, v := range versions {
-			all = append(all, csvspec.AwaitedVersion(crd, v))
+			all = append(all, csvspec.CRDVersion(crd, v))
 		}
 	}
 	slices.Sort(all)

@@ -254,15 +254,15 @@ func (d *decision) owned(write, there *corev1.Secret) *corev1.Secret {
 	keepsOwners := d.Deleting && there != nil
 	if write != nil {
 		if !keepsOwners {
-			csvspec.Own(write, d.CSV)
+			csvspec.SetOwner(write, d.CSV)
 		}
 		issuers.Disown(write)
 		return write
 	}
-	if there == nil || keepsOwners || d.Refusal(there) != "" || !csvspec.Managed(there) {
+	if there == nil || keepsOwners || d.Refusal(there) != "" || !csvspec.IsManaged(there) {
 		return nil
 	}
-	if adopted := there.DeepCopy(); csvspec.Own(adopted, d.CSV) {
+	if adopted := there.DeepCopy(); csvspec.SetOwner(adopted, d.CSV) {
 		return adopted
 	}
 	return nil

@@ -76,7 +76,7 @@ func (d *decision) decide() (rollout.Plan, error) {
 		return rollout.Plan{}, err
 	}
 	d.refresh(&in)
-	in.Desired = render.Render(rendering)
+	in.Desired = render.Objects(rendering)
 	if in.Condition, err = d.conditionStep(in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
 	}
@@ -137,7 +137,7 @@ func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) rende
 func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue time.Time, err error) {
 	d.DuePending = false
 	for _, spec := range csvspec.Deployments(rendering.CSV) {
-		if len(csvspec.DescriptionsOf(rendering.CSV, spec.Name)) == 0 || d.Verdict.Held[spec.Name] != "" {
+		if len(csvspec.Descriptions(rendering.CSV, spec.Name)) == 0 || d.Verdict.ClaimedDeployments[spec.Name] != "" {
 			continue
 		}
 		at, err := d.certifyOne(in, rendering, spec.Name)
@@ -182,7 +182,7 @@ func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue ti
 			requeue = earliest(requeue, at)
 		}
 		rendering.Delegations = d.nameDelegations()
-		in.Maintained = append(in.Maintained, in.Serving(served, render.Render(rendering).Deployments)...)
+		in.Maintained = append(in.Maintained, in.Serving(served, render.Objects(rendering).Deployments)...)
 	}
 	return requeue, nil
 }

@@ -286,7 +286,7 @@ func (d *decision) adoptIssued(secret *corev1.Secret) []rollout.Step {
 		return nil
 	}
 	adopted := secret.DeepCopy()
-	changed := csvspec.Own(adopted, d.CSV)
+	changed := csvspec.SetOwner(adopted, d.CSV)
 	if adopted.Labels == nil {
 		adopted.Labels = map[string]string{}
 	}

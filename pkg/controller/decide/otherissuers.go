@@ -34,7 +34,7 @@ func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.C
 	}
 	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
 		secret := d.Issued[name]
-		if secret != nil && d.Refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.Managed(secret) && d.Ownership.Owns(secret) {
+		if secret != nil && d.Refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.IsManaged(secret) && d.Ownership.Owns(secret) {
 			steps = append(steps, deletion(secret)...)
 		}
 	}
@@ -70,7 +70,7 @@ func (d *decision) removeServiceCA(service string, requested bool) ([]rollout.St
 }
 
 func (d *decision) deleteOwned(o *unstructured.Unstructured) []rollout.Step {
-	if o == nil || !csvspec.Managed(o) || !d.Ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
+	if o == nil || !csvspec.IsManaged(o) || !d.Ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	return []rollout.Step{{Verb: rollout.Delete, Object: o, Live: o}}

@@ -26,7 +26,7 @@ const (
 )
 
 // Questions asks the API server in the background: one question at a time about each subject. It keeps
-// the last answer. A subject that is not answered is asked about again after requirements.APIPause.
+// the last answer. A subject that is not answered is asked about again after requirements.DiscoveryInterval.
 type Questions[K comparable, A any] struct {
 	ask  func(context.Context, K) (A, error)
 	wake func(queue.Key) // queues what was reconciled without an answer that has come since
@@ -151,7 +151,7 @@ func (a *question[A]) due(now time.Time, age time.Duration) bool {
 	case a.void:
 		return true
 	case a.failed:
-		return since >= requirements.APIPause(a.last.Announced, a.began)
+		return since >= requirements.DiscoveryInterval(a.last.Announced, a.began)
 	default:
 		return since >= age
 	}

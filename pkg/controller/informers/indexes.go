@@ -85,7 +85,7 @@ var indexers = cache.Indexers{
 	ByNamed: func(o any) ([]string, error) {
 		var named []string
 		if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
-			for _, name := range subscriptions.NamedBy(s) {
+			for _, name := range subscriptions.CSVNames(s) {
 				named = append(named, s.Namespace+"/"+name)
 			}
 		}
@@ -94,7 +94,7 @@ var indexers = cache.Indexers{
 	ByOwned: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
 			var owned []string
-			for _, name := range csvspec.Owned(csv) {
+			for _, name := range csvspec.OwnedNames(csv) {
 				owned = append(owned, csv.Namespace+"/"+name)
 			}
 			return owned, nil
@@ -135,7 +135,7 @@ var indexers = cache.Indexers{
 	ByGroup:   func(o any) ([]string, error) { return GroupsServedBy(o), nil },
 	ByRuled: func(o any) ([]string, error) {
 		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			return rules.RuledGroups(csv), nil
+			return rules.Groups(csv), nil
 		}
 		return nil, nil
 	},
@@ -159,7 +159,7 @@ func SubjectsOf(o any) []string {
 		return permissions.SubjectKeys(o.Subjects)
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		var subjects []string
-		for _, account := range csvspec.RequiredAccounts(o) {
+		for _, account := range csvspec.ServiceAccounts(o) {
 			subjects = append(subjects, permissions.SubjectsOf(o.Namespace, account)...)
 		}
 		return subjects

@@ -21,7 +21,7 @@ import (
 // unlessManaged keeps of a derived object what its repair depends on, and strips all others.
 func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
 	return func(o any) (any, error) {
-		if object, ok := o.(metav1.Object); ok && csvspec.Managed(object) {
+		if object, ok := o.(metav1.Object); ok && csvspec.IsManaged(object) {
 			return lean(o)
 		}
 		return strip(o)

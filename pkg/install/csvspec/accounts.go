@@ -8,9 +8,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// RequiredAccounts are the names of the ServiceAccounts that the permissions of a
+// ServiceAccounts are the names of the ServiceAccounts that the permissions of a
 // ClusterServiceVersion speak of, each once, in the order of their first mention.
-func RequiredAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+func ServiceAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	var accounts []string
 	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {

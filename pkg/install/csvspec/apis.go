@@ -34,12 +34,12 @@ func RequiredAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) []schema.GroupVe
 		kinds = append(kinds, schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind})
 	}
 	for _, api := range csv.Spec.NativeAPIs {
-		kinds = append(kinds, Gvk(api))
+		kinds = append(kinds, GVK(api))
 	}
 	return kinds
 }
 
-func Gvk(api metav1.GroupVersionKind) schema.GroupVersionKind {
+func GVK(api metav1.GroupVersionKind) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: api.Group, Version: api.Version, Kind: api.Kind}
 }
 
@@ -48,7 +48,7 @@ const APIServiceType = managerv1alpha1.APIServiceType
 
 // servedAPIs are the owned APIServices that name the given Deployment: one for each
 // version of a group, however many kinds it has.
-func ServedAPIs(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	var of []operatorsv1alpha1.WebhookDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
 		description := operatorsv1alpha1.WebhookDescription{
@@ -90,6 +90,6 @@ func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live me
 
 // servesAPIs tells whether a Deployment serves any owned APIService. Webhook servers ask
 // nobody who calls them.
-func ServesAPIs(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
-	return len(ServedAPIs(csv, deployment)) > 0
+func ServesAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
+	return len(ServedAPIServices(csv, deployment)) > 0
 }

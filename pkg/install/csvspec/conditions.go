@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
-// AuthoredConditions are the author's matchConditions, by the generateName of their webhook.
-func AuthoredConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
+// MatchConditions are the author's matchConditions, by the generateName of their webhook.
+func MatchConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
 	var conditions map[string][]admissionregistrationv1.MatchCondition
 	if text := csv.Annotations[vocabulary.AnnotationMatchConditions]; text != "" {
 		if err := yamltext.Check([]byte(text)); err != nil {

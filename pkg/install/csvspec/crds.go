@@ -15,10 +15,10 @@ func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) int {
 	})
 }
 
-// AwaitedVersion is how vocabulary.AnnotationAwaitedVersions names one.
-func AwaitedVersion(crd, version string) string { return crd + "/" + version }
+// CRDVersion is how vocabulary.AnnotationAwaitedVersions names one.
+func CRDVersion(crd, version string) string { return crd + "/" + version }
 
-func CrdDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.CRDDescription {
+func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.CRDDescription {
 	all := slices.Concat(csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required)
 	slices.SortStableFunc(all, func(a, b operatorsv1alpha1.CRDDescription) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
@@ -30,7 +30,7 @@ func CrdDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1
 // ClusterServiceVersion depends on: owned, required, or converted.
 func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var names []string
-	for _, description := range CrdDescriptions(csv) {
+	for _, description := range CRDDescriptions(csv) {
 		names = append(names, description.Name)
 	}
 	for _, d := range csv.Spec.WebhookDefinitions {

@@ -6,10 +6,10 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Owned are the names of the CustomResourceDefinitions and APIServices that a
+// OwnedNames are the names of the CustomResourceDefinitions and APIServices that a
 // ClusterServiceVersion owns.
-func Owned(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	all := append(OwnedCRDs(csv), ApiServicesOf(csv)...)
+func OwnedNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	all := append(OwnedCRDs(csv), APIServices(csv)...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -22,7 +22,7 @@ func OwnedCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return names
 }
 
-func ApiServicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+func APIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var names []string
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
 		names = append(names, APIServiceName(d.Group, d.Version))

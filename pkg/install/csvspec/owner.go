@@ -33,9 +33,9 @@ func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string
 	}
 }
 
-// OwnedByAny selects what is derived from any of some ClusterServiceVersions of one
+// OwnerSelector selects what is derived from any of some ClusterServiceVersions of one
 // namespace.
-func OwnedByAny(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selector {
+func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selector {
 	shared := OwnerLabels(csvs[0])
 	delete(shared, vocabulary.LabelOwner)
 	var owners []string
@@ -64,11 +64,11 @@ func OwnerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerRe
 	}
 }
 
-// Own makes an object the ClusterServiceVersion's, in place of one of the same name
+// SetOwner makes an object the ClusterServiceVersion's, in place of one of the same name
 // that was deleted. A version of the operator that is still there stays an owner
-// beside it: the object must survive whichever of the two goes first. Own tells whether
+// beside it: the object must survive whichever of the two goes first. SetOwner tells whether
 // the object was not that already.
-func Own(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func SetOwner(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	if OwnedBy(object, csv) {
 		return false
 	}
@@ -87,11 +87,11 @@ func Own(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) boo
 // and its labels: while a version replaces another, the labels tell which of the two
 // has the object in hand.
 func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return Labelled(object, csv) && Owns(csv, object)
+	return HasOwnerLabels(object, csv) && Owns(csv, object)
 }
 
-// Labelled tells whether an object bears the labels of the ClusterServiceVersion.
-func Labelled(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+// HasOwnerLabels tells whether an object bears the labels of the ClusterServiceVersion.
+func HasOwnerLabels(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	for label, value := range OwnerLabels(csv) {
 		if object.GetLabels()[label] != value {
 			return false
@@ -100,8 +100,8 @@ func Labelled(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion
 	return true
 }
 
-// Managed tells whether an object bears the label of derived objects.
-func Managed(object metav1.Object) bool {
+// IsManaged tells whether an object bears the label of derived objects.
+func IsManaged(object metav1.Object) bool {
 	return object.GetLabels()[vocabulary.LabelManaged] == "true"
 }
 

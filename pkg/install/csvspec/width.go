@@ -70,9 +70,9 @@ func product(lengths ...int) int {
 	return total
 }
 
-// Narrow returns how many of the first webhooks of a ClusterServiceVersion have together no more than
+// WebhooksWithinLimit returns how many of the first webhooks of a ClusterServiceVersion have together no more than
 // MaxCombinations. The others are not rendered, and not compared with what is served.
-func Narrow(csv *operatorsv1alpha1.ClusterServiceVersion) int {
+func WebhooksWithinLimit(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	total := 0
 	for i, d := range csv.Spec.WebhookDefinitions {
 		for _, rule := range d.Rules {
@@ -85,8 +85,8 @@ func Narrow(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 }
 
 // withoutWide returns a ClusterServiceVersion in which the webhooks that are not narrow have no rules.
-func WithoutWide(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
-	narrow := Narrow(csv)
+func LimitRules(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	narrow := WebhooksWithinLimit(csv)
 	if narrow == len(csv.Spec.WebhookDefinitions) {
 		return csv
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // The matchConditions of a webhook are written in CEL. Each of these says "not one of
-// the requests of this lifeline", and all of a webhook's conditions have to hold for it
+// the requests of this exemption", and all of a webhook's conditions have to hold for it
 // to be called.
 //
 // They are total: a field that a request does not have is asked for before it is read,
@@ -20,8 +20,8 @@ import (
 // object is null when something is deleted, and both objects are when a whole
 // collection is.
 
-// Condition exempts the requests of a lifeline from a webhook.
-func (l Lifeline) Condition() admissionregistrationv1.MatchCondition {
+// Condition exempts the requests of a exemption from a webhook.
+func (l Exemption) Condition() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name:       vocabulary.OwnAnnotationPrefix + l.Name,
 		Expression: "!(" + strings.Join(slices.DeleteFunc([]string{l.where(), about(l.subjects), parenthesised(l.which), parenthesised(l.who)}, isEmpty), " && ") + ")",
@@ -37,7 +37,7 @@ func parenthesised(expression string) string {
 	return "(" + expression + ")"
 }
 
-func (l Lifeline) where() string {
+func (l Exemption) where() string {
 	if len(l.namespaces) == 0 {
 		return ""
 	}
@@ -45,7 +45,7 @@ func (l Lifeline) where() string {
 }
 
 // about is true of the resources of the subjects and of all that is below them. What is
-// below them and of no account to the lifeline, system identities do not ask for.
+// below them and of no account to the exemption, system identities do not ask for.
 func about(subjects []subject) string {
 	var groups []string
 	resources := map[string][]string{}

@@ -58,9 +58,9 @@ func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 	return result.Matches
 }
 
-func conditionsOf(in LifelineInput) []admissionregistrationv1.MatchCondition {
+func conditionsOf(in Input) []admissionregistrationv1.MatchCondition {
 	var all []admissionregistrationv1.MatchCondition
-	for _, l := range lifelines(in) {
+	for _, l := range exemptions(in) {
 		if l.who != "" {
 			all = append(all, l.Condition())
 		}
@@ -288,7 +288,7 @@ func TestConditionsAreTotal(t *testing.T) {
 	matcher := matcherOf(conditionsOf(guardedBy(installtest.ServedBy("manager"))))
 	objects := []runtime.Object{nil, &metav1.PartialObjectMetadata{}, podOf("manager-1"), &corev1.PodExecOptions{}, &runtime.Unknown{}}
 	for _, operation := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
-		for _, l := range lifelines(guardedBy(installtest.ServedBy("manager"))) {
+		for _, l := range exemptions(guardedBy(installtest.ServedBy("manager"))) {
 			for _, s := range l.subjects {
 				for i, object := range objects {
 					for _, name := range []string{"", "manager"} {
@@ -317,7 +317,7 @@ func TestConditionsOfLongNames(t *testing.T) {
 	for _, length := range []int{45, 46, 47, 57, 58, 63} {
 		deployment := strings.Repeat("d", length)
 		csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf(deployment)), installtest.ServedBy(deployment))
-		in := LifelineInput{CSV: csv, Scope: installtest.ScopeOf(csv), Services: installtest.ServicesOf(csv)}
+		in := Input{CSV: csv, Scope: installtest.ScopeOf(csv), Services: installtest.ServicesOf(csv)}
 		base := deployment + "-6d4cf56db6-"
 		pod := base[:min(len(base), 58)] + "x7k2p"
 		if calls(t, matcherOf(conditionsOf(in)), call{resource: "pods", subresource: "binding", operation: admission.Create, namespace: "shop", name: pod, user: "system:kube-scheduler"}) {

@@ -15,10 +15,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Lifeline is a class of requests that bring the pods behind a webhook back once they
+// Exemption is a class of requests that bring the pods behind a webhook back once they
 // are gone. A webhook with failurePolicy Fail that intercepts one of them while nobody
 // answers it stays down for ever.
-type Lifeline struct {
+type Exemption struct {
 	// Name is short and stands in the name of the matchCondition.
 	Name string
 	// What names the requests for people: "its own pods".
@@ -31,8 +31,8 @@ type Lifeline struct {
 	who        string       // CEL: whose requests; empty when it is not known whose
 }
 
-// LifelineInput is all that the lifelines of a ClusterServiceVersion depend on.
-type LifelineInput struct {
+// Input is all that the exemptions of a ClusterServiceVersion depend on.
+type Input struct {
 	CSV   *operatorsv1alpha1.ClusterServiceVersion
 	Scope scope.Scope
 	// Config is what the administrator configures, in the Subscription.
@@ -43,21 +43,21 @@ type LifelineInput struct {
 	Services map[string]string
 }
 
-// SelfDeadlocks returns, for each webhook, the lifelines that it would cut while nobody answers it: its
+// For returns, for each webhook, the exemptions that it would cut while nobody answers it: its
 // own ones, those of the nodes that its pods run on, and the manager's. There are none
 // for a webhook that fails open, and none beyond the namespaces of the scope. They are computed
 // once for all webhooks.
-func SelfDeadlocks(in LifelineInput) func(operatorsv1alpha1.WebhookDescription) []Lifeline {
-	all := lifelines(in)
-	return func(d operatorsv1alpha1.WebhookDescription) []Lifeline { return selfDeadlocks(all, in.Scope, d) }
+func For(in Input) func(operatorsv1alpha1.WebhookDescription) []Exemption {
+	all := exemptions(in)
+	return func(d operatorsv1alpha1.WebhookDescription) []Exemption { return exemptionsOf(all, in.Scope, d) }
 }
 
-func selfDeadlocks(all []Lifeline, s scope.Scope, d operatorsv1alpha1.WebhookDescription) []Lifeline {
+func exemptionsOf(all []Exemption, s scope.Scope, d operatorsv1alpha1.WebhookDescription) []Exemption {
 	failsOpen := d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore
 	if failsOpen || d.Type == operatorsv1alpha1.ConversionWebhook {
 		return nil
 	}
-	var cut []Lifeline
+	var cut []Exemption
 	for _, l := range all {
 		if l.who != "" && l.cutBy(d, s) {
 			cut = append(cut, l)
@@ -66,20 +66,20 @@ func selfDeadlocks(all []Lifeline, s scope.Scope, d operatorsv1alpha1.WebhookDes
 	return cut
 }
 
-// SelfDeadlocksAnywhere is SelfDeadlocks of an operator that is not installed yet: in the
+// ForWidestScope is For of an operator that is not installed yet: in the
 // widest scope that its install modes allow.
-func SelfDeadlocksAnywhere(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Lifeline {
+func ForWidestScope(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Exemption {
 	widest := []string{csv.Namespace}
 	for _, mode := range csv.Spec.InstallModes {
 		if mode.Supported && mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces {
 			widest = []string{metav1.NamespaceAll}
 		}
 	}
-	return SelfDeadlocks(LifelineInput{CSV: csv, Scope: scope.Scope{Namespaces: widest}})
+	return For(Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}})
 }
 
 // cutBy tells whether the webhook intercepts any of the requests.
-func (l Lifeline) cutBy(d operatorsv1alpha1.WebhookDescription, s scope.Scope) bool {
+func (l Exemption) cutBy(d operatorsv1alpha1.WebhookDescription, s scope.Scope) bool {
 	if len(l.namespaces) > 0 && !slices.ContainsFunc(l.namespaces, s.MayCover) {
 		return false
 	}
@@ -88,7 +88,7 @@ func (l Lifeline) cutBy(d operatorsv1alpha1.WebhookDescription, s scope.Scope) b
 
 // selectedBy tells whether an objectSelector may match one of the objects that requests
 // about the subject show.
-func (l Lifeline) selectedBy(selector *metav1.LabelSelector, s subject) bool {
+func (l Exemption) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	switch {
 	case s.bare:
 		return matches(selector, labels.Set{})
@@ -99,12 +99,12 @@ func (l Lifeline) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	}
 }
 
-// lifelines are those of a ClusterServiceVersion, whatever its webhooks intercept.
-func lifelines(in LifelineInput) []Lifeline {
+// exemptions are those of a ClusterServiceVersion, whatever its webhooks intercept.
+func exemptions(in Input) []Exemption {
 	o := ownNames(in)
 	if len(o.deployments) == 0 {
 		return nil
 	}
 	machinery := anyOf(systemIdentities, userIn(in.Manager))
-	return slices.Concat(o.lifelines(machinery), o.claimLifelines(), o.otherDeployments(in.Manager), o.toldLifelines(in.Manager, machinery), []Lifeline{o.addressLifeline(), permissionsLifeline(in.CSV, in.Manager)}, clusterLifelines(in.Manager, machinery))
+	return slices.Concat(o.exemptions(machinery), o.claimExemptions(), o.otherDeployments(in.Manager), o.toldExemptions(in.Manager, machinery), []Exemption{o.addressExemption(), permissionsExemption(in.CSV, in.Manager)}, clusterExemptions(in.Manager, machinery))
 }

@@ -5,11 +5,11 @@ import ()
 // networkingGroup has the kinds by which API servers remember which cluster IPs are taken.
 const networkingGroup = "networking.k8s.io"
 
-// addressLifeline are the cluster IPs of the own Services. For each the API server makes an
+// addressExemption are the cluster IPs of the own Services. For each the API server makes an
 // IPAddress before it stores the Service: one that is refused refuses the Service.
-func (o own) addressLifeline() Lifeline {
+func (o own) addressExemption() Exemption {
 	const service = "o.spec.parentRef."
-	return Lifeline{
+	return Exemption{
 		Name: "own-addresses", What: "the cluster IPs of its own Services",
 		subjects: clusterSubjects(networkingGroup, "ipaddresses"),
 		which:    showing(fieldIn(service+"resource", "services"), fieldIn(service+"namespace", o.namespace), fieldIn(service+"name", o.services...)),
@@ -22,9 +22,9 @@ func (o own) addressLifeline() Lifeline {
 // Others are written by people.
 const defaultRange = "kubernetes"
 
-// rangeLifeline is the range of all cluster IPs.
-func rangeLifeline() Lifeline {
-	return Lifeline{
+// rangeExemption is the range of all cluster IPs.
+func rangeExemption() Exemption {
+	return Exemption{
 		Name: "cluster-addresses", What: "the range of the cluster's cluster IPs",
 		subjects: clusterSubjects(networkingGroup, "servicecidrs", "status"), which: named([]string{defaultRange}), who: userIn(apiServer),
 	}

@@ -26,11 +26,11 @@ func (claims *ownClaims) add(pod corev1.PodSpec, config subscriptions.Config) {
 	}
 }
 
-// claimLifelines are the requests that give the own pods their volumes and devices. Who binds
+// claimExemptions are the requests that give the own pods their volumes and devices. Who binds
 // and reserves is known; whose drivers provide them is not.
-func (o own) claimLifelines() []Lifeline {
+func (o own) claimExemptions() []Exemption {
 	here := []string{o.namespace}
-	return []Lifeline{
+	return []Exemption{
 		{
 			Name: "own-volumes", What: "its own pods' volume claims",
 			subjects: namespacedSubjects("", "persistentvolumeclaims", "status"), namespaces: here,

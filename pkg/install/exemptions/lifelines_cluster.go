@@ -15,15 +15,15 @@ const (
 	kubeNodeLease = "kube-node-lease"
 )
 
-// clusterLifelines are the requests by which the cluster keeps running what pods run on,
+// clusterExemptions are the requests by which the cluster keeps running what pods run on,
 // and those of the manager that are not about one ClusterServiceVersion's own objects.
-func clusterLifelines(manager, machinery string) []Lifeline {
+func clusterExemptions(manager, machinery string) []Exemption {
 	system := []string{kubeSystem}
 	if namespace := namespaceOf(manager); namespace != "" {
 		system = append(system, namespace)
 	}
-	return []Lifeline{
-		rangeLifeline(), {
+	return []Exemption{
+		rangeExemption(), {
 			Name: "nodes", What: "what nodes say of themselves",
 			subjects: slices.Concat(clusterSubjects("", "nodes", "status"), clusterSubjects("storage.k8s.io", "csinodes")), who: systemIdentities,
 		}, {

@@ -23,10 +23,10 @@ type own struct {
 	podLabels                                []labels.Set
 }
 
-func ownNames(in LifelineInput) own {
+func ownNames(in Input) own {
 	o := own{namespace: in.CSV.Namespace}
 	for _, spec := range csvspec.Deployments(in.CSV) {
-		if len(csvspec.DescriptionsOf(in.CSV, spec.Name)) == 0 {
+		if len(csvspec.Descriptions(in.CSV, spec.Name)) == 0 {
 			o.others = append(o.others, spec.Name)
 			continue
 		}
@@ -37,7 +37,7 @@ func ownNames(in LifelineInput) own {
 		o.secrets = append(o.secrets, names.Secret(service))
 		o.issued = append(o.issued, names.CA(service), names.Issued(names.CA(service)), names.Issued(names.Secret(service)))
 		o.orders = append(o.orders, names.Secret(service), names.CA(service), names.SelfSigned(service))
-		for _, d := range csvspec.ServedAPIs(in.CSV, spec.Name) {
+		for _, d := range csvspec.ServedAPIServices(in.CSV, spec.Name) {
 			o.apis = append(o.apis, d.GenerateName)
 		}
 		o.accounts = append(o.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
@@ -57,11 +57,11 @@ func (o own) users() []string {
 	return users
 }
 
-// lifelines are the requests that make the own objects, and what Kubernetes derives from
+// exemptions are the requests that make the own objects, and what Kubernetes derives from
 // them. The machinery are those who may send them.
-func (o own) lifelines(machinery string) []Lifeline {
+func (o own) exemptions(machinery string) []Exemption {
 	here := []string{o.namespace}
-	return []Lifeline{
+	return []Exemption{
 		{
 			Name: "own-pods", What: "its own pods",
 			subjects: podSubjects, namespaces: here, labels: o.podLabels,

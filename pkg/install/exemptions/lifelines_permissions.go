@@ -14,13 +14,13 @@ import (
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// permissionsLifeline are the manager's writes of roles and bindings for a
+// permissionsExemption are the manager's writes of roles and bindings for a
 // ClusterServiceVersion, in its namespace and outside of it: one that is refused ends the
 // pass that would have repaired the rest. They have the names of whatever was lifted, so
 // they are told by their labels, which are of no use to anybody but the manager. What was
 // lifted may be of the version before, in the same namespace.
-func permissionsLifeline(csv *operatorsv1alpha1.ClusterServiceVersion, manager string) Lifeline {
-	return Lifeline{
+func permissionsExemption(csv *operatorsv1alpha1.ClusterServiceVersion, manager string) Exemption {
+	return Exemption{
 		Name: "own-permissions", What: "its own roles and their bindings",
 		subjects: slices.Concat(
 			namespacedSubjects(rbacGroup, "roles"), namespacedSubjects(rbacGroup, "rolebindings"),

@@ -15,9 +15,9 @@ import (
 )
 
 // guardedBy is an operator in the namespace "shop" with one webhook, and a manager that runs in the cluster.
-func guardedBy(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) LifelineInput {
+func guardedBy(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) Input {
 	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), d)
-	return LifelineInput{CSV: csv, Scope: installtest.ScopeOf(csv, group...), Services: installtest.ServicesOf(csv), Manager: installtest.ManagerUser}
+	return Input{CSV: csv, Scope: installtest.ScopeOf(csv, group...), Services: installtest.ServicesOf(csv), Manager: installtest.ManagerUser}
 }
 
 func TestSelfDeadlocks(t *testing.T) {
@@ -96,11 +96,11 @@ func TestSelfDeadlocks(t *testing.T) {
 				in = guardedBy(installtest.ServedBy("manager", test.webhook...), test.group)
 			}
 			var got []string
-			for _, l := range SelfDeadlocks(in)(in.CSV.Spec.WebhookDefinitions[0]) {
+			for _, l := range For(in)(in.CSV.Spec.WebhookDefinitions[0]) {
 				got = append(got, l.Name)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("lifelines (-want +got):\n%s", diff)
+				t.Errorf("exemptions (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -112,11 +112,11 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	in := guardedBy(d, installtest.Targeting("shop"))
 	in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = installtest.Deployments(installtest.DeploymentOf("plain"), installtest.DeploymentOf("manager"))
 	var got []string
-	for _, l := range SelfDeadlocks(in)(d) {
+	for _, l := range For(in)(d) {
 		got = append(got, l.Name)
 	}
 	if diff := cmp.Diff([]string{"own-deployments", "other-deployments"}, got); diff != "" {
-		t.Errorf("lifelines (-want +got):\n%s", diff)
+		t.Errorf("exemptions (-want +got):\n%s", diff)
 	}
 	matcher := matcherOf(conditionsOf(in))
 	for name, test := range map[string]struct {
@@ -143,7 +143,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	}
 }
 
-// The registration of an APIService is a lifeline of those that own one.
+// The registration of an APIService is a exemption of those that own one.
 func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 	for name, test := range map[string]struct {
 		resource string
@@ -160,11 +160,11 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 			in := guardedBy(d, test.group...)
 			in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
 			var got []string
-			for _, l := range SelfDeadlocks(in)(d) {
+			for _, l := range For(in)(d) {
 				got = append(got, l.Name)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("lifelines (-want +got):\n%s", diff)
+				t.Errorf("exemptions (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func owningPonds(deployment string) []operatorsv1alpha1.APIServiceDescription {
 func TestSelfDeadlocksOfAManagerWithoutAName(t *testing.T) {
 	in := guardedBy(installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "", "namespaces")))
 	in.Manager = ""
-	if got := SelfDeadlocks(in)(in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
+	if got := For(in)(in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
 		t.Errorf("%q is exempted", got[0].Condition().Expression)
 	}
 }
@@ -196,8 +196,8 @@ func TestSelfDeadlocksAnywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Create, "", "pods")))
 			csv.Spec.InstallModes = test.modes
-			if got := SelfDeadlocksAnywhere(csv)(csv.Spec.WebhookDefinitions[0]); len(got) != test.want {
-				t.Errorf("%d lifelines, want %d: %+v", len(got), test.want, got)
+			if got := ForWidestScope(csv)(csv.Spec.WebhookDefinitions[0]); len(got) != test.want {
+				t.Errorf("%d exemptions, want %d: %+v", len(got), test.want, got)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, serv
 func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	converters, foreign := map[string]bool{}, map[string]bool{}
 	for _, s := range services {
-		if csvspec.Labelled(s, csv) {
+		if csvspec.HasOwnerLabels(s, csv) {
 			converters[s.Name] = true
 		} else {
 			foreign[s.Name] = true
@@ -48,10 +48,10 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 	return converters
 }
 
-// ServesFor reports whether a Service is one of a version of an operator: it has a name that the
+// IsServiceOf reports whether a Service is one of a version of an operator: it has a name that the
 // manager or OLM v0 derives, or it selects the pods of a Deployment, as the Services that bundles
 // bring do.
-func ServesFor(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service) bool {
+func IsServiceOf(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service) bool {
 	return service.Namespace == csv.Namespace &&
 		slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d operatorsv1alpha1.StrategyDeploymentSpec) bool {
 			derived := service.Name == names.Service(d.Name) || service.Name == csvspec.AlternateServiceName(csv, d.Name)

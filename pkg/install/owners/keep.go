@@ -19,54 +19,54 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Kept tells what must outlive the deletion of a ClusterServiceVersion in the foreground, which
+// DefinitionOwners tells what must outlive the deletion of a ClusterServiceVersion in the foreground, which
 // takes all that has no other owner: what a definition is converted by has that definition
-// for a second owner, its keeper.
-type Kept struct {
+// for a second owner, its definitionOwner.
+type DefinitionOwners struct {
 	csv     *operatorsv1alpha1.ClusterServiceVersion
 	derived map[string][]metav1.OwnerReference // by kind and name
 	account map[string][]metav1.OwnerReference // by name of the ServiceAccount
 }
 
-// Keep names the keepers of what converts, or is to: the definitions, as far as they exist, of live
+// DefinitionOwnersOf names the definitions of what converts, or is to: the definitions, as far as they exist, of live
 // Deployments. Services are the names of their Services.
-func Keep(csv *operatorsv1alpha1.ClusterServiceVersion, deployments map[string]*appsv1.Deployment, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) Kept {
-	kept := Kept{csv: csv, derived: map[string][]metav1.OwnerReference{}, account: map[string][]metav1.OwnerReference{}}
+func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployments map[string]*appsv1.Deployment, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) DefinitionOwners {
+	kept := DefinitionOwners{csv: csv, derived: map[string][]metav1.OwnerReference{}, account: map[string][]metav1.OwnerReference{}}
 	for name, live := range deployments {
 		called := []string{names.Service(name), csvspec.AlternateServiceName(csv, name), cmp.Or(services[name], names.Service(name))}
-		keepers := keepersOf(csv, name, called, crds)
-		if len(keepers) == 0 {
+		definitions := convertedDefinitions(csv, name, called, crds)
+		if len(definitions) == 0 {
 			continue
 		}
-		kept.derived["Deployment "+name] = keepers
+		kept.derived["Deployment "+name] = definitions
 		for _, service := range called {
 			secret := names.Secret(service)
 			for _, object := range []string{"Service " + service, "Secret " + secret, "Role " + secret, "RoleBinding " + secret} {
-				kept.derived[object] = keepers
+				kept.derived[object] = definitions
 			}
 		}
 		pod := live.Spec.Template.Spec
 		account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
-		kept.account[account] = eachOnce(append(kept.account[account], keepers...))
-		kept.derived["OperatorCondition "+csv.Name] = eachOnce(append(kept.derived["OperatorCondition "+csv.Name], keepers...))
+		kept.account[account] = eachOnce(append(kept.account[account], definitions...))
+		kept.derived["OperatorCondition "+csv.Name] = eachOnce(append(kept.derived["OperatorCondition "+csv.Name], definitions...))
 	}
 	return kept
 }
 
-// keepersOf are the definitions that a Deployment converts by any of some Services, or that it is to
+// convertedDefinitions are the definitions that a Deployment converts by any of some Services, or that it is to
 // convert.
-func keepersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, services []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
-	var keepers []metav1.OwnerReference
+func convertedDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, services []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
+	var definitions []metav1.OwnerReference
 	for _, name := range slices.Sorted(maps.Keys(crds)) {
 		crd := crds[name]
 		i := csvspec.Converts(csv, name)
 		declared := i >= 0 && csv.Spec.WebhookDefinitions[i].DeploymentName == deployment
 		namespace, service := ConvertedBy(crd)
 		if crd.DeletionTimestamp == nil && (declared || namespace == csv.Namespace && slices.Contains(services, service)) {
-			keepers = append(keepers, keeper(crd))
+			definitions = append(definitions, definitionOwner(crd))
 		}
 	}
-	return keepers
+	return definitions
 }
 
 // eachOnce puts owners in an order that does not depend on where they were met.
@@ -75,7 +75,7 @@ func eachOnce(owners []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.CompactFunc(owners, func(a, b metav1.OwnerReference) bool { return a.UID == b.UID })
 }
 
-func keeper(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference {
+func definitionOwner(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: definitionKind,
 		Name: crd.Name, UID: crd.UID, Controller: new(false), BlockOwnerDeletion: new(false),
@@ -84,32 +84,32 @@ func keeper(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference
 
 const definitionKind = "CustomResourceDefinition"
 
-// isKeeper tells a definition that keeps an object from one that somebody else made its owner: what
+// isDefinitionOwner tells a definition that keeps an object from one that somebody else made its owner: what
 // is written out here, others leave out.
-func isKeeper(owner metav1.OwnerReference) bool {
+func isDefinitionOwner(owner metav1.OwnerReference) bool {
 	return owner.Kind == definitionKind && owner.Controller != nil && owner.BlockOwnerDeletion != nil
 }
 
 // Owners are the owner references that an object is to have, if they are not those that it
 // has. It decides about what bears the ClusterServiceVersion's labels, and about what somebody else
 // made that pods need, and that would go with the ClusterServiceVersion.
-func (k Kept) Owners(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) (owners []metav1.OwnerReference, differ bool) {
-	var keepers []metav1.OwnerReference
+func (k DefinitionOwners) Owners(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) (owners []metav1.OwnerReference, differ bool) {
+	var definitions []metav1.OwnerReference
 	switch {
-	case csvspec.Labelled(o, k.csv):
-		keepers = k.derived[kind+" "+o.GetName()]
+	case csvspec.HasOwnerLabels(o, k.csv):
+		definitions = k.derived[kind+" "+o.GetName()]
 	case !belongsTo(o, k.csv.UID):
 		return nil, false
 	}
-	if len(keepers) == 0 {
-		keepers = k.needed(kind, o, bindings)
+	if len(definitions) == 0 {
+		definitions = k.needed(kind, o, bindings)
 	}
-	has := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(owner metav1.OwnerReference) bool { return !isKeeper(owner) })
-	return append(WithoutKeepers(o), keepers...), !equality.Semantic.DeepEqual(has, keepers)
+	has := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(owner metav1.OwnerReference) bool { return !isDefinitionOwner(owner) })
+	return append(WithoutDefinitionOwners(o), definitions...), !equality.Semantic.DeepEqual(has, definitions)
 }
 
-// needed are the keepers of what the pods of a conversion get by their ServiceAccount.
-func (k Kept) needed(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) []metav1.OwnerReference {
+// needed are the definitions of what the pods of a conversion get by their ServiceAccount.
+func (k DefinitionOwners) needed(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) []metav1.OwnerReference {
 	if kind == rbacv1.ServiceAccountKind {
 		return k.account[o.GetName()]
 	}
@@ -124,13 +124,13 @@ func (k Kept) needed(kind string, o metav1.Object, bindings []*rbacv1.RoleBindin
 	return nil
 }
 
-// WithoutKeepers are the owners of an object but for the definitions that keep it.
-func WithoutKeepers(o metav1.Object) []metav1.OwnerReference {
-	return slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), isKeeper)
+// WithoutDefinitionOwners are the owners of an object but for the definitions that keep it.
+func WithoutDefinitionOwners(o metav1.Object) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), isDefinitionOwner)
 }
 
-// HasKeeper tells whether a definition keeps an object.
-func HasKeeper(o metav1.Object) bool { return slices.ContainsFunc(o.GetOwnerReferences(), isKeeper) }
+// HasDefinitionOwner tells whether a definition keeps an object.
+func HasDefinitionOwner(o metav1.Object) bool { return slices.ContainsFunc(o.GetOwnerReferences(), isDefinitionOwner) }
 
 // HasConversions tells whether a ClusterServiceVersion declares any conversion.
 func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -150,48 +150,48 @@ func conversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return all
 }
 
-// Fate is what becomes of an object when the conversion ends for which it was kept.
-type Fate string
+// Cleanup is what becomes of an object when the conversion ends for which it was kept.
+type Cleanup string
 
 // The fates.
 const (
-	// Left is an object that is not kept, or not for this ClusterServiceVersion.
-	Left Fate = ""
-	// Freed is one that stays without its keepers: it was to be orphaned, or somebody else owns it, too.
-	Freed Fate = "freed"
-	// Removed is one that would have gone already.
-	Removed Fate = "removed"
+	// Ignore is an object that is not kept, or not for this ClusterServiceVersion.
+	Ignore Cleanup = ""
+	// Release is one that stays without its definitions: it was to be orphaned, or somebody else owns it, too.
+	Release Cleanup = "Release"
+	// Delete is one that would have gone already.
+	Delete Cleanup = "Delete"
 )
 
-// FateOf is what becomes of an object when a ClusterServiceVersion goes, or, when it is orphaned,
+// CleanupOf is what becomes of an object when a ClusterServiceVersion goes, or, when it is orphaned,
 // loses it.
-func FateOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Fate {
+func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Cleanup {
 	keptForIt := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		return isKeeper(owner) && (csvspec.Labelled(o, csv) || belongsTo(o, csv.UID) || csvspec.Converts(csv, owner.Name) >= 0)
+		return isDefinitionOwner(owner) && (csvspec.HasOwnerLabels(o, csv) || belongsTo(o, csv.UID) || csvspec.Converts(csv, owner.Name) >= 0)
 	})
 	if !keptForIt {
-		return Left
+		return Ignore
 	}
-	fate := Removed
+	fate := Delete
 	for _, owner := range o.GetOwnerReferences() {
 		switch {
-		case isKeeper(owner), owner.UID == csv.UID:
+		case isDefinitionOwner(owner), owner.UID == csv.UID:
 		case owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind:
-			return Left
+			return Ignore
 		default:
-			fate = Freed
+			fate = Release
 		}
 	}
 	if orphaned {
-		return Freed
+		return Release
 	}
 	return fate
 }
 
-// Orphans tells whether a ClusterServiceVersion is deleted so that what it owned stays. Once the garbage collector
+// OrphansDependents tells whether a ClusterServiceVersion is deleted so that what it owned stays. Once the garbage collector
 // has seen to that, the finalizer that says so is gone, and the manager's own record of it, which nothing
 // keeps, has lost its owner; deleted in the foreground, the record would be gone, or made anew.
-func Orphans(csv *operatorsv1alpha1.ClusterServiceVersion, record *managerv1alpha1.WebhookRollout) bool {
+func OrphansDependents(csv *operatorsv1alpha1.ClusterServiceVersion, record *managerv1alpha1.WebhookRollout) bool {
 	switch {
 	case slices.Contains(csv.Finalizers, metav1.FinalizerOrphanDependents):
 		return true

@@ -43,7 +43,7 @@ func convertedBy(service string) *apiextensionsv1.CustomResourceDefinition {
 
 func TestKeptOwners(t *testing.T) {
 	csv := converter()
-	ours, theirs, things := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), keeper(installtest.Definition("things.example.com"))
+	ours, theirs, things := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), definitionOwner(installtest.Definition("things.example.com"))
 	bindings := []*rbacv1.RoleBinding{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "binding"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "role"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "shop", Name: "account"}},
@@ -63,13 +63,13 @@ func TestKeptOwners(t *testing.T) {
 		"what converts":                   {"Deployment", "server", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Service":                     {"Service", "server-service", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Secret":                      {"Secret", "server-service-cert", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
-		"what converts, declared no more": {"Deployment", "former", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, keeper(convertedBy("former-service"))}},
+		"what converts, declared no more": {"Deployment", "former", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, definitionOwner(convertedBy("former-service"))}},
 		"kept already":                    {"Deployment", "server", true, []metav1.OwnerReference{things, ours}, nil},
 		"orphaned meanwhile":              {"Deployment", "server", true, []metav1.OwnerReference{things}, nil},
 		"handed over":                     {"Deployment", "server", true, []metav1.OwnerReference{theirs, ours}, []metav1.OwnerReference{theirs, ours, things}},
 		"another Deployment":              {"Deployment", "other", true, []metav1.OwnerReference{ours}, nil},
 		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
-		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, keeper(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
+		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, definitionOwner(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
 		"owned by a definition besides":   {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
 		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
@@ -86,7 +86,7 @@ func TestKeptOwners(t *testing.T) {
 			if test.labelled {
 				o.Labels = csvspec.OwnerLabels(csv)
 			}
-			kept := Keep(csv, live, map[string]string{"server": "server-service", "other": "other-service"},
+			kept := DefinitionOwnersOf(csv, live, map[string]string{"server": "server-service", "other": "other-service"},
 				map[string]*apiextensionsv1.CustomResourceDefinition{"things.example.com": installtest.Definition("things.example.com"), "levers.example.com": convertedBy("former-service")})
 			owners, differ := kept.Owners(test.kind, o, bindings)
 			if differ != (test.want != nil) {
@@ -104,31 +104,31 @@ func TestKeptOwners(t *testing.T) {
 func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 	crd := installtest.Definition("things.example.com")
 	crd.DeletionTimestamp = &metav1.Time{}
-	if keepers := keepersOf(converter(), "server", nil, map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}); len(keepers) > 0 {
-		t.Errorf("kept by %v", keepers)
+	if definitions := convertedDefinitions(converter(), "server", nil, map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}); len(definitions) > 0 {
+		t.Errorf("kept by %v", definitions)
 	}
 }
 
 func TestFateOf(t *testing.T) {
 	csv := converter()
 	ours, theirs, stranger := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), owner("ConfigMap", "stranger")
-	things, levers := keeper(installtest.Definition("things.example.com")), keeper(installtest.Definition("levers.example.com"))
+	things, levers := definitionOwner(installtest.Definition("things.example.com")), definitionOwner(installtest.Definition("levers.example.com"))
 	tests := map[string]struct {
 		labelled bool
 		has      []metav1.OwnerReference
-		want     Fate
-		orphaned Fate
+		want     Cleanup
+		orphaned Cleanup
 	}{
-		"not kept":                          {true, []metav1.OwnerReference{ours}, Left, Left},
-		"kept, with its owner":              {true, []metav1.OwnerReference{ours, things}, Removed, Freed},
-		"kept, without":                     {true, []metav1.OwnerReference{things}, Removed, Freed},
-		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Removed, Freed},
-		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Left, Left},
-		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Freed, Freed},
-		"somebody else owns it, too":        {true, []metav1.OwnerReference{ours, things, stranger}, Freed, Freed},
-		"an account":                        {false, []metav1.OwnerReference{ours, things}, Removed, Freed},
-		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Removed, Freed},
-		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Left, Left},
+		"not kept":                          {true, []metav1.OwnerReference{ours}, Ignore, Ignore},
+		"kept, with its owner":              {true, []metav1.OwnerReference{ours, things}, Delete, Release},
+		"kept, without":                     {true, []metav1.OwnerReference{things}, Delete, Release},
+		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Delete, Release},
+		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Ignore, Ignore},
+		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release},
+		"somebody else owns it, too":        {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release},
+		"an account":                        {false, []metav1.OwnerReference{ours, things}, Delete, Release},
+		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Delete, Release},
+		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Ignore, Ignore},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -136,10 +136,10 @@ func TestFateOf(t *testing.T) {
 			if test.labelled {
 				o.Labels = csvspec.OwnerLabels(csv)
 			}
-			if got := FateOf(o, csv, false); got != test.want {
+			if got := CleanupOf(o, csv, false); got != test.want {
 				t.Errorf("is %q, want %q", got, test.want)
 			}
-			if got := FateOf(o, csv, true); got != test.orphaned {
+			if got := CleanupOf(o, csv, true); got != test.orphaned {
 				t.Errorf("orphaned, is %q, want %q", got, test.orphaned)
 			}
 		})
@@ -168,7 +168,7 @@ func TestOrphans(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			csv.Finalizers = []string{"operators.coreos.com/csv-cleanup", test.finalizer}
-			if got := Orphans(csv, test.record); got != test.want {
+			if got := OrphansDependents(csv, test.record); got != test.want {
 				t.Errorf("orphans is %v", got)
 			}
 		})

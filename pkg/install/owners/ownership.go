@@ -27,7 +27,7 @@ type Ownership struct {
 	Recorded map[types.UID]bool
 	// Services are the names of the live Services that have one of the versions as owner.
 	Services map[string]bool
-	// Planned are the objects that an InstallPlan created for one of the versions (see PlannedFor).
+	// Planned are the objects that an InstallPlan created for one of the versions (see InstallPlanObjects).
 	Planned map[string]bool
 }
 
@@ -111,15 +111,15 @@ func (o Ownership) delegates(object metav1.Object) bool {
 // gives its role to accounts of a version and nobody else.
 func (o Ownership) grantsOwn(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return grantsOnlyTo(object, csv.Namespace, csvspec.RequiredAccounts(csv), askedBy(csv))
+		return grantsOnlyTo(object, csv.Namespace, csvspec.ServiceAccounts(csv), askedBy(csv))
 	})
 }
 
 // askedBy are the rules that a ClusterServiceVersion asks for, and the one that is added to them for
 // all namespaces.
 func askedBy(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.PolicyRule {
-	asked := []rbacv1.PolicyRule{permissions.SeeNamespaces}
-	for _, account := range csvspec.RequiredAccounts(csv) {
+	asked := []rbacv1.PolicyRule{permissions.ReadNamespaces}
+	for _, account := range csvspec.ServiceAccounts(csv) {
 		asked = slices.Concat(asked, csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.Permissions, account), csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions, account))
 	}
 	return asked
@@ -186,13 +186,13 @@ func (o Ownership) planned(kind, name string) bool { return o.Planned[kind+" "+n
 // recordsName reports whether bundle install gives that name to what it grants to an account.
 func (o Ownership) recordsName(name string) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return slices.ContainsFunc(csvspec.RequiredAccounts(csv), func(account string) bool { return name == names.Permissions(csv.Namespace, csv.Name, account) })
+		return slices.ContainsFunc(csvspec.ServiceAccounts(csv), func(account string) bool { return name == names.Permissions(csv.Namespace, csv.Name, account) })
 	})
 }
 
-// PlannedFor are the roles and bindings, as "kind name", that InstallPlans created for a
+// InstallPlanObjects are the roles and bindings, as "kind name", that InstallPlans created for a
 // ClusterServiceVersion. What a plan found in the cluster, its status calls Present: that belongs to another owner.
-func PlannedFor(csv *operatorsv1alpha1.ClusterServiceVersion, plans []operatorsv1alpha1.InstallPlan) map[string]bool {
+func InstallPlanObjects(csv *operatorsv1alpha1.ClusterServiceVersion, plans []operatorsv1alpha1.InstallPlan) map[string]bool {
 	planned := map[string]bool{}
 	for _, plan := range plans {
 		if plan.Namespace != csv.Namespace {

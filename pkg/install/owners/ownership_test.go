@@ -85,11 +85,11 @@ func TestOwnership(t *testing.T) {
 		"APIService of the API server":              {api(nil), false},
 		"delegates to its namespace":                {bound(meta("", "d", ""), permissions.AuthDelegator, account), true},
 		"delegates elsewhere":                       {bound(meta("", "d", ""), permissions.AuthDelegator, stranger), false},
-		"labelled as lifted":                        {role(lifted, installtest.ReadPods, permissions.SeeNamespaces), false},
+		"labelled as lifted":                        {role(lifted, installtest.ReadPods, permissions.ReadNamespaces), false},
 		"labelled as lifted for its account":        {bound(lifted, "lifted", account), false},
 		"created by an InstallPlan, with any rules": {role(meta("", "planned", ""), installtest.ReadLeases), true},
 		"a binding of that name":                    {bound(meta("", "planned", ""), "planned", account), false},
-		"lifted by OLM v0":                          {role(meta("", "lifted-by-olm", ""), installtest.ReadPods, permissions.SeeNamespaces), true},
+		"lifted by OLM v0":                          {role(meta("", "lifted-by-olm", ""), installtest.ReadPods, permissions.ReadNamespaces), true},
 		"its binding":                               {bound(meta("", "lifted-by-olm", ""), "lifted-by-olm", account), true},
 		"a namesake of what OLM v0 lifts":           {role(meta("", "lifted-by-olm", ""), installtest.Everything), false},
 		"of bundle install":                         {role(meta("", named, ""), installtest.ReadPods), true},
@@ -115,7 +115,7 @@ func TestPlannedFor(t *testing.T) {
 		return operatorsv1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Status: operatorsv1alpha1.InstallPlanStatus{Plan: steps}}
 	}
 	created, present := operatorsv1alpha1.StepStatusCreated, operatorsv1alpha1.StepStatusPresent
-	planned := PlannedFor(csv, []operatorsv1alpha1.InstallPlan{
+	planned := InstallPlanObjects(csv, []operatorsv1alpha1.InstallPlan{
 		plan(csv.Namespace, step(csv.Name, rbacv1.GroupName, "ClusterRole", created), nil, step(csv.Name, rbacv1.GroupName, "Role", present),
 			step("other.v1", rbacv1.GroupName, "RoleBinding", created), step(csv.Name, "example.com", "ClusterRoleBinding", created)),
 		plan("elsewhere", step(csv.Name, rbacv1.GroupName, "ClusterRoleBinding", created)),

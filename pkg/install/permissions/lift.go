@@ -118,7 +118,7 @@ func (l *Lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 		})
 		return
 	}
-	l.ClusterRoles = once(l.ClusterRoles, &rbacv1.ClusterRole{TypeMeta: rbacType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, "", name), Rules: append(slices.Clone(role.Rules), SeeNamespaces)})
+	l.ClusterRoles = once(l.ClusterRoles, &rbacv1.ClusterRole{TypeMeta: rbacType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, "", name), Rules: append(slices.Clone(role.Rules), ReadNamespaces)})
 	l.ClusterRoleBindings = append(l.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
 		TypeMeta: rbacType("ClusterRoleBinding"), ObjectMeta: liftedMeta(g.CSV, "", binding), Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
@@ -135,7 +135,7 @@ func once[T metav1.Object](all []T, role T) []T {
 
 // seeNamespaces is what OLM v0 adds: an operator that watches all namespaces learns which
 // ones there are.
-var SeeNamespaces = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
+var ReadNamespaces = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
 
 // free are the names that OLM v0 gives a lifted role and its binding, unless another client has
 // created one of that name: to bind accounts to a role that happens to be called like the
@@ -165,8 +165,8 @@ func inNamespace(namespace, name string) string {
 // ClusterServiceVersion are lifted; [""] is all.
 func (g Grants) Elsewhere() []string { return wherever(g.CSV.Namespace, g.Targets) }
 
-// MarkForeign notes a role or a binding that another client created.
-func (g Grants) MarkForeign(o metav1.Object) {
+// AddForeign notes a role or a binding that another client created.
+func (g Grants) AddForeign(o metav1.Object) {
 	g.Foreign[inNamespace(o.GetNamespace(), o.GetName())] = true
 }
 

@@ -112,7 +112,7 @@ func linesOf(t *testing.T, l Lifted) []string {
 	t.Helper()
 	var lines []string
 	say := func(o metav1.Object, kind, what string) {
-		if !IsLifted(o) || !csvspec.Labelled(o, installtest.Operator(nil)) || len(o.GetOwnerReferences()) > 0 {
+		if !IsLifted(o) || !csvspec.HasOwnerLabels(o, installtest.Operator(nil)) || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s %s: labels %v, owners %v", kind, o.GetName(), o.GetLabels(), o.GetOwnerReferences())
 		}
 		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")

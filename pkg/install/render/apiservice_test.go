@@ -24,7 +24,7 @@ func TestAPIServiceIsOLMs(t *testing.T) {
 	in := inputOf(installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0))
 	in.Delegations = map[string]permissions.Delegation{"manager": permissions.UsualDelegation("manager-service")}
 	in.Trust = map[string]Trust{"manager": {CABundle: []byte("ca"), Generation: 3}}
-	d := Render(in).Deployments[0]
+	d := Objects(in).Deployments[0]
 
 	owner := csvspec.OwnerLabels(in.CSV)
 	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "default", Namespace: in.CSV.Namespace}}
@@ -68,7 +68,7 @@ func TestAPIServicesShareTheService(t *testing.T) {
 			d.GenerateName, d.TargetPort = "w.shop.example.com", new(intstr.FromInt(9443))
 		}))
 	installtest.Owning(installtest.Owning(csv, "Pond", "manager", 443), "Lake", "manager", 0)
-	desired := Render(inputOf(csv))
+	desired := Objects(inputOf(csv))
 	served := desired.Deployments[0]
 	var got []string
 	for _, w := range served.Webhooks {
@@ -90,7 +90,7 @@ func TestAPIServicesShareTheService(t *testing.T) {
 }
 
 func TestWebhookServersAskNobody(t *testing.T) {
-	d := Render(inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))).Deployments[0]
+	d := Objects(inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))).Deployments[0]
 	if d.AuthDelegator != nil || d.AuthReader != nil {
 		t.Errorf("bindings %v, %v", d.AuthDelegator, d.AuthReader)
 	}
@@ -101,7 +101,7 @@ func TestAPIServiceOfTheAdministrator(t *testing.T) {
 	injected := map[string]string{"cert-manager.io/inject-ca-from": "shop/serving"}
 	in.Config.Annotations = labels.Merge(injected, map[string]string{vocabulary.AnnotationCertificates: "none"})
 	in.Trust = map[string]Trust{"manager": {CABundle: []byte("ca"), Delegated: true}}
-	service := Render(in).Deployments[0].Webhooks[0].APIService
+	service := Objects(in).Deployments[0].Webhooks[0].APIService
 	if diff := cmp.Diff(injected, service.Annotations); diff != "" || service.Spec.CABundle != nil {
 		t.Errorf("caBundle %q, annotations (-want +got):\n%s", service.Spec.CABundle, diff)
 	}
@@ -119,7 +119,7 @@ func TestChangesOfAPIServices(t *testing.T) {
 		"another kind":       {installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Pond", "one", 0), installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Lake", "one", 0), Same},
 		"another port":       {installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Pond", "one", 0), installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Pond", "one", 6443), Moved},
 		"another Deployment": {installtest.Owning(installtest.Operator(installtest.Deployments(one, two)), "Pond", "one", 0), installtest.Owning(installtest.Operator(installtest.Deployments(one, two)), "Pond", "two", 0), Moved},
-		"not declared":       {installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Pond", "one", 0), installtest.Operator(installtest.Deployments(one)), Gone},
+		"not declared":       {installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Pond", "one", 0), installtest.Operator(installtest.Deployments(one)), Removed},
 	} {
 		if got := Changes(test.older, test.newer)[is]; got != test.want {
 			t.Errorf("%s: %s, want %s", title, got, test.want)
@@ -149,7 +149,7 @@ func TestOwnedKindsOfTwoServers(t *testing.T) {
 func TestDelegatesTo(t *testing.T) {
 	in := inputOf(installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0))
 	in.Delegations = map[string]permissions.Delegation{"manager": permissions.UsualDelegation("manager-service")}
-	d := Render(in).Deployments[0]
+	d := Objects(in).Deployments[0]
 	other := d.AuthReader.DeepCopy()
 	other.Namespace = "shop"
 	role := d.AuthDelegator.DeepCopy()

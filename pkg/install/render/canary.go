@@ -32,9 +32,9 @@ func CanaryCalled(bundle int) string {
 	return fmt.Sprintf("called-%d%s", bundle, canarySuffix)
 }
 
-// FreshBundles are the same trust so many times, each in another text, unlike all of
+// UniqueBundles are the same trust so many times, each in another text, unlike all of
 // another occasion: API servers keep connections for each text, so each call opens one.
-func FreshBundles(bundle []byte, times int, occasion string) [][]byte {
+func UniqueBundles(bundle []byte, times int, occasion string) [][]byte {
 	all := make([][]byte, 0, times)
 	for i := range times {
 		all = append(all, append(fmt.Appendf(nil, "# %s, %d\n", occasion, i), bundle...))

@@ -27,8 +27,8 @@ const (
 	// Changed is called in another way, and the Deployment that serves it now is rolled
 	// out anew: it is taken out of service before, and comes back when the new one serves.
 	Changed Change = "Changed"
-	// Gone is not declared any more.
-	Gone Change = "Gone"
+	// Removed is not declared any more.
+	Removed Change = "Removed"
 )
 
 // Changes compares two versions of an operator: what becomes of each webhook of the old
@@ -44,12 +44,12 @@ func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.
 		after, declared := signed[identity]
 		switch {
 		case !declared:
-			changes[identity] = Gone
-		case !rolled[before.deployment], csvspec.Stays(identity) && before.deployment != after.deployment:
+			changes[identity] = Removed
+		case !rolled[before.deployment], csvspec.StaysRegistered(identity) && before.deployment != after.deployment:
 			changes[identity] = Moved
 		case before.equals(after):
 			changes[identity] = Same
-		case csvspec.Stays(identity):
+		case csvspec.StaysRegistered(identity):
 			changes[identity] = Moved
 		default:
 			changes[identity] = Changed
@@ -73,10 +73,10 @@ func (s signature) equals(other signature) bool {
 func signatures(csv *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]signature {
 	signed := map[csvspec.Identity]signature{}
 	for _, spec := range csvspec.Deployments(csv) {
-		descriptions := csvspec.DescriptionsOf(csv, spec.Name)
+		descriptions := csvspec.Descriptions(csv, spec.Name)
 		ports := allocatePorts(descriptions)
 		in := Input{CSV: csv, Services: map[string]string{spec.Name: spec.Name}, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}}}
-		in.deadlocks = exemptions.SelfDeadlocks(in.lifelineInput())
+		in.exempted = exemptions.For(in.exemptionInput())
 		for i, d := range descriptions {
 			w, c := webhook(in, d, ports.of[i]), signature{deployment: spec.Name, target: portPairOf(d).target}
 			switch {

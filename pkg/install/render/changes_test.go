@@ -48,17 +48,17 @@ func TestChanges(t *testing.T) {
 		"another rule":                       {after: []func(*description){func(d *description) { d.Rules = append(d.Rules, d.Rules[0]) }}, want: Changed},
 		"another webhook takes its port":     {both: []func(*description){target(8443)}, first: []description{installtest.ServedBy("server", named("first"), target(9443))}, want: Changed},
 		"another webhook beside it":          {first: []description{installtest.ServedBy("server", named("first"))}, want: Same},
-		"another name":                       {after: []func(*description){named("v2.shop.example.com")}, want: Gone},
-		"another type":                       {after: []func(*description){mutating}, want: Gone},
-		"dropped":                            {dropped: true, want: Gone},
-		"dropped with its Deployment":        {dropped: true, deployments: []string{"other"}, want: Gone},
+		"another name":                       {after: []func(*description){named("v2.shop.example.com")}, want: Removed},
+		"another type":                       {after: []func(*description){mutating}, want: Removed},
+		"dropped":                            {dropped: true, want: Removed},
+		"dropped with its Deployment":        {dropped: true, deployments: []string{"other"}, want: Removed},
 		"a renamed Deployment":               {after: []func(*description){on("other")}, deployments: []string{"other"}, want: Moved},
 		"a renamed Deployment and path":      {after: []func(*description){on("other"), path("/other")}, deployments: []string{"other"}, want: Moved},
 		"another Deployment, this one stays": {after: []func(*description){on("other")}, want: Changed},
 		"conversion":                         {both: []func(*description){conversion}, want: Same},
 		"conversion on another path":         {both: []func(*description){conversion}, after: []func(*description){path("/other")}, want: Moved},
 		"conversion of another Deployment":   {both: []func(*description){conversion}, after: []func(*description){on("other")}, want: Moved},
-		"conversion dropped":                 {both: []func(*description){conversion}, dropped: true, want: Gone},
+		"conversion dropped":                 {both: []func(*description){conversion}, dropped: true, want: Removed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 // that its author wrote: a WebhookDescription has no field for them.
 func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.MatchCondition {
 	var conditions []admissionregistrationv1.MatchCondition
-	for _, l := range in.deadlocks(d) {
+	for _, l := range in.exempted(d) {
 		conditions = append(conditions, l.Condition())
 	}
-	authored, err := csvspec.AuthoredConditions(in.CSV)
+	authored, err := csvspec.MatchConditions(in.CSV)
 	if err != nil {
 		return conditions // such a ClusterServiceVersion is not installed
 	}

@@ -20,7 +20,7 @@ func configure(d *appsv1.Deployment, config subscriptions.Config) {
 	d.Annotations = labels.Merge(config.Propagated(), d.Annotations)
 	pod.Annotations = labels.Merge(config.ForPods(), pod.Annotations)
 	for _, volume := range config.Volumes {
-		if !subscriptions.CertificateVolumeName(volume.Name) {
+		if !subscriptions.IsCertificateVolume(volume.Name) {
 			pod.Spec.Volumes = replaceOrAppend(pod.Spec.Volumes, volume, func(v corev1.Volume) bool { return v.Name == volume.Name })
 		}
 	}
@@ -40,7 +40,7 @@ func configureContainer(container *corev1.Container, config subscriptions.Config
 	}
 	container.EnvFrom = appendNew(container.EnvFrom, config.EnvFrom)
 	for _, mount := range config.VolumeMounts {
-		if !subscriptions.OverCertificate(mount) {
+		if !subscriptions.HidesCertificate(mount) {
 			container.VolumeMounts = replaceOrAppend(container.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.Name == mount.Name })
 		}
 	}

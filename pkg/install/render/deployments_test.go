@@ -22,7 +22,7 @@ func TestDeploymentsOfOneName(t *testing.T) {
 		d.GenerateName = fmt.Sprintf("v%d.example.com", i)
 		csv.Spec.WebhookDefinitions = append(csv.Spec.WebhookDefinitions, d)
 	}
-	if rendered := Render(inputOf(csv)).Deployments; len(rendered) != 2 || len(rendered[0].Webhooks) != 5001 {
+	if rendered := Objects(inputOf(csv)).Deployments; len(rendered) != 2 || len(rendered[0].Webhooks) != 5001 {
 		t.Errorf("%d Deployments, the first with %d webhooks", len(rendered), len(rendered[0].Webhooks))
 	}
 	const unmet = `Deployment manager: spec.install.spec.deployments[0], [1], [2] and 4997 more have the name "manager": give each its own`

@@ -49,8 +49,8 @@ type Input struct {
 	// OperatorConditions tells whether the cluster has the kind.
 	OperatorConditions bool
 
-	// deadlocks are computed once for all its webhooks.
-	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Lifeline
+	// exempted are computed once for all its webhooks.
+	exempted func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
 }
 
 // Trust is what the clients and the pods of a Deployment need to know of its
@@ -114,11 +114,11 @@ type Webhook struct {
 	APIService  *apiregistrationv1.APIService
 }
 
-// Render is the whole of what the input asks for.
-func Render(in Input) Desired {
+// Objects is the whole of what the input asks for.
+func Objects(in Input) Desired {
 	var desired Desired
-	in.CSV = csvspec.WithoutWide(in.CSV)
-	in.deadlocks = exemptions.SelfDeadlocks(in.lifelineInput())
+	in.CSV = csvspec.LimitRules(in.CSV)
+	in.exempted = exemptions.For(in.exemptionInput())
 	for _, spec := range csvspec.Deployments(in.CSV) {
 		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
 	}
@@ -129,7 +129,7 @@ func Render(in Input) Desired {
 }
 
 func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) Deployment {
-	descriptions := csvspec.DescriptionsOf(in.CSV, spec.Name)
+	descriptions := csvspec.Descriptions(in.CSV, spec.Name)
 	if len(descriptions) == 0 {
 		return Deployment{Object: deployment(in, spec, "")}
 	}
@@ -138,7 +138,7 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	d.Object = deployment(in, spec, d.SecretName)
 	d.Service = service(in, spec, ports)
 	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec)
-	if csvspec.ServesAPIs(in.CSV, spec.Name) {
+	if csvspec.ServesAPIServices(in.CSV, spec.Name) {
 		d.AuthDelegator, d.AuthReader = delegation(in, spec)
 	}
 	for i, description := range descriptions {
@@ -147,6 +147,6 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	return d
 }
 
-func (in Input) lifelineInput() exemptions.LifelineInput {
-	return exemptions.LifelineInput{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Services: in.Services}
+func (in Input) exemptionInput() exemptions.Input {
+	return exemptions.Input{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Services: in.Services}
 }

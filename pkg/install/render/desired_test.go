@@ -16,7 +16,7 @@ func TestDeploymentsKeepTheirOrder(t *testing.T) {
 	specs := installtest.Deployments(installtest.DeploymentOf("z"), installtest.DeploymentOf("a"), installtest.DeploymentOf("m"))
 	first := installtest.ServedBy("m")
 	second := installtest.ServedBy("m", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = "a.shop.example.com" })
-	desired := Render(inputOf(installtest.Operator(specs, first, installtest.ServedBy("z", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = "z.shop.example.com" }), second)))
+	desired := Objects(inputOf(installtest.Operator(specs, first, installtest.ServedBy("z", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = "z.shop.example.com" }), second)))
 
 	var got []string
 	for _, d := range desired.Deployments {
@@ -30,7 +30,7 @@ func TestDeploymentsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Caches own what Render reads.
+// Caches own what Objects reads.
 func TestRenderLeavesItsInputAlone(t *testing.T) {
 	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) {
 		d.Template.Annotations = map[string]string{"author": "pod"}
@@ -50,14 +50,14 @@ func TestRenderLeavesItsInputAlone(t *testing.T) {
 	before := csv.DeepCopy()
 	group := in.Scope.Group.DeepCopy()
 
-	first := Render(in)
+	first := Objects(in)
 	if diff := cmp.Diff(before, in.CSV); diff != "" {
 		t.Errorf("Render changed the ClusterServiceVersion (-before +after):\n%s", diff)
 	}
 	if diff := cmp.Diff(group, in.Scope.Group); diff != "" {
 		t.Errorf("Render changed the OperatorGroup (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(first, Render(in)); diff != "" {
+	if diff := cmp.Diff(first, Objects(in)); diff != "" {
 		t.Errorf("the same input renders another output (-first +second):\n%s", diff)
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// inputOf is what Render is asked for a ClusterServiceVersion whose Services have
+// inputOf is what Objects is asked for a ClusterServiceVersion whose Services have
 // their usual names and whose certificates are issued.
 func inputOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operatorsv1.OperatorGroup)) Input {
 	in := Input{CSV: csv, Scope: installtest.ScopeOf(csv, group...), Services: installtest.ServicesOf(csv), Trust: map[string]Trust{}}
 	for name := range in.Services {
-		if len(csvspec.DescriptionsOf(csv, name)) > 0 {
+		if len(csvspec.Descriptions(csv, name)) > 0 {
 			in.Trust[name] = Trust{CABundle: []byte("ca of " + name), CAHash: "hash-of-ca", Generation: 3}
 		}
 	}
 	return in
 }
 
-// guarded is what Render is asked for an operator with one webhook, by a manager that runs in the cluster.
+// guarded is what Objects is asked for an operator with one webhook, by a manager that runs in the cluster.
 func guarded(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.OperatorGroup)) Input {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), d), group...)
 	in.Manager = installtest.ManagerUser
@@ -32,7 +32,7 @@ func guarded(d operatorsv1alpha1.WebhookDescription, group ...func(*operatorsv1.
 // rendered is the only Deployment of an input, and what its webhooks need.
 func rendered(t *testing.T, in Input) Deployment {
 	t.Helper()
-	desired := Render(in)
+	desired := Objects(in)
 	if len(desired.Deployments) != 1 {
 		t.Fatalf("%d Deployments are rendered, want 1", len(desired.Deployments))
 	}

@@ -24,8 +24,8 @@ type Interception struct {
 	Exempt []string
 }
 
-// InterceptionOf is what a webhook intercepts.
-func InterceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Interception {
+// interceptionOf is what a webhook intercepts.
+func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Interception {
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return Interception{Text: "reading and writing of " + strings.Join(d.ConversionCRDs, ", ") + " in another version than the stored one"}
 	}
@@ -42,7 +42,7 @@ func InterceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 	if d.ObjectSelector != nil && len(d.ObjectSelector.MatchLabels)+len(d.ObjectSelector.MatchExpressions) > 0 {
 		i.Text += "; only objects with the labels " + metav1.FormatLabelSelector(d.ObjectSelector)
 	}
-	for _, l := range in.deadlocks(d) {
+	for _, l := range in.exempted(d) {
 		i.Exempt = append(i.Exempt, l.What)
 	}
 	return i

@@ -53,8 +53,8 @@ func TestInterceptionOf(t *testing.T) {
 			if in.Scope.Namespaces == nil {
 				in.Scope.Namespaces = []string{metav1.NamespaceAll}
 			}
-			in.deadlocks = exemptions.SelfDeadlocks(in.lifelineInput())
-			if diff := cmp.Diff(test.want, InterceptionOf(in, in.CSV.Spec.WebhookDefinitions[0])); diff != "" {
+			in.exempted = exemptions.For(in.exemptionInput())
+			if diff := cmp.Diff(test.want, interceptionOf(in, in.CSV.Spec.WebhookDefinitions[0])); diff != "" {
 				t.Errorf("interception (-want +got):\n%s", diff)
 			}
 		})

@@ -30,11 +30,11 @@ func TestCondition(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"), installtest.DeploymentOf("worker")), installtest.ServedBy("manager"))
 			csv.Spec.InstallStrategy.StrategySpec.Permissions, csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions = permissions(test.namespaced...), permissions(test.cluster...)
 			in := inputOf(csv)
-			if Render(in).Condition != nil {
+			if Objects(in).Condition != nil {
 				t.Error("there is one where the cluster does not have the kind")
 			}
 			in.OperatorConditions = true
-			c := Render(in).Condition
+			c := Objects(in).Condition
 			if diff := cmp.Diff(test.want, c.Object.Spec.ServiceAccounts); diff != "" {
 				t.Errorf("accounts (-want +got):\n%s", diff)
 			}

@@ -37,7 +37,7 @@ func CalledService(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, nam
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if spec.Name == deployment {
 			in := Input{CSV: csv, Services: map[string]string{deployment: name}}
-			return service(in, spec, allocatePorts(csvspec.DescriptionsOf(csv, deployment)))
+			return service(in, spec, allocatePorts(csvspec.Descriptions(csv, deployment)))
 		}
 	}
 	return nil

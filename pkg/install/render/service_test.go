@@ -179,7 +179,7 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 	}
 
 	services := map[string]string{}
-	for _, d := range Render(in).Deployments {
+	for _, d := range Objects(in).Deployments {
 		name, service := d.Object.Name, d.Service.Name
 		if problems := validation.IsDNS1035Label(service); len(problems) > 0 {
 			t.Errorf("Service %q of Deployment %q: %v", service, name, problems)

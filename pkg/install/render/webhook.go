@@ -18,7 +18,7 @@ import (
 // default that the API server would set written out, so that whatever else the
 // live object shows was put there by somebody else.
 func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
-	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: InterceptionOf(in, d)}
+	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: interceptionOf(in, d)}
 	switch d.Type {
 	case operatorsv1alpha1.ValidatingAdmissionWebhook:
 		w.Validating = &admissionregistrationv1.ValidatingWebhookConfiguration{

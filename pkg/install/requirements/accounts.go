@@ -21,7 +21,7 @@ import (
 // only looks.
 func requiredAccounts(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
-	for _, name := range csvspec.RequiredAccounts(f.CSV) {
+	for _, name := range csvspec.ServiceAccounts(f.CSV) {
 		results = append(results, requiredAccount(f, name))
 	}
 	return results

@@ -49,8 +49,8 @@ func KubernetesGroup(group string) (message, wayOut string) {
 		"name a group of your own domain in spec.apiservicedefinitions.owned, or have a cluster administrator create the APIService"
 }
 
-// Others is what serves versions of API groups and does not belong to a ClusterServiceVersion.
-type Others struct {
+// OtherServers is what serves versions of API groups and does not belong to a ClusterServiceVersion.
+type OtherServers struct {
 	// APIServices returns the APIServices of a group that send requests to Services of other owners.
 	APIServices func(group string) []*apiregistrationv1.APIService
 	// CRDs returns the CustomResourceDefinitions of a group that have another owner, or none.
@@ -60,7 +60,7 @@ type Others struct {
 // OccupiedGroup returns why the manager registers no further version of a group, and what to do
 // instead; it is empty when it may. Clients ask for the version that looks newest: a further one
 // could answer in place of those that others serve.
-func OccupiedGroup(group string, others Others) string {
+func OccupiedGroup(group string, others OtherServers) string {
 	if message, wayOut := KubernetesGroup(group); message != "" {
 		return message + "; " + wayOut
 	}

@@ -27,7 +27,7 @@ func TestKubernetesGroup(t *testing.T) {
 
 // What others serve of a group, and what Kubernetes reserves, is named with the way out.
 func TestOccupiedGroup(t *testing.T) {
-	others := Others{
+	others := OtherServers{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
 			if group != "served.example.com" {
 				return nil

@@ -31,7 +31,7 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 		service := f.APIServices[result.Name]
 		kind := schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}
 		switch {
-		case f.Unaggregated:
+		case f.NoAggregator:
 			result.Message = "APIService is not present: " + unaggregated
 		case service == nil:
 			result.Message = "APIService is not present: install the operator that serves it"
@@ -67,7 +67,7 @@ func availability(service *apiregistrationv1.APIService) apiregistrationv1.APISe
 func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
 	results := OwnedAPIServices(f.CSV)
 	for i := range results {
-		if f.Unaggregated {
+		if f.NoAggregator {
 			results[i].Status, results[i].Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, "APIService cannot be registered: "+unaggregated
 		}
 	}
@@ -115,7 +115,7 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 			Group: api.Group, Version: api.Version, Kind: api.Kind, Name: fmt.Sprintf("%s.%s.%s", api.Kind, api.Version, api.Group),
 			Status: operatorsv1alpha1.RequirementStatusReasonPresent, Message: "Native API exists",
 		}
-		switch kind := csvspec.Gvk(api); {
+		switch kind := csvspec.GVK(api); {
 		case f.undiscovered(kind, result):
 			result.Status, result.Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, NotDiscovered(kind.GroupVersion())
 		case !f.APIs[kind] && !f.Undiscovered[kind.GroupVersion()]:
@@ -133,22 +133,22 @@ const (
 	longestAPIPause  = 30 * time.Second
 )
 
-// APIPause returns how long to wait before the API server is asked again whether it serves a kind.
+// DiscoveryInterval returns how long to wait before the API server is asked again whether it serves a kind.
 // It grows with the time since a change last announced the kind, from 250 ms to 30 s.
-func APIPause(announced, now time.Time) time.Duration {
+func DiscoveryInterval(announced, now time.Time) time.Duration {
 	return min(max(now.Sub(announced), shortestAPIPause), longestAPIPause)
 }
 
-// recheck returns how soon to ask the API server again what it is and serves; zero when an event
+// requeueAfter returns how soon to ask the API server again what it is and serves; zero when an event
 // announces whatever is missing. Nothing announces another version of the API server.
-func recheck(f Facts) time.Duration {
+func requeueAfter(f Facts) time.Duration {
 	var pause time.Duration
 	// Nor does anything announce that a Service without the manager's label is deleted.
-	if awaitsKubernetes(f) || f.Unmarked != "" || len(f.ForeignConversions) > 0 {
+	if awaitsKubernetes(f) || f.FinalizerProblem != "" || len(f.ConvertedByOthers) > 0 {
 		pause = longestAPIPause
 	}
 	for _, kind := range unserved(f) {
-		wait := APIPause(f.Announced[kind.GroupVersion()], f.Now)
+		wait := DiscoveryInterval(f.Announced[kind.GroupVersion()], f.Now)
 		if pause == 0 || wait < pause {
 			pause = wait
 		}
@@ -166,8 +166,8 @@ func unserved(f Facts) []schema.GroupVersionKind {
 		}
 	}
 	for _, api := range f.CSV.Spec.NativeAPIs {
-		if f.Unaggregated && !f.APIs[csvspec.Gvk(api)] {
-			kinds = append(kinds, csvspec.Gvk(api))
+		if f.NoAggregator && !f.APIs[csvspec.GVK(api)] {
+			kinds = append(kinds, csvspec.GVK(api))
 		}
 	}
 	return kinds

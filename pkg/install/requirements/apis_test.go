@@ -24,7 +24,7 @@ func TestRequiredAPIServices(t *testing.T) {
 		serves  bool
 		status  operatorsv1alpha1.StatusReason
 		message string
-		recheck time.Duration
+		requeueAfter time.Duration
 	}{
 		"absent":           {nil, false, "NotPresent", "APIService is not present: install the operator that serves it", 0},
 		"of another kind":  {liveAPIService(name, true), false, "NotPresent", "APIService is present, but does not serve the kind Metric", 4 * time.Second},
@@ -50,8 +50,8 @@ func TestRequiredAPIServices(t *testing.T) {
 			if diff := cmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements); diff != "" {
 				t.Errorf("requirements (-want +got):\n%s", diff)
 			}
-			if verdict.Recheck != test.recheck {
-				t.Errorf("looks again in %s, want %s", verdict.Recheck, test.recheck)
+			if verdict.RequeueAfter != test.requeueAfter {
+				t.Errorf("looks again in %s, want %s", verdict.RequeueAfter, test.requeueAfter)
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
 		needs   func(*operatorsv1alpha1.ClusterServiceVersionSpec)
 		served  bool
 		passes  bool
-		recheck time.Duration
+		requeueAfter time.Duration
 	}{
 		"required": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) { s.APIServiceDefinitions.Required = apiService }, true, false, 0},
 		"owned":    {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) { s.APIServiceDefinitions.Owned = apiService }, true, false, 0},
@@ -99,9 +99,9 @@ func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))
 			test.needs(&csv.Spec)
-			verdict := Check(Facts{CSV: csv, Unaggregated: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}, Now: time.Unix(1000, 0)})
-			if verdict.Passes() != test.passes || verdict.Recheck != test.recheck {
-				t.Errorf("passes: %t, looks again in %s: %s", verdict.Passes(), verdict.Recheck, verdict.Unmet())
+			verdict := Check(Facts{CSV: csv, NoAggregator: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}, Now: time.Unix(1000, 0)})
+			if verdict.Passes() != test.passes || verdict.RequeueAfter != test.requeueAfter {
+				t.Errorf("passes: %t, looks again in %s: %s", verdict.Passes(), verdict.RequeueAfter, verdict.Unmet())
 			}
 		})
 	}
@@ -138,12 +138,12 @@ func TestAPIPause(t *testing.T) {
 	for since, want := range map[time.Duration]time.Duration{
 		0: 250 * time.Millisecond, time.Second: time.Second, 20 * time.Second: 20 * time.Second, time.Hour: 30 * time.Second,
 	} {
-		if got := APIPause(announced, announced.Add(since)); got != want {
+		if got := DiscoveryInterval(announced, announced.Add(since)); got != want {
 			t.Errorf("%s after it was announced the pause is %s, want %s", since, got, want)
 		}
 	}
 	questions := 0
-	for now := announced; now.Before(announced.Add(time.Hour)); now = now.Add(APIPause(announced, now)) {
+	for now := announced; now.Before(announced.Add(time.Hour)); now = now.Add(DiscoveryInterval(announced, now)) {
 		questions++
 	}
 	if questions > 130 {

@@ -18,15 +18,15 @@ func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 	crd := f.CRDs[wanted.Name]
 	return crd != nil && !slices.Contains(servedVersions(crd), wanted.Version) &&
 		csvspec.Converts(f.CSV, wanted.Name) >= 0 && f.CSV.OwnsCRD(wanted.Name) &&
-		slices.Contains(strings.Split(f.CSV.Annotations[vocabulary.AnnotationAwaitedVersions], ","), csvspec.AwaitedVersion(wanted.Name, wanted.Version))
+		slices.Contains(strings.Split(f.CSV.Annotations[vocabulary.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
 }
 
 // awaitedVersions are those of all definitions.
 func awaitedVersions(f Facts) []string {
 	var versions []string
-	for _, d := range csvspec.CrdDescriptions(f.CSV) {
+	for _, d := range csvspec.CRDDescriptions(f.CSV) {
 		if awaited(f, d) {
-			versions = append(versions, csvspec.AwaitedVersion(d.Name, d.Version))
+			versions = append(versions, csvspec.CRDVersion(d.Name, d.Version))
 		}
 	}
 	return versions

@@ -34,8 +34,8 @@ type Facts struct {
 	Access permissions.Access
 	// APIServices are those that exist, by name.
 	APIServices map[string]*apiregistrationv1.APIService
-	// Unaggregated is a cluster that cannot have any: nothing tells when a kind comes.
-	Unaggregated bool
+	// NoAggregator is a cluster that cannot have any: nothing tells when a kind comes.
+	NoAggregator bool
 	// APIs are the kinds that the cluster serves.
 	APIs map[schema.GroupVersionKind]bool
 	// Undiscovered are the versions of groups of which the API server has not answered which kinds it serves.
@@ -56,12 +56,12 @@ type Facts struct {
 	Active     bool
 	// Deployments are the live ones, by name.
 	Deployments map[string]*appsv1.Deployment
-	// Unmarked says why the ClusterServiceVersion does not have the manager's finalizer; empty when it does.
-	Unmarked string
+	// FinalizerProblem says why the ClusterServiceVersion does not have the manager's finalizer; empty when it does.
+	FinalizerProblem string
 	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
 	Converters map[string]bool
-	// ForeignConversions are the definitions, by name, whose conversion another client has set up.
-	ForeignConversions map[string]bool
+	// ConvertedByOthers are the definitions, by name, whose conversion another client has set up.
+	ConvertedByOthers map[string]bool
 }
 
 // Verdict says whether a ClusterServiceVersion may be installed.
@@ -73,32 +73,32 @@ type Verdict struct {
 	Conflict string
 	// Requirements are the results for status.requirementStatus.
 	Requirements []operatorsv1alpha1.RequirementStatus
-	// Held are the Deployments that another ClusterServiceVersion has, each with its name.
-	Held map[string]string
+	// ClaimedDeployments are the Deployments that another ClusterServiceVersion has, each with its name.
+	ClaimedDeployments map[string]string
 	// Awaited are versions of definitions, as definition/version, that are served once the
 	// webhooks of the ClusterServiceVersion convert to them. It is not complete before.
 	Awaited []string
-	// Recheck is how soon to look again of one's own accord: no event tells when what is
+	// RequeueAfter is how soon to look again of one's own accord: no event tells when what is
 	// missing comes. Zero: there is one.
-	Recheck time.Duration
+	RequeueAfter time.Duration
 }
 
 // Check judges a ClusterServiceVersion.
 func Check(f Facts) Verdict {
-	held := heldDeployments(f)
+	claimed := claimedDeployments(f)
 	return Verdict{
-		Held:       held,
+		ClaimedDeployments:       claimed,
 		Violations: slices.Concat(RuleViolations(f.CSV), widthViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(
 			finalized(f),
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),
 			requiredAPIServices(f), registrable(f), nativeAPIs(f),
-			distinctDeployments(f.CSV), freeDeployments(f.CSV, held), requiredBackends(f.CSV),
+			distinctDeployments(f.CSV), freeDeployments(f.CSV, claimed), requiredBackends(f.CSV),
 			requiredAccounts(f)),
 		Conflict: ownerConflict(f),
 		Awaited:  awaitedVersions(f),
-		Recheck:  recheck(f),
+		RequeueAfter:  requeueAfter(f),
 	}
 }
 

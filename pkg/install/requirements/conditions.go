@@ -15,7 +15,7 @@ import (
 // conditionViolations are mistakes in the author's matchConditions. What an expression
 // says, the API server judges when the webhook is registered.
 func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
-	authored, err := csvspec.AuthoredConditions(csv)
+	authored, err := csvspec.MatchConditions(csv)
 	if err != nil {
 		return []Violation{{
 			Kind: WrongConditions, Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", vocabulary.AnnotationMatchConditions, err),

@@ -19,7 +19,7 @@ func FuzzConditions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		csv := &operatorsv1alpha1.ClusterServiceVersion{}
 		csv.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": text}
-		conditions, err := csvspec.AuthoredConditions(csv)
+		conditions, err := csvspec.MatchConditions(csv)
 		if violations := conditionViolations(csv); (err != nil || len(conditions) > 0) != (len(violations) > 0) {
 			t.Errorf("%d webhooks, %v, and %d violations", len(conditions), err, len(violations))
 		}

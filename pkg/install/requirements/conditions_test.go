@@ -49,7 +49,7 @@ func TestConditionsWithAliases(t *testing.T) {
 	csv.Annotations = map[string]string{
 		"olm-webhook-manager.io/match-conditions": "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n",
 	}
-	if conditions, err := csvspec.AuthoredConditions(csv); err == nil || !strings.Contains(err.Error(), "repeat too much") {
+	if conditions, err := csvspec.MatchConditions(csv); err == nil || !strings.Contains(err.Error(), "repeat too much") {
 		t.Errorf("got %v and %v", conditions, err)
 	}
 }

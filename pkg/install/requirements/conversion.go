@@ -92,7 +92,7 @@ func inconvertible(f Facts, crd *apiextensionsv1.CustomResourceDefinition) strin
 		return "has spec.preserveUnknownFields true, with which nothing can be converted: set it to false"
 	case f.Converters[namespace+"/"+service]:
 		return fmt.Sprintf("is converted by service %s/%s of another ClusterServiceVersion: delete that one first", namespace, service)
-	case f.ForeignConversions[crd.Name]:
+	case f.ConvertedByOthers[crd.Name]:
 		return foreignConversion(crd)
 	default:
 		return ""

@@ -93,7 +93,7 @@ func TestConvertibleCRDs(t *testing.T) {
 			csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = installtest.Deployments(installtest.DeploymentOf("manager"))
 			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}, Converters: map[string]bool{"ns/theirs": true}}
 			if _, service := owners.ConvertedBy(cmp.Or(test.crd, crd(false, ""))); service == "helms" {
-				facts.ForeignConversions = map[string]bool{"a.example.com": true}
+				facts.ConvertedByOthers = map[string]bool{"a.example.com": true}
 			}
 			if test.crd != nil {
 				facts.CRDs["a.example.com"] = test.crd

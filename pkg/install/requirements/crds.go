@@ -16,7 +16,7 @@ import (
 // requiredCRDs are the CustomResourceDefinitions that a ClusterServiceVersion owns or
 // requires, in every version that it names. OLM v0 looks at one version of each.
 func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
-	return versionsOf(f, csvspec.CrdDescriptions(f.CSV))
+	return versionsOf(f, csvspec.CRDDescriptions(f.CSV))
 }
 
 // OwnedCRDs are the results for the versions that a ClusterServiceVersion owns, one for each

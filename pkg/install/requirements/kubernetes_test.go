@@ -36,18 +36,18 @@ func TestMinKubeVersion(t *testing.T) {
 				Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion", Name: "shop.v1",
 				Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, Message: test.message,
 			}
-			recheck := longestAPIPause
+			requeueAfter := longestAPIPause
 			if test.met {
 				want.Status = operatorsv1alpha1.RequirementStatusReasonPresent
 			}
 			if test.met || strings.HasPrefix(test.message, "CSV version parsing error") {
-				recheck = 0 // nothing but an edit ends it
+				requeueAfter = 0 // nothing but an edit ends it
 			}
 			if diff := cmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements); diff != "" {
 				t.Errorf("requirements (-want +got):\n%s", diff)
 			}
-			if verdict.Recheck != recheck || verdict.Passes() != test.met {
-				t.Errorf("passes: %t, looks again in %s", verdict.Passes(), verdict.Recheck)
+			if verdict.RequeueAfter != requeueAfter || verdict.Passes() != test.met {
+				t.Errorf("passes: %t, looks again in %s", verdict.Passes(), verdict.RequeueAfter)
 			}
 		})
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// heldDeployments returns, for each Deployment that another active ClusterServiceVersion has, the name
+// claimedDeployments returns, for each Deployment that another active ClusterServiceVersion has, the name
 // of that ClusterServiceVersion. Versions of the same operator take turns instead: they are no contenders.
-func heldDeployments(f Facts) map[string]string {
-	held := map[string]string{}
+func claimedDeployments(f Facts) map[string]string {
+	claimed := map[string]string{}
 	for _, spec := range csvspec.Deployments(f.CSV) {
 		if holder := holderOf(f, spec.Name); holder != nil {
-			held[spec.Name] = holder.Name
+			claimed[spec.Name] = holder.Name
 		}
 	}
-	return held
+	return claimed
 }
 
 // holderOf returns the contender that has a Deployment: the one to which the live Deployment belongs,
@@ -51,10 +51,10 @@ func hasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bo
 }
 
 // freeDeployments are requirements that are not met: a Deployment has one active ClusterServiceVersion.
-func freeDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, held map[string]string) []operatorsv1alpha1.RequirementStatus {
+func freeDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, claimed map[string]string) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, name := range csvspec.DeploymentNames(csv) {
-		if holder := held[name]; holder != "" {
+		if holder := claimed[name]; holder != "" {
 			results = append(results, operatorsv1alpha1.RequirementStatus{
 				Group: "apps", Version: "v1", Kind: "Deployment", Name: name,
 				Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,

@@ -56,8 +56,8 @@ func TestOneActiveVersionForEachDeployment(t *testing.T) {
 			"elder":   {ask(elder, younger, test.elderBegan, test.youngerBegan), test.elderWaits},
 			"younger": {ask(younger, elder, test.youngerBegan, test.elderBegan), test.youngerWaits},
 		} {
-			if got := verdict.got.Held["manager"]; got != verdict.want {
-				t.Errorf("%s: for %s the Deployment is held by %q, want %q", name, csv, got, verdict.want)
+			if got := verdict.got.ClaimedDeployments["manager"]; got != verdict.want {
+				t.Errorf("%s: for %s the Deployment is claimed by %q, want %q", name, csv, got, verdict.want)
 			}
 			if verdict.got.Passes() != (verdict.want == "") || !strings.Contains(verdict.got.Unmet(), verdict.want) {
 				t.Errorf("%s: %s passes: %t: %s", name, csv, verdict.got.Passes(), verdict.got.Unmet())

@@ -21,7 +21,7 @@ func ownerConflict(f Facts) string {
 		if both := inCommon(csvspec.OwnedCRDs(f.CSV), csvspec.OwnedCRDs(neighbour.CSV)); both != "" {
 			return conflictOver("conflicting CRD owner in namespace", both, neighbour.CSV)
 		}
-		if both := inCommon(csvspec.ApiServicesOf(f.CSV), csvspec.ApiServicesOf(neighbour.CSV)); both != "" {
+		if both := inCommon(csvspec.APIServices(f.CSV), csvspec.APIServices(neighbour.CSV)); both != "" {
 			return conflictOver("unable to adopt APIService", both, neighbour.CSV)
 		}
 	}

@@ -47,8 +47,8 @@ func TestUndiscovered(t *testing.T) {
 			if got := verdict.Unmet(); got != test.unmet {
 				t.Errorf("not met: %q, want %q", got, test.unmet)
 			}
-			if verdict.Recheck != longestAPIPause {
-				t.Errorf("asks again in %s", verdict.Recheck)
+			if verdict.RequeueAfter != longestAPIPause {
+				t.Errorf("asks again in %s", verdict.RequeueAfter)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 
 // widthViolations reports the first webhook with which the rules have too many combinations.
 func widthViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
-	i := csvspec.Narrow(csv)
+	i := csvspec.WebhooksWithinLimit(csv)
 	if i == len(csv.Spec.WebhookDefinitions) {
 		return nil
 	}

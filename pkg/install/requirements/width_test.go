@@ -39,14 +39,14 @@ func TestNarrow(t *testing.T) {
 		"more than an integer can be": {webhooks(wideRule(1<<16, 1<<16), wideRule(1<<16, 1<<16)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := csvspec.Narrow(c.csv); got != c.want {
+			if got := csvspec.WebhooksWithinLimit(c.csv); got != c.want {
 				t.Errorf("%d webhooks are narrow, want %d", got, c.want)
 			}
 			violated := c.want < len(c.csv.Spec.WebhookDefinitions)
 			if got := Check(Facts{CSV: c.csv}).Violations; violated != (len(got) == 1 && got[0].Kind == TooManyCombinations && got[0].Webhook == c.want) {
 				t.Errorf("violations are %v", got)
 			}
-			for i, d := range csvspec.WithoutWide(c.csv).Spec.WebhookDefinitions {
+			for i, d := range csvspec.LimitRules(c.csv).Spec.WebhookDefinitions {
 				if (len(d.Rules) > 0) != (i < c.want) {
 					t.Errorf("webhook %d has %d rules where %d are narrow", i, len(d.Rules), c.want)
 				}

@@ -23,9 +23,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// Review is a request by which a webhook server shows that it serves a path. The zero value
+// Request is a request by which a webhook server shows that it serves a path. The zero value
 // is none.
-type Review struct {
+type Request struct {
 	Path string
 	// Body is the review, as JSON. The answer has its APIVersion, Kind and UID.
 	Body, APIVersion, Kind, UID string
@@ -37,20 +37,20 @@ type Review struct {
 // probeName is that of the object under review.
 const probeName = "olm-webhook-manager-probe"
 
-// ReviewOf returns the review to send to a webhook before it is registered: a dry run of a
+// For returns the review to send to a webhook before it is registered: a dry run of a
 // request that its rules match, or a conversion of no objects. There is none for an APIService,
 // and for a webhook that API servers call in no version of the review.
-func ReviewOf(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Review {
+func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Request {
 	version := reviewVersion(d)
 	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[vocabulary.AnnotationProbe] == vocabulary.ProbeHandshake {
-		return Review{}
+		return Request{}
 	}
 	called := calledPath(d.WebhookPath)
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return conversionReview(csv, d, called, version)
 	}
 	if d.SideEffects == nil || *d.SideEffects != admissionregistrationv1.SideEffectClassNone && *d.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
-		return Review{}
+		return Request{}
 	}
 	return admissionReview(csv, d, called, version, c)
 }
@@ -76,7 +76,7 @@ func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
 
 // conversionReview has no objects: a server that converts in the right path answers it, and
 // there is no object that could lack what its code relies on.
-func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string) Review {
+func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string) Request {
 	review := apiextensionsv1.ConversionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/" + version, Kind: "ConversionReview"},
 		Request:  &apiextensionsv1.ConversionRequest{UID: csv.UID, Objects: []runtime.RawExtension{}},
@@ -90,7 +90,7 @@ func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv
 	return reviewWith(called, review.TypeMeta, csv, review)
 }
 
-func admissionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string, c rules.Catalog) Review {
+func admissionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string, c rules.Catalog) Request {
 	example, known := exampleOf(d, c)
 	review := admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/" + version, Kind: "AdmissionReview"},
@@ -101,12 +101,12 @@ func admissionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1
 	return made
 }
 
-func reviewWith(called string, is metav1.TypeMeta, csv *operatorsv1alpha1.ClusterServiceVersion, review any) Review {
+func reviewWith(called string, is metav1.TypeMeta, csv *operatorsv1alpha1.ClusterServiceVersion, review any) Request {
 	body, err := json.Marshal(review)
 	if err != nil {
-		return Review{} // an example with a number that JSON does not have
+		return Request{} // an example with a number that JSON does not have
 	}
-	return Review{Path: called, Body: string(body), APIVersion: is.APIVersion, Kind: is.Kind, UID: string(csv.UID)}
+	return Request{Path: called, Body: string(body), APIVersion: is.APIVersion, Kind: is.Kind, UID: string(csv.UID)}
 }
 
 // example is a request that the rules of a webhook match.

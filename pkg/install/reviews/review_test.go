@@ -22,10 +22,10 @@ import (
 )
 
 // reviewed is the review of a webhook on some resources, and its request.
-func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) (Review, admissionv1.AdmissionRequest) {
+func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) (Request, admissionv1.AdmissionRequest) {
 	t.Helper()
-	r := ReviewOf(csv, d, installtest.SomeCatalog())
-	if r == (Review{}) {
+	r := For(csv, d, installtest.SomeCatalog())
+	if r == (Request{}) {
 		t.Fatal("there is no review")
 	}
 	var review admissionv1.AdmissionReview
@@ -142,8 +142,8 @@ func TestReviewsOfSomeWebhooks(t *testing.T) {
 		}), "apiextensions.k8s.io/v1 /validate", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, got := ReviewOf(shop(), test.d, installtest.SomeCatalog()), ""
-			if r != (Review{}) {
+			r, got := For(shop(), test.d, installtest.SomeCatalog()), ""
+			if r != (Request{}) {
 				got = r.APIVersion + " " + r.Path
 			}
 			if got != test.want || r.AnyAnswer != test.anyAnswer {
@@ -154,7 +154,7 @@ func TestReviewsOfSomeWebhooks(t *testing.T) {
 	t.Run("a server that must not be asked", func(t *testing.T) {
 		csv := shop()
 		csv.Annotations[vocabulary.AnnotationProbe] = vocabulary.ProbeHandshake
-		if r := ReviewOf(csv, admitting(on("pods")), installtest.SomeCatalog()); r != (Review{}) {
+		if r := For(csv, admitting(on("pods")), installtest.SomeCatalog()); r != (Request{}) {
 			t.Errorf("it is sent %+v", r)
 		}
 	})
@@ -168,7 +168,7 @@ func TestTheConversionUnderReview(t *testing.T) {
 	}
 	d := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"orders.shop.example.com"}, AdmissionReviewVersions: []string{"v1", "v1beta1"}}
 	var review apiextensionsv1.ConversionReview
-	r := ReviewOf(csv, d, rules.Catalog{})
+	r := For(csv, d, rules.Catalog{})
 	if err := json.Unmarshal([]byte(r.Body), &review); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestPathsUnderReview(t *testing.T) {
 		converts := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"orders.shop.example.com"}, AdmissionReviewVersions: []string{"v1"}}
 		for _, d := range []operatorsv1alpha1.WebhookDescription{admits, converts} {
 			d.WebhookPath = &path
-			if got, called := ReviewOf(shop(), d, installtest.SomeCatalog()).Path, client.Post().URL().Path; got != called {
+			if got, called := For(shop(), d, installtest.SomeCatalog()).Path, client.Post().URL().Path; got != called {
 				t.Errorf("%s with webhookPath %q: the review goes to %q, API servers call %q", d.Type, path, got, called)
 			}
 		}

@@ -38,12 +38,12 @@ type Catalog struct {
 	Names []string
 }
 
-// RuledGroups returns the API groups that the rules of a ClusterServiceVersion's admission
+// Groups returns the API groups that the rules of a ClusterServiceVersion's admission
 // webhooks name.
-func RuledGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+func Groups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var groups []string
 	named := map[string]bool{}
-	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.Narrow(csv)] {
+	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(csv)] {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}

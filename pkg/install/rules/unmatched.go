@@ -10,8 +10,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Unmatched is a resource of a rule that matches no request.
-type Unmatched struct {
+// Mismatch is a resource of a rule that matches no request.
+type Mismatch struct {
 	// Rule is the index of the rule in its description.
 	Rule int
 	// Resource is the name as the rule has it.
@@ -25,10 +25,10 @@ type Unmatched struct {
 // maxUnmatched is how many resources of a webhook are explained. Each is compared with all that are served.
 const maxUnmatched = 100
 
-// UnmatchedRules returns the resources in the rules of an admission webhook that match
+// Mismatches returns the resources in the rules of an admission webhook that match
 // nothing which a catalog lists, the first 100 of them. What the catalog does not know may match.
-func UnmatchedRules(d operatorsv1alpha1.WebhookDescription, c Catalog) []Unmatched {
-	var all []Unmatched
+func Mismatches(d operatorsv1alpha1.WebhookDescription, c Catalog) []Mismatch {
+	var all []Mismatch
 	for i, rule := range d.Rules {
 		if len(rule.APIGroups) == 0 || len(rule.APIVersions) == 0 {
 			continue // the API server refuses it
@@ -41,7 +41,7 @@ func UnmatchedRules(d operatorsv1alpha1.WebhookDescription, c Catalog) []Unmatch
 				return all
 			}
 			what, wayOut := c.explain(rule, named)
-			all = append(all, Unmatched{i, named, what, wayOut})
+			all = append(all, Mismatch{i, named, what, wayOut})
 		}
 	}
 	return all

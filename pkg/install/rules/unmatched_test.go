@@ -50,7 +50,7 @@ func TestUnmatchedRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, u := range rules.UnmatchedRules(operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}, installtest.SomeCatalog()) {
+			for _, u := range rules.Mismatches(operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}, installtest.SomeCatalog()) {
 				got = append(got, u.What+"; "+u.WayOut)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -67,7 +67,7 @@ func TestGroupsThatAreNotKnown(t *testing.T) {
 	d := operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{
 		installtest.RuleOn([]string{"till.example.org"}, []string{"v1"}, []string{"tills"}), installtest.RuleOn([]string{""}, []string{"v1"}, []string{"Pod"}),
 	}}
-	if got := rules.UnmatchedRules(d, c); len(got) != 1 || got[0].Rule != 1 {
+	if got := rules.Mismatches(d, c); len(got) != 1 || got[0].Rule != 1 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // conversion webhook cannot be: its objects could not be read. Nor can an owned APIService:
 // it stands in nobody's way.
 func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
-	return !csvspec.Stays(csvspec.IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
+	return !csvspec.StaysRegistered(csvspec.IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
 }
 
 func (c Config) disabledNames() []string {

@@ -24,12 +24,12 @@ func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string 
 		refusals = append(refusals, fmt.Sprintf("Subscription %s: ", c.Subscription)+fmt.Sprintf(format, args...))
 	}
 	for i, volume := range c.Volumes {
-		if CertificateVolumeName(volume.Name) {
+		if IsCertificateVolume(volume.Name) {
 			refuse("spec.config.volumes[%d] has the name %s of the volume with the serving certificate: give it another", i, volume.Name)
 		}
 	}
 	for i, mount := range c.VolumeMounts {
-		if OverCertificate(mount) {
+		if HidesCertificate(mount) {
 			refuse("spec.config.volumeMounts[%d] hides the serving certificate at %s: mount it elsewhere", i, mount.MountPath)
 		}
 	}
@@ -45,16 +45,16 @@ func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string 
 	return refusals
 }
 
-func CertificateVolumeName(name string) bool {
+func IsCertificateVolume(name string) bool {
 	return name == vocabulary.VolumeWebhookCert || name == vocabulary.VolumeAPIServiceCert
 }
 
 // overCertificate is true of mounts of the certificate's volumes, in their places, or over
 // one of their files. A mount of a directory above hides nothing: Kubernetes mounts the
 // certificate into it.
-func OverCertificate(mount corev1.VolumeMount) bool {
+func HidesCertificate(mount corev1.VolumeMount) bool {
 	place := path.Clean(mount.MountPath)
-	return CertificateVolumeName(mount.Name) ||
+	return IsCertificateVolume(mount.Name) ||
 		slices.ContainsFunc(CertificateVolumes(""), func(v CertificateVolume) bool { return v.hiddenBy(place) })
 }
 

@@ -7,11 +7,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Subscriptions is how to find the Subscriptions of one namespace, and its
+// Lister is how to find the Lister of one namespace, and its
 // ClusterServiceVersions. There may be many of both, and each of those asks: so each
 // question is for a name, and none for all.
-type Subscriptions struct {
-	// Naming are the Subscriptions of which NamedBy has that name.
+type Lister struct {
+	// Naming are the Lister of which CSVNames has that name.
 	Naming func(csv string) []*operatorsv1alpha1.Subscription
 	// Named is the ClusterServiceVersion of that name; nil when there is none.
 	Named func(csv string) *operatorsv1alpha1.ClusterServiceVersion
@@ -19,9 +19,9 @@ type Subscriptions struct {
 	Replacing func(csv string) []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// NamedBy are the ClusterServiceVersions that a Subscription names: the one that it has
+// CSVNames are the ClusterServiceVersions that a Subscription names: the one that it has
 // installed, and the one that it starts with.
-func NamedBy(s *operatorsv1alpha1.Subscription) []string {
+func CSVNames(s *operatorsv1alpha1.Subscription) []string {
 	names := []string{s.Status.InstalledCSV}
 	if s.Spec != nil {
 		names = append(names, s.Spec.StartingCSV)
@@ -30,12 +30,12 @@ func NamedBy(s *operatorsv1alpha1.Subscription) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// SubscriptionOf is the Subscription that a ClusterServiceVersion was installed for,
+// Find is the Subscription that a ClusterServiceVersion was installed for,
 // or nil: the one that names it as installed, else the one that starts with it, else
 // the same for those that it replaces, the nearest first, and then for those that
 // replace it: while the next version is on its way, the Subscription names but one
 // of the two.
-func SubscriptionOf(csv *operatorsv1alpha1.ClusterServiceVersion, in Subscriptions) *operatorsv1alpha1.Subscription {
+func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1alpha1.Subscription {
 	for _, name := range in.lineage(csv) {
 		named := slices.SortedFunc(slices.Values(in.Naming(name)), func(a, b *operatorsv1alpha1.Subscription) int {
 			return cmp.Compare(a.Name, b.Name)
@@ -52,7 +52,7 @@ func SubscriptionOf(csv *operatorsv1alpha1.ClusterServiceVersion, in Subscriptio
 
 // lineage names a ClusterServiceVersion, those before it along spec.replaces, of
 // which the last may be gone already, and those after it.
-func (in Subscriptions) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+func (in Lister) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := []string{csv.Name}
 	follow := func(name string, next func(string) string) {
 		for ; name != "" && !slices.Contains(names, name); name = next(name) {
@@ -64,7 +64,7 @@ func (in Subscriptions) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) []
 	return names
 }
 
-func (in Subscriptions) before(csv string) string {
+func (in Lister) before(csv string) string {
 	if named := in.Named(csv); named != nil {
 		return named.Spec.Replaces
 	}
@@ -72,7 +72,7 @@ func (in Subscriptions) before(csv string) string {
 }
 
 // after is the first by name, should there be many.
-func (in Subscriptions) after(csv string) string {
+func (in Lister) after(csv string) string {
 	var names []string
 	for _, replacing := range in.Replacing(csv) {
 		if replacing.Spec.Replaces == csv {

@@ -61,7 +61,7 @@ func TestSubscriptionOf(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ConfigOf(SubscriptionOf(csvVersion("shop.v2", "shop.v1"), subscriptionsIn(test.subscriptions, test.csvs))).Subscription
+			got := ConfigOf(Find(csvVersion("shop.v2", "shop.v1"), subscriptionsIn(test.subscriptions, test.csvs))).Subscription
 			if got != test.want {
 				t.Errorf("the Subscription is %q, want %q", got, test.want)
 			}
@@ -70,10 +70,10 @@ func TestSubscriptionOf(t *testing.T) {
 }
 
 // subscriptionsIn finds them by looking at all.
-func subscriptionsIn(subscriptions []*operatorsv1alpha1.Subscription, csvs []*operatorsv1alpha1.ClusterServiceVersion) Subscriptions {
-	return Subscriptions{
+func subscriptionsIn(subscriptions []*operatorsv1alpha1.Subscription, csvs []*operatorsv1alpha1.ClusterServiceVersion) Lister {
+	return Lister{
 		Naming: func(csv string) []*operatorsv1alpha1.Subscription {
-			return slices.DeleteFunc(slices.Clone(subscriptions), func(s *operatorsv1alpha1.Subscription) bool { return !slices.Contains(NamedBy(s), csv) })
+			return slices.DeleteFunc(slices.Clone(subscriptions), func(s *operatorsv1alpha1.Subscription) bool { return !slices.Contains(CSVNames(s), csv) })
 		},
 		Named: func(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 			for _, c := range csvs {

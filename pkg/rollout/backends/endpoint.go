@@ -22,7 +22,7 @@ type Endpoint struct {
 	Port       int32  // of the Service
 	Virtual    bool   // it is the Service's own address: nobody listens there
 
-	Review reviews.Review // to send once the handshake is finished; the zero value sends nothing
+	Review reviews.Request // to send once the handshake is finished; the zero value sends nothing
 }
 
 // Answer is what dialling an endpoint gave. Reason and Message are empty when it

@@ -52,7 +52,7 @@ func (c Claim) Refusal(o drift.Object) string {
 	switch {
 	case other != "":
 		return belongsTo(o, other)
-	case service && !csvspec.Managed(o):
+	case service && !csvspec.IsManaged(o):
 		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
 	default:
 		return ""
@@ -116,7 +116,7 @@ func (c Claim) hasInHand(o drift.Object) bool {
 
 // bearsLabels tells whether an object bears the labels of one of the versions, which proves nothing.
 func (c Claim) bearsLabels(o drift.Object) bool {
-	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Labelled(o, csv) })
+	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
 // owner is the ClusterServiceVersion whose labels an object bears, as namespace/name; empty when

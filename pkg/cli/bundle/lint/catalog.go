@@ -35,7 +35,7 @@ func unmatchedRules(s *subject) []mistake {
 			field := fmt.Sprintf("%s.rules[%d].", w.path, i)
 			one := w.WebhookDescription
 			one.Rules = []admissionregistrationv1.RuleWithOperations{rule}
-			for _, u := range rules.UnmatchedRules(one, catalog) {
+			for _, u := range rules.Mismatches(one, catalog) {
 				m := s.inCSV(field+"resources", "the webhook is not called for all that its rule names: "+u.What, u.WayOut)
 				m.level = neverNamed(u.Resource)
 				all = append(all, m)

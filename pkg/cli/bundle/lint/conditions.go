@@ -31,7 +31,7 @@ func matchConditions(s *subject) []mistake {
 
 // invalidConditions leaves to matchConditions what the manager refuses.
 func invalidConditions(s *subject) []mistake {
-	authored, err := csvspec.AuthoredConditions(s.CSV)
+	authored, err := csvspec.MatchConditions(s.CSV)
 	if err != nil {
 		return nil
 	}

@@ -85,7 +85,7 @@ type subject struct {
 	admitting []webhook
 	deployed  []deployment
 	serving   map[string]bool // the Deployments that serve webhooks or APIServices
-	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Lifeline
+	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
 }
 
 // Finding is a mistake in a bundle.

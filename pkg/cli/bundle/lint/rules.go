@@ -265,11 +265,11 @@ func selfDeadlocks(s *subject) []mistake {
 }
 
 // lifelines are the requests that the manager exempts from a webhook.
-func (s *subject) lifelines(w webhook) []exemptions.Lifeline {
+func (s *subject) lifelines(w webhook) []exemptions.Exemption {
 	if s.deadlocks == nil {
 		csv := s.CSV.DeepCopy()
 		csv.Namespace = s.SuggestedNamespace()
-		s.deadlocks = exemptions.SelfDeadlocksAnywhere(csv)
+		s.deadlocks = exemptions.ForWidestScope(csv)
 	}
 	return s.deadlocks(w.WebhookDescription)
 }

@@ -77,7 +77,7 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	if err != nil {
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}
-	if !csvspec.Declares(csv) {
+	if !csvspec.HasRegistrations(csv) {
 		out.Printf("ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
 		return nil
 	}
