@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A bundle that is full of earlier CAs holds up what is due, until it cannot wait, and
@@ -18,9 +18,9 @@ func TestAFullBundle(t *testing.T) {
 		earlier = append(minted(t, 1+number, start).CA, earlier...)
 		ended = append(minted(t, 1+number, after(-95*day)).CA, ended...)
 	}
-	many := holding(t, first).edited(vocabulary.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
-		note(s, vocabulary.AnnotationPromoted, start)
-		note(s, vocabulary.AnnotationPreviousEnds, after(90*day))
+	many := holding(t, first).edited(wellknown.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
+		note(s, wellknown.AnnotationPromotedAt, start)
+		note(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	one := []Registration{trusting(first)}
 	seen := func(serves Serves) *Evidence {
@@ -42,7 +42,7 @@ func TestAFullBundle(t *testing.T) {
 			facts: Facts{Secret: many.Secret, Registered: one, Issued: &next}, at: after(88 * day), write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9 6 5 4 3 2 1",
 		},
 		"they have ended": {
-			facts: Facts{Secret: many.edited(vocabulary.KeyPreviousCAs, ended).Secret, Registered: one, Order: "a", Issued: &soon}, at: after(day),
+			facts: Facts{Secret: many.edited(wellknown.KeyPreviousCAs, ended).Secret, Registered: one, Order: "a", Issued: &soon}, at: after(day),
 			write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9",
 		},
 	} {
@@ -58,9 +58,9 @@ func TestMoreThanABundleHolds(t *testing.T) {
 		all = append(all, minted(t, 14-number, start))
 	}
 	next, current, earlier := all[0], all[1], all[2:]
-	many := holding(t, current).edited(vocabulary.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
-		note(s, vocabulary.AnnotationPromoted, start)
-		note(s, vocabulary.AnnotationPreviousEnds, after(90*day))
+	many := holding(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
+		note(s, wellknown.AnnotationPromotedAt, start)
+		note(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	registered := []Registration{trusting(earlier...)}
 	for name, c := range map[string]decision{

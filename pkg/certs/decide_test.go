@@ -7,7 +7,7 @@ import (
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const (
@@ -71,8 +71,8 @@ func TestServingTellsTheGeneration(t *testing.T) {
 	if serving.Number != 3 || !bytes.Equal(serving.CA, g.CA) || !serving.NotAfter.Equal(after(90*day)) || serving.Issuer != managerv1alpha1.ProviderManager {
 		t.Errorf("generation 3, which ends at %s, is reported as %+v", after(90*day), serving)
 	}
-	if serving.CAHash != secret.Annotations[vocabulary.AnnotationCAHash] || serving.CAHash != hexSHA256(g.CA) {
-		t.Errorf("the CA's hash is %s, and %s on the Secret", serving.CAHash, secret.Annotations[vocabulary.AnnotationCAHash])
+	if serving.CAHash != secret.Annotations[wellknown.AnnotationCAHash] || serving.CAHash != hexSHA256(g.CA) {
+		t.Errorf("the CA's hash is %s, and %s on the Secret", serving.CAHash, secret.Annotations[wellknown.AnnotationCAHash])
 	}
 	if want := hexSHA256(parse(g.CA)[0].Raw); serving.CAFingerprint != want {
 		t.Errorf("the CA's fingerprint is %s, want %s", serving.CAFingerprint, want)

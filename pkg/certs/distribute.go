@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // distribute promotes next once every registration trusts it beside the current one, and says so.
@@ -51,7 +51,7 @@ func (m *machine) distribute() {
 		m.write(m.promote)
 	default:
 		m.write(func(s *corev1.Secret) {
-			s.Annotations[vocabulary.AnnotationTrusted] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
+			s.Annotations[wellknown.AnnotationNextTrustedAt] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
 		})
 	}
 }
@@ -115,15 +115,15 @@ func (m *machine) promote(s *corev1.Secret) {
 	}
 	previous = slices.DeleteFunc(previous, m.next.ca().Equal)
 	m.storeCurrent(s, m.next, m.nextIssuer)
-	for _, order := range []string{vocabulary.AnnotationOrderDone, vocabulary.AnnotationDueDone} {
+	for _, order := range []string{wellknown.AnnotationLastRotationRequest, wellknown.AnnotationLastRotateAt} {
 		if followed[order] != "" {
 			s.Annotations[order] = followed[order]
 		} else if m.noted {
 			delete(s.Annotations, order) // one that came since is for another rotation
 		}
 	}
-	if because := followed[vocabulary.AnnotationUnusableCA]; because != "" {
-		s.Annotations[vocabulary.AnnotationUnusableCA] = because
+	if because := followed[wellknown.AnnotationUnusableCA]; because != "" {
+		s.Annotations[wellknown.AnnotationUnusableCA] = because
 	}
 	m.awaitProof(s, previous, ends)
 }
@@ -141,8 +141,8 @@ func (m *machine) servedUntil() time.Time {
 // awaitProof has previous trusted until pods are seen to serve the current generation.
 func (m *machine) awaitProof(s *corev1.Secret, previous []*x509.Certificate, ends time.Time) {
 	if len(previous) > 0 {
-		s.Data[vocabulary.KeyPreviousCAs] = encode(newestFirst(trustworthy(previous, m.now))...)
+		s.Data[wellknown.KeyPreviousCAs] = encode(newestFirst(trustworthy(previous, m.now))...)
 	}
-	note(s, vocabulary.AnnotationPromoted, m.now)
-	note(s, vocabulary.AnnotationPreviousEnds, ends)
+	note(s, wellknown.AnnotationPromotedAt, m.now)
+	note(s, wellknown.AnnotationPreviousExpiresAt, ends)
 }

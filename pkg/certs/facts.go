@@ -26,7 +26,7 @@ type Facts struct {
 	// Issued is the generation that the issuer issued last; nil when there is none. The
 	// manager itself issues when a decision asks it to (see Decision.Mint).
 	Issued *Generation
-	// Order is the value by which somebody orders a rotation (see vocabulary.AnnotationRotate).
+	// Order is the value by which somebody orders a rotation (see wellknown.AnnotationRotate).
 	Order string
 	// Due is an instant of the past that somebody wrote into status.certsRotateAt, which is an
 	// order to OLM v0; empty for none (see OrderedDue).

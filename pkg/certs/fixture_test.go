@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // start is the one clock of these tests.
@@ -64,7 +64,7 @@ func (b built) next(g Generation, at time.Time) built {
 // trusted notes that registrations trust the next generation.
 func (b built) trusted(at time.Time, by ...Registration) built {
 	return b.change(at, func(_ *machine, s *corev1.Secret) {
-		s.Annotations[vocabulary.AnnotationTrusted] = at.Format(time.RFC3339Nano) + " " + Facts{Registered: by}.fingerprint()
+		s.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registered: by}.fingerprint()
 	})
 }
 
@@ -140,15 +140,15 @@ func describe(secret *corev1.Secret) string {
 		return ""
 	}
 	var words []string
-	for word, key := range map[string]string{"a current": corev1.TLSCertKey, "b next": vocabulary.KeyNextCertificate} {
+	for word, key := range map[string]string{"a current": corev1.TLSCertKey, "b next": wellknown.KeyNextCertificate} {
 		if leaf := parse(secret.Data[key]); len(leaf) > 0 {
 			words = append(words, fmt.Sprintf("%s %s", word, strings.SplitN(leaf[0].Issuer.SerialNumber, "-", 2)[0]))
 		}
 	}
-	if previous := parse(secret.Data[vocabulary.KeyPreviousCAs]); len(previous) > 0 {
+	if previous := parse(secret.Data[wellknown.KeyPreviousCAs]); len(previous) > 0 {
 		words = append(words, "c previous "+numbersOf(previous))
 	}
-	for word, annotation := range map[string]string{"d trusted": vocabulary.AnnotationTrusted, "e promoted": vocabulary.AnnotationPromoted} {
+	for word, annotation := range map[string]string{"d trusted": wellknown.AnnotationNextTrustedAt, "e promoted": wellknown.AnnotationPromotedAt} {
 		if secret.Annotations[annotation] != "" {
 			words = append(words, word)
 		}

@@ -7,7 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // foreign says why the Secret is left to somebody else; empty when it is the manager's, or
@@ -37,8 +37,8 @@ func strange(secret *corev1.Secret) string {
 		return ""
 	case secret.Type != corev1.SecretTypeTLS:
 		return fmt.Sprintf("has type %q instead of %q", secret.Type, corev1.SecretTypeTLS)
-	case secret.Labels[vocabulary.LabelManaged] != "true":
-		return fmt.Sprintf("lacks the label %s=true", vocabulary.LabelManaged)
+	case secret.Labels[wellknown.LabelManaged] != "true":
+		return fmt.Sprintf("lacks the label %s=true", wellknown.LabelManaged)
 	default:
 		return ""
 	}
@@ -56,11 +56,11 @@ func (f Facts) claimed() string {
 		}
 	}
 	labels := f.Secret.Labels
-	if by := labels[labelManagedBy]; by != "" && by != vocabulary.FieldManager {
+	if by := labels[labelManagedBy]; by != "" && by != wellknown.FieldManager {
 		return fmt.Sprintf("bears the label %s=%s", labelManagedBy, by)
 	}
-	if owner := labels[vocabulary.LabelOwner]; owner != "" && len(f.Secret.OwnerReferences) == 0 && owner != f.Blank.Labels[vocabulary.LabelOwner] {
-		return fmt.Sprintf("bears the label %s=%s", vocabulary.LabelOwner, owner)
+	if owner := labels[wellknown.LabelOwner]; owner != "" && len(f.Secret.OwnerReferences) == 0 && owner != f.Blank.Labels[wellknown.LabelOwner] {
+		return fmt.Sprintf("bears the label %s=%s", wellknown.LabelOwner, owner)
 	}
 	return ""
 }

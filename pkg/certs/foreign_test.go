@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A Secret that somebody made under the name of the manager's is made the manager's again
@@ -52,7 +52,7 @@ func TestForeignSecret(t *testing.T) {
 			phase: bootstrap, trust: "1", says: "bears the label app.kubernetes.io/managed-by=Helm" + isLeft,
 		},
 		"labelled as another operator's": {
-			facts: of(func(s *corev1.Secret) { s.Labels = map[string]string{vocabulary.LabelOwner: "other.v1"} }),
+			facts: of(func(s *corev1.Secret) { s.Labels = map[string]string{wellknown.LabelOwner: "other.v1"} }),
 			phase: bootstrap, trust: "1", says: "bears the label olm.owner=other.v1" + isLeft,
 		},
 		"owned by an operator, for others to judge": {

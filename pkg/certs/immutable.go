@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // immutable reports whether the API server refuses every change of a Secret's data.
@@ -21,16 +21,16 @@ func immutable(secret *corev1.Secret) bool {
 // node mounts it. Once for each certificate is enough: what becomes immutable again is so by an
 // admission policy, and is created again for each change only.
 func (m *machine) frozen() bool {
-	return immutable(m.Secret) && m.Secret.Annotations[vocabulary.AnnotationRecreated] != m.recreatedFor()
+	return immutable(m.Secret) && m.Secret.Annotations[wellknown.AnnotationRecreatedFor] != m.recreatedFor()
 }
 
 // thaw changes nothing but the note that the Secret was created again.
 func (m *machine) thaw(s *corev1.Secret) {
-	s.Annotations[vocabulary.AnnotationRecreated] = m.recreatedFor()
+	s.Annotations[wellknown.AnnotationRecreatedFor] = m.recreatedFor()
 }
 
 func (m *machine) recreatedFor() string {
-	return cmp.Or(m.Secret.Annotations[vocabulary.AnnotationLeaf], "none")
+	return cmp.Or(m.Secret.Annotations[wellknown.AnnotationFingerprint], "none")
 }
 
 // recreate has an immutable Secret that is to be written deleted first, and created with the

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A Secret that a client made immutable is created again with the same content, at once, and only
@@ -17,7 +17,7 @@ func TestImmutableSecret(t *testing.T) {
 	freeze := func(s *corev1.Secret) { s.Immutable, s.ResourceVersion, s.UID = new(true), "7", "u" }
 	frozen := holding(t, first).with(freeze)
 	again := frozen.with(func(s *corev1.Secret) {
-		s.Annotations[vocabulary.AnnotationRecreated] = s.Annotations[vocabulary.AnnotationLeaf]
+		s.Annotations[wellknown.AnnotationRecreatedFor] = s.Annotations[wellknown.AnnotationFingerprint]
 	})
 	deleted := again.with(func(s *corev1.Secret) {
 		s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{"example.com/keep"}

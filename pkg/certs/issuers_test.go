@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Other issuers than the manager feed the same machine.
@@ -73,7 +73,7 @@ func TestNumbersGoOn(t *testing.T) {
 
 func TestWhoIssuedIsNotedAgain(t *testing.T) {
 	g := minted(t, 1, start)
-	secret := holding(t, g).with(func(s *corev1.Secret) { delete(s.Annotations, vocabulary.AnnotationIssuer) }).Secret
+	secret := holding(t, g).with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationCertificateProvider) }).Secret
 	d := Decide(Facts{Issuer: "theirs", Issued: &g, Secret: secret, Names: names}, DefaultPolicy(), start)
 	if d.Write == nil || d.Serving.Issuer != "theirs" {
 		t.Errorf("the issuer is %s", d.Serving.Issuer)

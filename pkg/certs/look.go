@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Seen is what a Secret that is none of the manager's business shows.
@@ -23,7 +23,7 @@ type Seen struct {
 func WithoutCA(secret *corev1.Secret) string {
 	return fmt.Sprintf("Secret %s/%s has no %s, so new pods cannot mount it; "+
 		"add the CA: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",
-		secret.Namespace, secret.Name, vocabulary.KeyCA)
+		secret.Namespace, secret.Name, wellknown.KeyCA)
 }
 
 // Look reads a serving certificate without judging it; nil where there is none.
@@ -35,7 +35,7 @@ func Look(secret *corev1.Secret) *Seen {
 	if len(chain) == 0 {
 		return nil
 	}
-	seen := &Seen{NotBefore: chain[0].NotBefore, NotAfter: end(chain), CA: secret.Data[vocabulary.KeyCA]}
+	seen := &Seen{NotBefore: chain[0].NotBefore, NotAfter: end(chain), CA: secret.Data[wellknown.KeyCA]}
 	if authorities := parse(seen.CA); len(authorities) > 0 {
 		seen.CAFingerprint = hexSHA256(authorities[0].Raw)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestMintMakesAChainThatServes(t *testing.T) {
@@ -105,7 +105,7 @@ func TestNoSecretCanSign(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s holds a %s that is no key: %v", key, block.Type, err)
 			}
-			for _, ca := range parse(slices.Concat(secret.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyPreviousCAs], secret.Data[vocabulary.KeyNextCA])) {
+			for _, ca := range parse(slices.Concat(secret.Data[wellknown.KeyCA], secret.Data[wellknown.KeyPreviousCAs], secret.Data[wellknown.KeyNextCA])) {
 				if ca.PublicKey.(*ecdsa.PublicKey).Equal(signer.(*ecdsa.PrivateKey).Public()) {
 					t.Errorf("%s holds the private key of the CA %q", key, ca.Subject)
 				}

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // misdated tells whether a step was taken at an instant that is yet to come: this clock
@@ -17,12 +17,12 @@ func (m *machine) misdated() bool {
 
 // redate counts from now on.
 func (m *machine) redate(s *corev1.Secret) {
-	for annotation, at := range map[string]time.Time{vocabulary.AnnotationBegun: m.begun, vocabulary.AnnotationPromoted: m.promoted} {
+	for annotation, at := range map[string]time.Time{wellknown.AnnotationNextStoredAt: m.begun, wellknown.AnnotationPromotedAt: m.promoted} {
 		if at.After(m.now) {
 			note(s, annotation, m.now)
 		}
 	}
 	if m.trusted.After(m.now) {
-		delete(s.Annotations, vocabulary.AnnotationTrusted) // and is noted again by live facts
+		delete(s.Annotations, wellknown.AnnotationNextTrustedAt) // and is noted again by live facts
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A clock that is set back keeps nobody waiting: what was noted for an instant that is yet
@@ -27,7 +27,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 			if d.Write == nil {
 				t.Fatal("nothing is written")
 			}
-			for _, a := range []string{vocabulary.AnnotationBegun, vocabulary.AnnotationTrusted, vocabulary.AnnotationPromoted} {
+			for _, a := range []string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationNextTrustedAt, wellknown.AnnotationPromotedAt} {
 				if at := d.Write.Annotations[a]; at > now.Format(time.RFC3339Nano)+"~" {
 					t.Errorf("%s is %s, after %s", a, at, now)
 				}

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // issuedByOLM is a Secret as OLM v0 writes it: with a CA that it named itself, under
@@ -25,30 +25,30 @@ func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 	g := ca.issue(&x509.Certificate{NotBefore: start, NotAfter: after(730 * day)})
 	secret := &corev1.Secret{ObjectMeta: *blank.DeepCopy()}
 	secret.Type = corev1.SecretTypeTLS
-	secret.Labels = map[string]string{vocabulary.LabelManaged: "true"}
-	secret.Annotations = map[string]string{vocabulary.AnnotationCAHash: hexSHA256(g.CA)}
+	secret.Labels = map[string]string{wellknown.LabelManaged: "true"}
+	secret.Annotations = map[string]string{wellknown.AnnotationCAHash: hexSHA256(g.CA)}
 	secret.Data = map[string][]byte{
 		corev1.TLSCertKey:       g.Certificate,
 		corev1.TLSPrivateKeyKey: g.Key,
-		vocabulary.KeyOLMCA:     g.CA,
+		wellknown.KeyOLMCA:      g.CA,
 	}
 	return secret
 }
 
 func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
-	trusted := Registration{Name: "v", CABundle: secret.Data[vocabulary.KeyOLMCA]}
+	trusted := Registration{Name: "v", CABundle: secret.Data[wellknown.KeyOLMCA]}
 	f := Facts{Secret: secret, Registered: []Registration{trusted}, Names: names, Live: true}
 
 	d := Decide(f, DefaultPolicy(), after(400*day))
 	if d.Serving == nil || d.Problem != "" || d.Phase != managerv1alpha1.CertificateStable {
 		t.Fatalf("a usable Secret of OLM's is %s: %s", d.Phase, d.Problem)
 	}
-	if d.Serving.Number != 0 || d.Serving.CAHash != secret.Annotations[vocabulary.AnnotationCAHash] {
+	if d.Serving.Number != 0 || d.Serving.CAHash != secret.Annotations[wellknown.AnnotationCAHash] {
 		t.Errorf("it is generation %d with CA hash %s, want 0 and %s",
-			d.Serving.Number, d.Serving.CAHash, secret.Annotations[vocabulary.AnnotationCAHash])
+			d.Serving.Number, d.Serving.CAHash, secret.Annotations[wellknown.AnnotationCAHash])
 	}
-	if !bytes.Equal(d.Trust, secret.Data[vocabulary.KeyOLMCA]) {
+	if !bytes.Equal(d.Trust, secret.Data[wellknown.KeyOLMCA]) {
 		t.Errorf("the caBundle changes from OLM's to %q", d.Trust)
 	}
 
@@ -62,7 +62,7 @@ func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 func TestASecretOfOLMGetsTheKeyThatPodsMount(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
 	completed := Decide(Facts{Secret: secret, Names: names, Live: true}, DefaultPolicy(), after(day)).Write
-	if completed == nil || !bytes.Equal(completed.Data[vocabulary.KeyCA], secret.Data[vocabulary.KeyOLMCA]) {
+	if completed == nil || !bytes.Equal(completed.Data[wellknown.KeyCA], secret.Data[wellknown.KeyOLMCA]) {
 		t.Fatal("ca.crt is not the CA of olmCAKey")
 	}
 	if d := Decide(Facts{Secret: completed, Names: names}, DefaultPolicy(), after(day)); d.Write != nil || d.Need != NeedNothing || d.Problem != "" {

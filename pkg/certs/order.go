@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // OrderedDue reads status.certsRotateAt as OLM v0 does: there, whoever writes an instant
@@ -25,7 +25,7 @@ func OrderedDue(rotateAt *metav1.Time, writers []metav1.ManagedFieldsEntry, now 
 // WritesRotateAt tells whether somebody else than this manager wrote status.certsRotateAt.
 func WritesRotateAt(writers []metav1.ManagedFieldsEntry) bool {
 	for _, w := range writers {
-		if w.Manager != vocabulary.FieldManager && w.FieldsV1 != nil && strings.Contains(w.FieldsV1.GetRawString(), `"f:certsRotateAt"`) {
+		if w.Manager != wellknown.FieldManager && w.FieldsV1 != nil && strings.Contains(w.FieldsV1.GetRawString(), `"f:certsRotateAt"`) {
 			return true
 		}
 	}
@@ -34,7 +34,7 @@ func WritesRotateAt(writers []metav1.ManagedFieldsEntry) bool {
 
 // compromised tells whether somebody orders that no earlier CA be trusted any more.
 func (m *machine) compromised() bool {
-	return m.orderedByName() && strings.HasPrefix(m.Order, vocabulary.RotateCompromised)
+	return m.orderedByName() && strings.HasPrefix(m.Order, wellknown.RotateCompromised)
 }
 
 // ordered tells whether somebody orders a rotation, in either way.
@@ -71,11 +71,11 @@ func (m *machine) mints() bool { return m.Issuer == managerv1alpha1.ProviderMana
 // noteOrder notes what is followed, and that nothing else is.
 func (m *machine) noteOrder(s *corev1.Secret) {
 	if m.Order != "" {
-		s.Annotations[vocabulary.AnnotationOrderDone] = m.Order
+		s.Annotations[wellknown.AnnotationLastRotationRequest] = m.Order
 	}
-	delete(s.Annotations, vocabulary.AnnotationDueDone)
+	delete(s.Annotations, wellknown.AnnotationLastRotateAt)
 	if m.Due != "" {
-		s.Annotations[vocabulary.AnnotationDueDone] = m.Due
+		s.Annotations[wellknown.AnnotationLastRotateAt] = m.Due
 	}
 }
 

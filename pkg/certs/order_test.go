@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestOrderedDue(t *testing.T) {
@@ -22,7 +22,7 @@ func TestOrderedDue(t *testing.T) {
 	}{
 		"somebody's, that is over":     {start, writes("e2e", rotateAt), "2026-03-01T12:00:00Z"},
 		"somebody's, that is to come":  {after(day), writes("e2e", rotateAt), ""},
-		"the manager's, that is over":  {start, writes(vocabulary.FieldManager, rotateAt), ""},
+		"the manager's, that is over":  {start, writes(wellknown.FieldManager, rotateAt), ""},
 		"somebody wrote another field": {start, writes("e2e", phase), ""},
 		"nobody says who wrote it":     {start, nil, ""},
 		"none":                         {time.Time{}, writes("e2e", rotateAt), ""},
@@ -45,7 +45,7 @@ func TestDueOrders(t *testing.T) {
 	secret := holding(t, first)
 	one, both := trusting(first), trusting(second, first)
 	at := after(day)
-	noting := func(s *corev1.Secret) { s.Annotations[vocabulary.AnnotationDueDone] = "x" }
+	noting := func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotateAt] = "x" }
 	stored := secret.next(second, at).with(noting)
 	promoted := stored.promoted(at)
 	none := &Evidence{Leaf: promoted.assembled(second).leaf()}
@@ -53,7 +53,7 @@ func TestDueOrders(t *testing.T) {
 	for name, c := range map[string]decision{
 		"it is given":                        {facts: Facts{Secret: secret.Secret, Registered: []Registration{one}, Due: "x", Issued: &second}, at: at, write: "current 1, next 2", phase: distributing, trust: "2 1"},
 		"it was followed":                    {facts: Facts{Secret: secret.with(noting).Secret, Registered: []Registration{one}, Due: "x"}, at: at, phase: stable, trust: "1"},
-		"beside one that was, by its name":   {facts: Facts{Secret: secret.with(noting).with(func(s *corev1.Secret) { s.Annotations[vocabulary.AnnotationOrderDone] = "compromised" }).Secret, Registered: []Registration{one}, Due: "y", Order: "compromised"}, at: at, need: NeedIssued, phase: stable, trust: "1"},
+		"beside one that was, by its name":   {facts: Facts{Secret: secret.with(noting).with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "compromised" }).Secret, Registered: []Registration{one}, Due: "y", Order: "compromised"}, at: at, need: NeedIssued, phase: stable, trust: "1"},
 		"another issues":                     {facts: theirs, at: at, phase: stable, trust: "1"},
 		"pods are restarted, whoever serves": {facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Running: true, RestartedFor: "1", Evidence: none}, at: at, phase: promoting, trust: "2 1"},
 		"once":                               {facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Running: true, RestartedFor: "2", Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},

@@ -5,13 +5,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestOrders(t *testing.T) {
 	first, second, third := minted(t, 1, start), minted(t, 2, after(day)), minted(t, 3, after(day))
 	secret := holding(t, first)
-	done := secret.with(func(s *corev1.Secret) { s.Annotations[vocabulary.AnnotationOrderDone] = "a" })
+	done := secret.with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "a" })
 	distributed := secret.next(second, after(day))
 	one := trusting(first)
 	at := after(day)

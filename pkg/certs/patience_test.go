@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const refusal = "the API server refuses webhook w"
@@ -69,7 +69,7 @@ func TestOneRegistrationCannotBeWritten(t *testing.T) {
 			write: "current 2, promoted", phase: promoting, trust: "2", says: "calls of webhook w fail",
 		},
 		"nobody knows since when it is waited for": {
-			facts: Facts{Secret: distributed.with(func(s *corev1.Secret) { delete(s.Annotations, vocabulary.AnnotationBegun) }).Secret, Registered: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth),
+			facts: Facts{Secret: distributed.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationNextStoredAt) }).Secret, Registered: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth),
 			write: "current 1, next 2", phase: distributing, trust: "2 1",
 		},
 		"the Secret is lost": {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestPolicyFrom(t *testing.T) {
@@ -17,14 +19,14 @@ func TestPolicyFrom(t *testing.T) {
 	}{
 		"nothing is chosen":  {nil, func(*Policy) {}, nil},
 		"somebody else's":    {map[string]string{"example.com/validity": "what"}, func(*Policy) {}, nil},
-		"everything":         {map[string]string{AnnotationValidity: "240h", AnnotationRenewBefore: "24h", AnnotationClockSkew: "1m", AnnotationKey: "rsa-3072"}, func(p *Policy) { p.Validity, p.RenewBefore, p.ClockSkew, p.Key = 10*day, day, time.Minute, KeyRSA3072 }, nil},
-		"no duration":        {map[string]string{AnnotationValidity: "90 days", AnnotationKey: "Ed25519"}, func(p *Policy) { p.Key = KeyEd25519 }, []string{"annotation " + AnnotationValidity + `: time: unknown unit " days" in duration "90 days"`}},
-		"no kind of key":     {map[string]string{AnnotationKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
-		"shorter than it is": {map[string]string{AnnotationValidity: "24h", AnnotationRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
-		"too short":          {map[string]string{AnnotationValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
-		"renewed too late":   {map[string]string{AnnotationRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, a rotation takes up to 5m0s with a time to reload of 30s: choose at least that, or 0"}},
-		"just in time":       {map[string]string{AnnotationRenewBefore: "5m"}, func(p *Policy) { p.RenewBefore = 5 * time.Minute }, nil},
-		"of negative skew":   {map[string]string{AnnotationClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
+		"everything":         {map[string]string{wellknown.AnnotationCertificateValidity: "240h", wellknown.AnnotationCertificateRenewBefore: "24h", wellknown.AnnotationCertificateClockSkew: "1m", wellknown.AnnotationCertificateKey: "rsa-3072"}, func(p *Policy) { p.Validity, p.RenewBefore, p.ClockSkew, p.Key = 10*day, day, time.Minute, KeyRSA3072 }, nil},
+		"no duration":        {map[string]string{wellknown.AnnotationCertificateValidity: "90 days", wellknown.AnnotationCertificateKey: "Ed25519"}, func(p *Policy) { p.Key = KeyEd25519 }, []string{"annotation " + wellknown.AnnotationCertificateValidity + `: time: unknown unit " days" in duration "90 days"`}},
+		"no kind of key":     {map[string]string{wellknown.AnnotationCertificateKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
+		"shorter than it is": {map[string]string{wellknown.AnnotationCertificateValidity: "24h", wellknown.AnnotationCertificateRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
+		"too short":          {map[string]string{wellknown.AnnotationCertificateValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
+		"renewed too late":   {map[string]string{wellknown.AnnotationCertificateRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, a rotation takes up to 5m0s with a time to reload of 30s: choose at least that, or 0"}},
+		"just in time":       {map[string]string{wellknown.AnnotationCertificateRenewBefore: "5m"}, func(p *Policy) { p.RenewBefore = 5 * time.Minute }, nil},
+		"of negative skew":   {map[string]string{wellknown.AnnotationCertificateClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := DefaultPolicy()

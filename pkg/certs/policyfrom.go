@@ -6,15 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// The annotations by which an administrator chooses for one operator, in the
-// config.annotations of its Subscription.
-const (
-	AnnotationValidity    = "olm-webhook-manager.io/certificate-validity"
-	AnnotationRenewBefore = "olm-webhook-manager.io/certificate-renew-before"
-	AnnotationClockSkew   = "olm-webhook-manager.io/certificate-clock-skew"
-	AnnotationKey         = "olm-webhook-manager.io/certificate-key"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // PolicyFrom is the policy of one operator: the manager's, and what its annotations
@@ -40,13 +33,13 @@ func PolicyFrom(defaults Policy, annotations map[string]string) (Policy, []strin
 
 func (p *Policy) set(annotation, value string) (known bool, err error) {
 	switch annotation {
-	case AnnotationValidity:
+	case wellknown.AnnotationCertificateValidity:
 		p.Validity, err = time.ParseDuration(value)
-	case AnnotationRenewBefore:
+	case wellknown.AnnotationCertificateRenewBefore:
 		p.RenewBefore, err = time.ParseDuration(value)
-	case AnnotationClockSkew:
+	case wellknown.AnnotationCertificateClockSkew:
 		p.ClockSkew, err = time.ParseDuration(value)
-	case AnnotationKey:
+	case wellknown.AnnotationCertificateKey:
 		p.Key, err = ParseKeyType(value)
 	default:
 		return false, nil

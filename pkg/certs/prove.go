@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // prove looks whether every pod serves the current generation, and ends the trust in
@@ -86,8 +86,8 @@ func (m *machine) again(restart time.Time, costly bool) time.Time {
 
 // retire ends the trust in everything but the current generation.
 func (m *machine) retire(s *corev1.Secret) {
-	delete(s.Data, vocabulary.KeyPreviousCAs)
-	delete(s.Annotations, vocabulary.AnnotationPromoted)
-	delete(s.Annotations, vocabulary.AnnotationPreviousEnds)
-	delete(s.Annotations, vocabulary.AnnotationUnusableCA)
+	delete(s.Data, wellknown.KeyPreviousCAs)
+	delete(s.Annotations, wellknown.AnnotationPromotedAt)
+	delete(s.Annotations, wellknown.AnnotationPreviousExpiresAt)
+	delete(s.Annotations, wellknown.AnnotationUnusableCA)
 }

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // recover begins anew where pods are not given anything, or something that the manager
@@ -31,7 +31,7 @@ func (m *machine) recover() {
 			m.storeCurrent(s, next, m.Issuer)
 			m.noteUnusableCA(s)
 			if m.Running {
-				note(s, vocabulary.AnnotationPromoted, m.now)
+				note(s, wellknown.AnnotationPromotedAt, m.now)
 			}
 		})
 	default:
@@ -48,12 +48,12 @@ func (m *machine) recover() {
 func (m *machine) hide(s *corev1.Secret) {
 	m.noteUnusableCA(s)
 	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = []byte{}, []byte{}
-	delete(s.Data, vocabulary.KeyCA)
-	delete(s.Data, vocabulary.KeyOLMCA)
-	delete(s.Annotations, vocabulary.AnnotationLeaf)
+	delete(s.Data, wellknown.KeyCA)
+	delete(s.Data, wellknown.KeyOLMCA)
+	delete(s.Annotations, wellknown.AnnotationFingerprint)
 	served := trustworthy(newestFirst(append(m.registered(), m.previous...)), m.now)
-	s.Data[vocabulary.KeyPreviousCAs] = encode(served...)
-	note(s, vocabulary.AnnotationPreviousEnds, m.latest(served))
+	s.Data[wellknown.KeyPreviousCAs] = encode(served...)
+	note(s, wellknown.AnnotationPreviousExpiresAt, m.latest(served))
 }
 
 // latest is when the last of some CAs ends; now when there is none.
@@ -79,7 +79,7 @@ func (m *machine) replace() {
 	case issued != nil:
 		m.write(func(s *corev1.Secret) {
 			m.storeCurrent(s, issued, m.Issuer)
-			note(s, vocabulary.AnnotationPromoted, m.now)
+			note(s, wellknown.AnnotationPromotedAt, m.now)
 		})
 	case m.mints() || m.current == nil:
 	case m.issued.sameAs(m.next):
@@ -99,15 +99,15 @@ func (m *machine) replace() {
 // forsake ends the trust in all CAs but the current one, which another issuer is asked to
 // replace. Pods that do not serve under it yet are proved as before.
 func (m *machine) forsake(s *corev1.Secret) {
-	delete(s.Data, vocabulary.KeyPreviousCAs)
-	delete(s.Annotations, vocabulary.AnnotationPreviousEnds)
+	delete(s.Data, wellknown.KeyPreviousCAs)
+	delete(s.Annotations, wellknown.AnnotationPreviousExpiresAt)
 }
 
 // incomplete tells whether current lacks what the manager would have written with it:
 // OLM v0 wrote it, an earlier version of this manager, or somebody took a key or the label
 // away.
 func (m *machine) incomplete() bool {
-	return m.current != nil && (len(m.Secret.Data[vocabulary.KeyCA]) == 0 || m.Secret.Annotations[vocabulary.AnnotationLeaf] == "" || strange(m.Secret) != "" || m.misattributed() || !m.mints() && m.unusableCA != "")
+	return m.current != nil && (len(m.Secret.Data[wellknown.KeyCA]) == 0 || m.Secret.Annotations[wellknown.AnnotationFingerprint] == "" || strange(m.Secret) != "" || m.misattributed() || !m.mints() && m.unusableCA != "")
 }
 
 // complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and
@@ -116,13 +116,13 @@ func (m *machine) complete(s *corev1.Secret) {
 	if m.unnoted {
 		m.noteAnew(s)
 	}
-	s.Data[vocabulary.KeyCA] = m.current.CA
+	s.Data[wellknown.KeyCA] = m.current.CA
 	if !m.mints() && m.unusableCA != "" { // no other certificate can be requested for its sake
-		s.Data[vocabulary.KeyCA], s.Data[vocabulary.KeyOLMCA] = encode(m.current.ca()), encode(m.current.ca())
+		s.Data[wellknown.KeyCA], s.Data[wellknown.KeyOLMCA] = encode(m.current.ca()), encode(m.current.ca())
 	}
-	s.Annotations[vocabulary.AnnotationLeaf] = m.current.leaf()
+	s.Annotations[wellknown.AnnotationFingerprint] = m.current.leaf()
 	if m.misattributed() {
-		s.Annotations[vocabulary.AnnotationIssuer] = string(m.Issuer)
+		s.Annotations[wellknown.AnnotationCertificateProvider] = string(m.Issuer)
 	}
 }
 
@@ -131,7 +131,7 @@ func (m *machine) complete(s *corev1.Secret) {
 // trusted until pods are seen to serve the current certificate, which is why this needs live facts.
 func (m *machine) noteAnew(s *corev1.Secret) {
 	others := slices.DeleteFunc(append(m.registered(), m.previous...), m.current.ca().Equal)
-	byOLM := len(s.Data[vocabulary.KeyCA]) == 0 // it restarts pods with each rotation
+	byOLM := len(s.Data[wellknown.KeyCA]) == 0 // it restarts pods with each rotation
 	if !m.noted {
 		m.noteOrder(s)
 	}
@@ -139,7 +139,7 @@ func (m *machine) noteAnew(s *corev1.Secret) {
 		return
 	}
 	if !m.noted {
-		s.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(m.following(), 10)
+		s.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(m.following(), 10)
 	}
 	if !m.Running && len(others) == 0 {
 		return

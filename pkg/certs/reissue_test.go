@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A rotation that is ordered of another issuer is asked of it once, and is followed when it
@@ -25,7 +25,7 @@ func TestOrdersOfOtherIssuers(t *testing.T) {
 	facts := func(secret built, order string, issued *Generation) Facts {
 		return Facts{Issuer: "theirs", Secret: secret.Secret, Registered: []Registration{trusting(second)}, Live: true, Order: order, Issued: issued}
 	}
-	followed := facts(settled.with(func(s *corev1.Secret) { s.Annotations[vocabulary.AnnotationOrderDone] = "a" }), "a", &issued)
+	followed := facts(settled.with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "a" }), "a", &issued)
 	proving := facts(serving.change(after(day), func(m *machine, s *corev1.Secret) { m.forsake(s) }), "compromised a", nil)
 	proving.Evidence = evidence
 	for name, c := range map[string]struct {

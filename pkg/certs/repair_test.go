@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // What is lost, spoiled or replaced while webhooks are called takes the way of any other
@@ -19,13 +19,13 @@ func TestRepair(t *testing.T) {
 	distributed := secret.next(second, after(day))
 	promoted := distributed.promoted(after(day))
 	overwrite := func(b built) *corev1.Secret {
-		return b.edited(corev1.TLSCertKey, foreign.Certificate).edited(corev1.TLSPrivateKeyKey, foreign.Key).edited(vocabulary.KeyCA, foreign.CA).Secret
+		return b.edited(corev1.TLSCertKey, foreign.Certificate).edited(corev1.TLSPrivateKeyKey, foreign.Key).edited(wellknown.KeyCA, foreign.CA).Secret
 	}
 	bare := func(b built) *corev1.Secret {
 		return b.with(func(s *corev1.Secret) {
 			s.Labels, s.Annotations = nil, nil
 			maps.DeleteFunc(s.Data, func(key string, _ []byte) bool {
-				return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != vocabulary.KeyCA
+				return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != wellknown.KeyCA
 			})
 		}).Secret
 	}
@@ -102,17 +102,17 @@ func TestRepair(t *testing.T) {
 		},
 		"without the note of its certificate": {
 			facts: Facts{Secret: promoted.with(func(s *corev1.Secret) {
-				delete(s.Annotations, vocabulary.AnnotationLeaf)
-				delete(s.Data, vocabulary.KeyPreviousCAs)
+				delete(s.Annotations, wellknown.AnnotationFingerprint)
+				delete(s.Data, wellknown.KeyPreviousCAs)
 			}).Secret, Registered: []Registration{both}, Live: true}, at: at,
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
 		"without the CAs of what pods may serve": {
-			facts: Facts{Secret: promoted.edited(vocabulary.KeyPreviousCAs, nil).Secret, Registered: []Registration{both}}, at: at,
+			facts: Facts{Secret: promoted.edited(wellknown.KeyPreviousCAs, nil).Secret, Registered: []Registration{both}}, at: at,
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
 		"with a next that is none": {
-			facts: Facts{Secret: distributed.edited(vocabulary.KeyNextKey, []byte("what")).Secret, Registered: []Registration{one}}, at: at,
+			facts: Facts{Secret: distributed.edited(wellknown.KeyNextKey, []byte("what")).Secret, Registered: []Registration{one}}, at: at,
 			phase: stable, trust: "1",
 		},
 		"ended while nobody looked": {

@@ -52,7 +52,7 @@ func TestRestart(t *testing.T) {
 				f.Secret = promoted.edited("previous-ca.crt", nil).Secret
 			}
 			if test.nothing {
-				delete(f.Secret.Annotations, "olm-webhook-manager.io/certificate-previous-ends")
+				delete(f.Secret.Annotations, "olm-webhook-manager.io/certificate-previous-expires-at")
 			}
 			d := Decide(f, DefaultPolicy(), after(due+test.waited))
 			if d.Restart != test.restarts {

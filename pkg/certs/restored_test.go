@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A Secret that somebody put back as it was before a rotation is repaired as a spoiled one is:
@@ -106,9 +106,9 @@ func TestEditedNumbers(t *testing.T) {
 				for _, registered := range numbers {
 					for _, restarted := range numbers {
 						edited := secret.with(func(s *corev1.Secret) {
-							s.Annotations[vocabulary.AnnotationGeneration] = fmt.Sprint(current)
-							if s.Annotations[vocabulary.AnnotationNextGeneration] != "" {
-								s.Annotations[vocabulary.AnnotationNextGeneration] = fmt.Sprint(next)
+							s.Annotations[wellknown.AnnotationGeneration] = fmt.Sprint(current)
+							if s.Annotations[wellknown.AnnotationNextGeneration] != "" {
+								s.Annotations[wellknown.AnnotationNextGeneration] = fmt.Sprint(next)
 							}
 						})
 						f := Facts{Secret: edited.Secret, Registered: []Registration{trusting(second, first)}, Names: names, Live: true, RestartedFor: fmt.Sprint(restarted)}

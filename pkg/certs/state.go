@@ -11,7 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // state is what a Secret turned out to hold: all that is known of a rotation.
@@ -46,19 +46,19 @@ func read(f Facts, now time.Time) state {
 	}
 	s := state{
 		noted:        hasNotes(secret),
-		previous:     parse(secret.Data[vocabulary.KeyPreviousCAs]),
-		number:       certgeneration.Latest(numberIn(secret, vocabulary.AnnotationNextGeneration), numberIn(secret, vocabulary.AnnotationGeneration)),
-		issuer:       issuerIn(secret, vocabulary.AnnotationIssuer),
-		nextIssuer:   issuerIn(secret, vocabulary.AnnotationNextIssuer),
-		order:        secret.Annotations[vocabulary.AnnotationOrderDone],
-		dueDone:      secret.Annotations[vocabulary.AnnotationDueDone],
-		begun:        instantIn(secret, vocabulary.AnnotationBegun),
-		promoted:     instantIn(secret, vocabulary.AnnotationPromoted),
-		updated:      instantIn(secret, vocabulary.AnnotationUpdated),
-		previousEnds: instantIn(secret, vocabulary.AnnotationPreviousEnds),
-		restartedBy:  secret.Annotations[vocabulary.AnnotationUnusableCA],
+		previous:     parse(secret.Data[wellknown.KeyPreviousCAs]),
+		number:       certgeneration.Latest(numberIn(secret, wellknown.AnnotationNextGeneration), numberIn(secret, wellknown.AnnotationGeneration)),
+		issuer:       issuerIn(secret, wellknown.AnnotationCertificateProvider),
+		nextIssuer:   issuerIn(secret, wellknown.AnnotationNextProvider),
+		order:        secret.Annotations[wellknown.AnnotationLastRotationRequest],
+		dueDone:      secret.Annotations[wellknown.AnnotationLastRotateAt],
+		begun:        instantIn(secret, wellknown.AnnotationNextStoredAt),
+		promoted:     instantIn(secret, wellknown.AnnotationPromotedAt),
+		updated:      instantIn(secret, wellknown.AnnotationUpdatedAt),
+		previousEnds: instantIn(secret, wellknown.AnnotationPreviousExpiresAt),
+		restartedBy:  secret.Annotations[wellknown.AnnotationUnusableCA],
 	}
-	stamp, versions, _ := strings.Cut(secret.Annotations[vocabulary.AnnotationTrusted], " ")
+	stamp, versions, _ := strings.Cut(secret.Annotations[wellknown.AnnotationNextTrustedAt], " ")
 	s.trusted, s.versions = parseInstant(stamp), versions
 	s.readNext(secret, now)
 	s.readCurrent(f, now)
@@ -68,7 +68,7 @@ func read(f Facts, now time.Time) state {
 }
 
 func hasNotes(secret *corev1.Secret) bool {
-	for _, a := range []string{vocabulary.AnnotationLeaf, vocabulary.AnnotationGeneration, vocabulary.AnnotationNextGeneration} {
+	for _, a := range []string{wellknown.AnnotationFingerprint, wellknown.AnnotationGeneration, wellknown.AnnotationNextGeneration} {
 		if secret.Annotations[a] != "" {
 			return true
 		}
@@ -82,12 +82,12 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 	secret := f.Secret
 	s.hidden = len(secret.Data[corev1.TLSCertKey]) == 0
 	current, err := assemble(Generation{
-		Number:      numberIn(secret, vocabulary.AnnotationGeneration),
+		Number:      numberIn(secret, wellknown.AnnotationGeneration),
 		CA:          secret.Data[caKey(secret)],
 		Certificate: secret.Data[corev1.TLSCertKey],
 		Key:         secret.Data[corev1.TLSPrivateKeyKey],
 	}, now)
-	noted := secret.Annotations[vocabulary.AnnotationLeaf]
+	noted := secret.Annotations[wellknown.AnnotationFingerprint]
 	switch {
 	case err != nil:
 		s.problem = err.Error()
@@ -106,10 +106,10 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 
 func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 	next, err := assemble(Generation{
-		Number:      numberIn(secret, vocabulary.AnnotationNextGeneration),
-		CA:          secret.Data[vocabulary.KeyNextCA],
-		Certificate: secret.Data[vocabulary.KeyNextCertificate],
-		Key:         secret.Data[vocabulary.KeyNextKey],
+		Number:      numberIn(secret, wellknown.AnnotationNextGeneration),
+		CA:          secret.Data[wellknown.KeyNextCA],
+		Certificate: secret.Data[wellknown.KeyNextCertificate],
+		Key:         secret.Data[wellknown.KeyNextKey],
 	}, now)
 	if err == nil {
 		s.next = next
@@ -135,10 +135,10 @@ func (s *state) given() []*x509.Certificate {
 // caKey is the key of the CA that signed the leaf: OLM v0 has no ca.crt, and its
 // Secrets are taken over as they are.
 func caKey(secret *corev1.Secret) string {
-	if len(secret.Data[vocabulary.KeyCA]) == 0 && len(secret.Data[vocabulary.KeyOLMCA]) > 0 {
-		return vocabulary.KeyOLMCA
+	if len(secret.Data[wellknown.KeyCA]) == 0 && len(secret.Data[wellknown.KeyOLMCA]) > 0 {
+		return wellknown.KeyOLMCA
 	}
-	return vocabulary.KeyCA
+	return wellknown.KeyCA
 }
 
 func issuerIn(secret *corev1.Secret, annotation string) managerv1alpha1.CertificateProvider {

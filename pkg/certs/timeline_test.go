@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 var seeds = flag.Uint64("seeds", 24, "how many clusters live through ten rotations")
@@ -185,7 +185,7 @@ func (w *world) over(from string) bool {
 		return false
 	}
 	last := w.secret.last()
-	if last == nil || len(last.Data[vocabulary.KeyNextCA]) > 0 || last.Annotations[vocabulary.AnnotationPromoted] != "" || w.pair() == from {
+	if last == nil || len(last.Data[wellknown.KeyNextCA]) > 0 || last.Annotations[wellknown.AnnotationPromotedAt] != "" || w.pair() == from {
 		return false
 	}
 	d := w.decide(0)

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // turnLength is how long a rotation holds up others at most: one whose pods are stuck
@@ -15,7 +15,7 @@ const turnLength = 2 * time.Minute
 // UnderWay tells whether the certificate in a Secret is being replaced, and counts for
 // Facts.Rotating.
 func UnderWay(secret *corev1.Secret, now time.Time) bool {
-	for _, step := range []string{vocabulary.AnnotationBegun, vocabulary.AnnotationPromoted} {
+	for _, step := range []string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationPromotedAt} {
 		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < turnLength {
 			return true
 		}
@@ -26,5 +26,5 @@ func UnderWay(secret *corev1.Secret, now time.Time) bool {
 // Replacing reports whether a Secret says that its certificate is being replaced, however long ago that
 // began: UnderWay can be true of no other.
 func Replacing(secret *corev1.Secret) bool {
-	return secret.Annotations[vocabulary.AnnotationBegun] != "" || secret.Annotations[vocabulary.AnnotationPromoted] != ""
+	return secret.Annotations[wellknown.AnnotationNextStoredAt] != "" || secret.Annotations[wellknown.AnnotationPromotedAt] != ""
 }

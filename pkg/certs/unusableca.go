@@ -7,14 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // readUnusableCA looks for a CA that another client put into the Secret and that can verify
 // nothing, because it has expired or cannot be parsed. The CA of the current certificate expires
 // with that, which is replaced for its own sake.
 func (s *state) readUnusableCA(secret *corev1.Secret, now time.Time) {
-	for _, key := range []string{vocabulary.KeyCA, vocabulary.KeyOLMCA} {
+	for _, key := range []string{wellknown.KeyCA, wellknown.KeyOLMCA} {
 		text := secret.Data[key]
 		if len(text) == 0 {
 			continue
@@ -33,8 +33,8 @@ func (s *state) readUnusableCA(secret *corev1.Secret, now time.Time) {
 func (m *machine) noteUnusableCA(s *corev1.Secret) {
 	switch {
 	case m.unusableCA != "":
-		s.Annotations[vocabulary.AnnotationUnusableCA] = m.unusableCA
+		s.Annotations[wellknown.AnnotationUnusableCA] = m.unusableCA
 	case m.current != nil:
-		delete(s.Annotations, vocabulary.AnnotationUnusableCA)
+		delete(s.Annotations, wellknown.AnnotationUnusableCA)
 	}
 }

@@ -3,7 +3,7 @@ package certs
 import (
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // An expired CA that a client put into the Secret begins a rotation, with which pods are restarted
@@ -17,12 +17,12 @@ func TestUnusableCA(t *testing.T) {
 		restarted bool
 	}{
 		"nothing":                    {secret: secret},
-		"expired, under OLM's key":   {secret: secret.edited(vocabulary.KeyOLMCA, expired.CA), rotates: true, restarted: true},
-		"no PEM, under OLM's key":    {secret: secret.edited(vocabulary.KeyOLMCA, []byte("none")), rotates: true, restarted: true},
-		"expired, and mounted":       {secret: secret.edited(vocabulary.KeyCA, expired.CA), rotates: true, restarted: true},
-		"none under OLM's key":       {secret: secret.edited(vocabulary.KeyOLMCA, nil)},
-		"another under OLM's key":    {secret: secret.edited(vocabulary.KeyOLMCA, valid.CA)},
-		"another, and mounted":       {secret: secret.edited(vocabulary.KeyCA, valid.CA), rotates: true},
+		"expired, under OLM's key":   {secret: secret.edited(wellknown.KeyOLMCA, expired.CA), rotates: true, restarted: true},
+		"no PEM, under OLM's key":    {secret: secret.edited(wellknown.KeyOLMCA, []byte("none")), rotates: true, restarted: true},
+		"expired, and mounted":       {secret: secret.edited(wellknown.KeyCA, expired.CA), rotates: true, restarted: true},
+		"none under OLM's key":       {secret: secret.edited(wellknown.KeyOLMCA, nil)},
+		"another under OLM's key":    {secret: secret.edited(wellknown.KeyOLMCA, valid.CA)},
+		"another, and mounted":       {secret: secret.edited(wellknown.KeyCA, valid.CA), rotates: true},
 		"a pair that is spoiled":     {secret: secret.edited("tls.crt", []byte("spoiled")), rotates: true},
 		"a pair of another client's": {secret: secret.edited("tls.crt", valid.Certificate).edited("tls.key", valid.Key), rotates: true},
 	} {
@@ -55,7 +55,7 @@ func TestUnusableCA(t *testing.T) {
 			if rotated != test.rotates || restarted != test.restarted {
 				t.Errorf("it is rotated: %t, pods are restarted: %t, want %t, %t", rotated, restarted, test.rotates, test.restarted)
 			}
-			if d := Decide(f, DefaultPolicy(), at); d.Phase != stable || d.Write != nil || f.Secret.Annotations[vocabulary.AnnotationUnusableCA] != "" {
+			if d := Decide(f, DefaultPolicy(), at); d.Phase != stable || d.Write != nil || f.Secret.Annotations[wellknown.AnnotationUnusableCA] != "" {
 				t.Errorf("in the end it is in %s and writes %q: %v", d.Phase, describe(d.Write), f.Secret.Annotations)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A certificate is said to be updated when pods are given it: not when it begins, nor when it
@@ -26,7 +26,7 @@ func TestUpdated(t *testing.T) {
 		"the next waits":   {distributing, start},
 		"pods are given":   {promoting, after(due + time.Hour)},
 		"all of them have": {stable, after(due + time.Hour)},
-		"nobody noted it":  {stable.with(func(s *corev1.Secret) { delete(s.Annotations, vocabulary.AnnotationUpdated) }), time.Time{}},
+		"nobody noted it":  {stable.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationUpdatedAt) }), time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(Facts{Secret: test.holds.Secret, Names: names, Issuer: managerv1alpha1.ProviderManager}, DefaultPolicy(), after(due+3*time.Hour))

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // call is one that an API server makes to a pod, by what it knows of a registration.
@@ -71,20 +71,20 @@ var exemptions = []struct {
 // follows tells whether a pod serves under the CA that the Secret has for pods.
 func (w *world) follows(p *pod) bool {
 	last := w.secret.last()
-	return last != nil && p.loaded.ca == string(last.Data[vocabulary.KeyCA])
+	return last != nil && p.loaded.ca == string(last.Data[wellknown.KeyCA])
 }
 
 // learnt tells whether what an API server knows of a registration was made for what the Secret
 // has for pods.
 func (w *world) learnt(known registration) bool {
 	last := w.secret.last()
-	return last != nil && known.Generation >= numberIn(last, vocabulary.AnnotationGeneration)
+	return last != nil && known.Generation >= numberIn(last, wellknown.AnnotationGeneration)
 }
 
 // disowns tells whether there is an order that ends all trust in earlier CAs, and a Secret does
 // not say that it was followed.
 func (w *world) disowns(s *corev1.Secret) bool {
-	return strings.HasPrefix(w.order, vocabulary.RotateCompromised) && (s == nil || s.Annotations[vocabulary.AnnotationOrderDone] != w.order)
+	return strings.HasPrefix(w.order, wellknown.RotateCompromised) && (s == nil || s.Annotations[wellknown.AnnotationLastRotationRequest] != w.order)
 }
 
 // call lets every API server, with what it knows of every registration, call every pod.

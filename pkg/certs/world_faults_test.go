@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // fault is what happens in the middle of a rotation.
@@ -22,18 +22,18 @@ var faults = slices.Concat(secretFaults, podFaults, registrationFaults, managerF
 var secretFaults = []fault{
 	lost,
 	{"the certificate spoils", func(w *world) { w.spoil(corev1.TLSCertKey, []byte("spoiled")) }},
-	{"its CA goes", func(w *world) { w.spoil(vocabulary.KeyCA, nil) }},
-	{"the next one spoils", func(w *world) { w.spoil(vocabulary.KeyNextKey, nil) }},
+	{"its CA goes", func(w *world) { w.spoil(wellknown.KeyCA, nil) }},
+	{"the next one spoils", func(w *world) { w.spoil(wellknown.KeyNextKey, nil) }},
 	{"its notes go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Annotations = nil }) }},
 	{"it is written back with nothing but its pair", func(w *world) {
 		w.editSecret(func(s *corev1.Secret) {
 			s.Labels, s.Annotations = nil, nil
 			maps.DeleteFunc(s.Data, func(key string, _ []byte) bool {
-				return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != vocabulary.KeyCA
+				return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != wellknown.KeyCA
 			})
 		})
 	}},
-	{"the CAs of what pods may serve are removed", func(w *world) { w.spoil(vocabulary.KeyPreviousCAs, nil) }},
+	{"the CAs of what pods may serve are removed", func(w *world) { w.spoil(wellknown.KeyPreviousCAs, nil) }},
 	{"a pair of somebody else's is put there", func(w *world) { w.editSecret(w.replacePair) }},
 	{"another Secret is put in its place", func(w *world) {
 		w.editSecret(func(s *corev1.Secret) {
@@ -55,7 +55,7 @@ var secretFaults = []fault{
 	{"what it was before is put back", (*world).restore},
 	{"it is made immutable", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Immutable = new(true) }) }},
 	{"an expired CA is put there", func(w *world) {
-		w.spoil(vocabulary.KeyOLMCA, mint(w.T, *w.policy.request(0, names, w.now.Add(-2*w.policy.Validity))).CA)
+		w.spoil(wellknown.KeyOLMCA, mint(w.T, *w.policy.request(0, names, w.now.Add(-2*w.policy.Validity))).CA)
 	}},
 	{"its labels go", func(w *world) { w.editSecret(func(s *corev1.Secret) { s.Labels = nil }) }},
 	{"the API server takes no Secret", func(w *world) {
@@ -69,7 +69,7 @@ var lost = fault{"the Secret goes", func(w *world) { w.store(nil) }}
 func (w *world) replacePair(s *corev1.Secret) {
 	g := mint(w.T, *w.policy.request(0, names, w.now))
 	w.strangers[string(g.Certificate)] = true
-	s.Data = with(s.Data, map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, vocabulary.KeyCA: g.CA}) // somebody else's may hold nothing
+	s.Data = with(s.Data, map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, wellknown.KeyCA: g.CA}) // somebody else's may hold nothing
 }
 
 // restore puts back what the Secret was at some time: from a backup, or by who keeps manifests.
@@ -98,7 +98,7 @@ func (w *world) verified(certificate []byte) bool {
 // the CA that is served.
 func (w *world) issueByHand() {
 	for _, i := range w.issuers {
-		if last := w.secret.last(); last != nil && string(last.Data[vocabulary.KeyCA]) == string(encode(i.cert)) {
+		if last := w.secret.last(); last != nil && string(last.Data[wellknown.KeyCA]) == string(encode(i.cert)) {
 			g := w.leaf(i)
 			w.editSecret(func(s *corev1.Secret) {
 				s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = g.Certificate, g.Key
@@ -200,7 +200,7 @@ var managerFaults = []fault{
 	yearAhead,
 	{"a rotation is ordered", func(w *world) { w.order = w.now.String(); w.changed() }},
 	{"the CA is compromised", func(w *world) {
-		w.order, w.compromised = vocabulary.RotateCompromised+w.now.String(), true
+		w.order, w.compromised = wellknown.RotateCompromised+w.now.String(), true
 		w.changed()
 	}},
 	{"the issuer renews", func(w *world) { w.issue(false) }},
@@ -228,7 +228,7 @@ func (w *world) stall() {
 // onceTrusted does something when the Secret says that registrations trust the next
 // certificate, if that is so within some seconds.
 func (w *world) onceTrusted(seconds int, do func(*world)) {
-	if last := w.secret.last(); last != nil && last.Annotations[vocabulary.AnnotationTrusted] != "" {
+	if last := w.secret.last(); last != nil && last.Annotations[wellknown.AnnotationNextTrustedAt] != "" {
 		do(w)
 	} else if seconds > 0 {
 		w.in(time.Second, func() { w.onceTrusted(seconds-1, do) })

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // pod serves what it loaded from its files.
@@ -35,7 +35,7 @@ type served struct {
 // leaves a pod's files as they are, or a server finds no pair.
 func (w *world) mounted() *served {
 	secret := w.secret.last()
-	if secret == nil || len(secret.Data[vocabulary.KeyCA]) == 0 {
+	if secret == nil || len(secret.Data[wellknown.KeyCA]) == 0 {
 		return nil
 	}
 	chain := parse(secret.Data[corev1.TLSCertKey])
@@ -43,7 +43,7 @@ func (w *world) mounted() *served {
 		return nil
 	}
 	return &served{
-		string(secret.Data[corev1.TLSCertKey]), hexSHA256(chain[0].Raw), chain[0].NotBefore, chain[0].NotAfter, string(secret.Data[vocabulary.KeyCA]), numbersOf(parse(secret.Data[vocabulary.KeyCA])),
+		string(secret.Data[corev1.TLSCertKey]), hexSHA256(chain[0].Raw), chain[0].NotBefore, chain[0].NotAfter, string(secret.Data[wellknown.KeyCA]), numbersOf(parse(secret.Data[wellknown.KeyCA])),
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // version is a state that an object had from an instant on.
@@ -114,7 +114,7 @@ func (w *world) register() {
 // they were given then. Whoever creates is not held up by what others have written since. Caches
 // may not show it for long.
 func (w *world) registerLate() {
-	if last := w.secret.last(); w.peace.Serving != nil && last != nil && last.Annotations[vocabulary.AnnotationLeaf] == w.peace.Serving.Leaf {
+	if last := w.secret.last(); w.peace.Serving != nil && last != nil && last.Annotations[wellknown.AnnotationFingerprint] == w.peace.Serving.Leaf {
 		if w.random.chance(50) {
 			w.stall()
 		}

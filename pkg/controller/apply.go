@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
@@ -140,7 +140,7 @@ func (c *Controller) note(s *snapshot, written drift.Object) {
 
 func (c *Controller) logWrite(k queue.Key, step rollout.Step) {
 	log := c.log.WithFields(k.Fields()).WithField("why", step.Why())
-	if webhook, ok := step.Object.GetLabels()[vocabulary.LabelWebhookGenerateName]; ok {
+	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {
 		log = log.WithField("webhook", webhook)
 	}
 	log.Infof("%s %s", step.Verb, step.Key())
@@ -203,7 +203,7 @@ func send[T drift.Object](ctx context.Context, client resource[T], step rollout.
 	case rollout.Apply:
 		return answer(applyWhole(ctx, client, object, dryRun(step)))
 	case rollout.Update:
-		return answer(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager, DryRun: dryRun(step)}))
+		return answer(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager, DryRun: dryRun(step)}))
 	default:
 		return object, nil, deleteExactly(ctx, client, object)
 	}
@@ -213,7 +213,7 @@ func send[T drift.Object](ctx context.Context, client resource[T], step rollout.
 // show: merge a Secret into somebody else's, or take trust away from a registration that
 // another manager has made since.
 func create[T drift.Object](ctx context.Context, client resource[T], object T) (written, existing drift.Object, err error) {
-	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if !apierrors.IsAlreadyExists(err) {
 		return answer(created, err)
 	}
@@ -239,7 +239,7 @@ func applyWhole[T drift.Object](ctx context.Context, client resource[T], object 
 	if err != nil {
 		return object, err
 	}
-	return client.Patch(ctx, object.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: vocabulary.FieldManager, Force: new(true), DryRun: dryRun})
+	return client.Patch(ctx, object.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true), DryRun: dryRun})
 }
 
 // deleteExactly removes this object, not one that has taken its name since.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -136,6 +136,6 @@ func (c *Controller) refusal(ctx context.Context, s *snapshot, canary *admission
 // provoke asks for what a webhook of the canary matches, and returns the refusal.
 func (c *Controller) provoke(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
 	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.CSV.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
-		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: vocabulary.FieldManager})
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
 	return err
 }

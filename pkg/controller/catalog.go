@@ -11,7 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -72,7 +72,7 @@ func (c *Controller) addGroup(catalog *rules.Catalog, group string, by discovery
 		switch {
 		case service.Spec.Service != nil:
 			catalog.Add(version, nil)
-		case service.Labels[vocabulary.LabelAutomanaged] == vocabulary.AutomanagedBuiltIn:
+		case service.Labels[wellknown.LabelAutomanaged] == wellknown.AutomanagedBuiltIn:
 			catalog.Add(version, c.builtIn(version, by))
 		}
 	}
@@ -102,7 +102,7 @@ func servedBy(o drift.Object) any {
 		}
 		return catalog
 	case *apiregistrationv1.APIService:
-		return []string{o.Spec.Version, o.Labels[vocabulary.LabelAutomanaged], o.Spec.Service.String()}
+		return []string{o.Spec.Version, o.Labels[wellknown.LabelAutomanaged], o.Spec.Service.String()}
 	default:
 		return nil
 	}

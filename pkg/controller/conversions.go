@@ -15,7 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -155,13 +155,13 @@ func (c *Controller) convert(ctx context.Context, live drift.Object, desired *ap
 		return nil, err
 	}
 	return c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, desired.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 }
 
 // annotationPatch sets the annotations that go with the conversion, and takes away those
 // that went with the one before.
 func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) map[string]any {
-	patch := map[string]any{vocabulary.AnnotationGeneration: nil, vocabulary.AnnotationPropagated: nil}
+	patch := map[string]any{wellknown.AnnotationGeneration: nil, wellknown.AnnotationPropagated: nil}
 	for _, annotation := range conversion.Propagated(live) {
 		patch[annotation] = nil
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
@@ -138,7 +138,7 @@ func inPod(seen *certs.Backend, b backends.Backend) {
 		return
 	}
 	seen.Pod, seen.Created = b.Pod.Name, b.Pod.CreationTimestamp.Time
-	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[vocabulary.AnnotationNudge]); err == nil { // else never, or somebody else wrote it
+	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationTouchedAt]); err == nil { // else never, or somebody else wrote it
 		seen.Nudged = nudged
 	}
 }
@@ -148,12 +148,12 @@ func inPod(seen *certs.Backend, b backends.Backend) {
 func (c *Controller) nudge(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
-		"annotations": map[string]any{vocabulary.AnnotationNudge: c.now().UTC().Format(time.RFC3339Nano)},
+		"annotations": map[string]any{wellknown.AnnotationTouchedAt: c.now().UTC().Format(time.RFC3339Nano)},
 	}})
 	if err != nil {
 		return nil, err
 	}
-	nudged, err := c.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	nudged, err := c.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return pod, nil
 	}

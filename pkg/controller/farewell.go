@@ -12,7 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -77,7 +77,7 @@ func (c *Controller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha
 		all = append(all, pointers(list.Items)...)
 	}
 	return slices.DeleteFunc(all, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return csv.IsCopied() || !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV)
+		return csv.IsCopied() || !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
 	}), nil
 }
 
@@ -122,7 +122,7 @@ func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alp
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
 	for {
-		end := conversion.EndAll(csv.Namespace, converters, pointers(all.Items), objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := conversion.EndAll(csv.Namespace, converters, pointers(all.Items), objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			c.count(ctx, crds, end.Count, objects)
 			continue

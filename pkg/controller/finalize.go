@@ -15,7 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -37,7 +37,7 @@ import (
 // A version that replaces another and goes before that one does gives it back what it
 // took over.
 func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
-	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
+	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
 		return time.Time{}, nil
 	}
 	var heir *operatorsv1alpha1.ClusterServiceVersion
@@ -178,7 +178,7 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	definitions, objects := slices.Collect(maps.Values(crds)), map[string]int{}
 	services := owners.Converters(csv, c.caches.Services.In(csv.Namespace), definitions)
 	for {
-		end := conversion.EndAll(csv.Namespace, services, definitions, objects, csv.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		end := conversion.EndAll(csv.Namespace, services, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			c.count(ctx, crds, end.Count, objects)
 			continue
@@ -195,7 +195,7 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 }
 
 func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == vocabulary.FinalizerCSV })
+	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == wellknown.FinalizerCSV })
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": csv.UID, "resourceVersion": csv.ResourceVersion, "finalizers": rest,
 	}})
@@ -203,7 +203,7 @@ func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.Cluster
 		return err
 	}
 	_, err = c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

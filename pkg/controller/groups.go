@@ -14,7 +14,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
@@ -44,7 +44,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k queue.Key) error {
 	}
 	updated := group.DeepCopy()
 	updated.Status = status
-	written, err := c.OLM.OperatorsV1().OperatorGroups(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.OperatorsV1().OperatorGroups(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (c *Controller) label(ctx context.Context, k queue.Key, namespace *corev1.N
 	if err != nil {
 		return err
 	}
-	labelled, err := c.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	labelled, err := c.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -152,7 +152,7 @@ func (c *Controller) setOwners(ctx context.Context, k kept, o metav1.Object, own
 	if err != nil {
 		return err
 	}
-	_, err = c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManagerKeep})
+	_, err = c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManagerOwnerReferences})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

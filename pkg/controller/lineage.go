@@ -15,7 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -202,7 +202,7 @@ func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owne
 // liveBackends are those of a version's namespace that the manager looks after, as the API server has
 // them now.
 func (c *Controller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {
-	managed := metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"}
+	managed := metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"}
 	deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, managed)
 	if err != nil {
 		return owners.Backends{}, err
@@ -236,7 +236,7 @@ func relabel[T drift.Object](ctx context.Context, client resource[T], heir *oper
 	if err != nil {
 		return err
 	}
-	_, err = client.Patch(ctx, live.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	_, err = client.Patch(ctx, live.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
@@ -43,7 +43,7 @@ func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 		}
 	}
 	// What has begun goes on: its webhooks are called.
-	if !slices.Contains(s.CSV.Finalizers, vocabulary.FinalizerCSV) && !s.Upgrade.Began {
+	if !slices.Contains(s.CSV.Finalizers, wellknown.FinalizerCSV) && !s.Upgrade.Began {
 		s.facts.FinalizerProblem = why
 		s.Verdict = requirements.Check(s.facts)
 	}
@@ -74,8 +74,8 @@ func (c *Controller) putMarks(ctx context.Context, k queue.Key, s *snapshot, lac
 // lacking are the fields by which a ClusterServiceVersion is marked and that it does not have, with their values.
 func lacking(csv *operatorsv1alpha1.ClusterServiceVersion, s *snapshot) map[string]string {
 	lacks := map[string]string{}
-	if !slices.Contains(csv.Finalizers, vocabulary.FinalizerCSV) {
-		lacks[finalizersField] = vocabulary.FinalizerCSV
+	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
+		lacks[finalizersField] = wellknown.FinalizerCSV
 	}
 	if !scopeKnown(s.Failure) {
 		return lacks
@@ -103,7 +103,7 @@ func (c *Controller) writeMarks(ctx context.Context, csv *operatorsv1alpha1.Clus
 		return nil, err
 	}
 	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 }
 
 func annotationField(annotation string) string { return "metadata.annotations." + annotation }

@@ -14,7 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -111,7 +111,7 @@ func (c *Controller) mirrorConditions(ctx context.Context, csv *operatorsv1alpha
 		return err
 	}
 	_, err = c.Dynamic.Resource(operatorConditions).Namespace(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: vocabulary.FieldManager}, "status")
+		metav1.PatchOptions{FieldManager: wellknown.FieldManager}, "status")
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
@@ -58,7 +58,7 @@ func (c *Controller) writeProvidedAPIs(ctx context.Context, group *operatorsv1.O
 	if err != nil {
 		return nil, err
 	}
-	return c.OLM.OperatorsV1().OperatorGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	return c.OLM.OperatorsV1().OperatorGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 }
 
 func groupKey(k queue.Key) string { return "OperatorGroup " + k.Namespace + "/" + k.Name }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -74,7 +74,7 @@ func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot
 func (c *Controller) newRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
 	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
 	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: csvspec.OwnedMeta(csv, csv.Name)},
-		metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+		metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		created, err = client.Get(ctx, k.Name, metav1.GetOptions{})
 	}
@@ -92,7 +92,7 @@ func (c *Controller) updateRollout(ctx context.Context, k queue.Key, csv *operat
 	}
 	updated := current.DeepCopy()
 	updated.Status = status
-	written, err := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	written, err := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, ph
 }
 
 func (c *Controller) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
-	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).UpdateStatus(ctx, csv, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).UpdateStatus(ctx, csv, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 }
 
 func severity(warning bool) string {

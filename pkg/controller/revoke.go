@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -59,14 +59,14 @@ func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterS
 // permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
 func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	owner := csvspec.OwnerLabels(csv)
-	delete(owner, vocabulary.LabelManaged)
+	delete(owner, wellknown.LabelManaged)
 	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
 }
 
 // liftedFor are those of them that were lifted.
 func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	lifted := permissionsOf(csv)
-	lifted.LabelSelector += "," + vocabulary.LabelLifted
+	lifted.LabelSelector += "," + wellknown.LabelGrantedPermissions
 	return lifted
 }
 

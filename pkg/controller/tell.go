@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -23,17 +23,17 @@ func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructure
 	}
 	client := c.Dynamic.Resource(resource).Namespace(o.GetNamespace())
 	apply := func() (*unstructured.Unstructured, error) {
-		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: vocabulary.FieldManager, Force: true})
+		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: true})
 	}
 	switch step.Verb {
 	case rollout.Create:
-		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 		if apierrors.IsAlreadyExists(err) {
 			return apply()
 		}
 		return created, err
 	case rollout.Update:
-		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	case rollout.Delete:
 		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {

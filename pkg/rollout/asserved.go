@@ -9,7 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -92,7 +92,7 @@ func (s asServed) register(live registration.Registration, deployment string) {
 		}
 	}
 	*definitions = append(*definitions, operatorsv1alpha1.WebhookDescription{
-		Type: live.Kind, GenerateName: live.Object.GetLabels()[vocabulary.LabelWebhookGenerateName], DeploymentName: deployment,
+		Type: live.Kind, GenerateName: live.Object.GetLabels()[wellknown.LabelWebhookGenerateName], DeploymentName: deployment,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -32,7 +32,7 @@ func TestHeldPhasesAreBrief(t *testing.T) {
 				if again := phase.DeletionBlocked(csv.Status, text, details); len(again) > 0 {
 					t.Errorf("written again: %v", again)
 				}
-				says := []string{vocabulary.AnnotationForceConversion + "=true"}
+				says := []string{wellknown.AnnotationForceConversion + "=true"}
 				if n > 1 {
 					says = append(says, details)
 				}

@@ -17,7 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -68,9 +68,9 @@ func (c *cluster) carryOut(step Step) {
 
 // ownGeneration notes that the manager wrote the certificate generation of an object.
 func ownGeneration(o drift.Object) {
-	if o.GetAnnotations()[vocabulary.AnnotationGeneration] != "" && !drift.SoleOwner(o, drift.GenerationField) {
-		fields := `{"f:metadata":{"f:annotations":{"f:` + vocabulary.AnnotationGeneration + `":{}}}}`
-		o.SetManagedFields(append(o.GetManagedFields(), wrote(vocabulary.FieldManager, fields)))
+	if o.GetAnnotations()[wellknown.AnnotationGeneration] != "" && !drift.SoleOwner(o, drift.GenerationField) {
+		fields := `{"f:metadata":{"f:annotations":{"f:` + wellknown.AnnotationGeneration + `":{}}}}`
+		o.SetManagedFields(append(o.GetManagedFields(), wrote(wellknown.FieldManager, fields)))
 	}
 }
 
@@ -84,8 +84,8 @@ func ownPorts(o drift.Object) {
 	for _, p := range service.Spec.Ports {
 		ports = append(ports, fmt.Sprintf(`"k:{\"port\":%d,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}`, p.Port))
 	}
-	fields := `{"f:metadata":{"f:annotations":{"f:` + vocabulary.AnnotationKeptPorts + `":{}}},"f:spec":{"f:ports":{` + strings.Join(ports, ",") + `}}}`
-	service.SetManagedFields([]metav1.ManagedFieldsEntry{wrote(vocabulary.FieldManager, fields)})
+	fields := `{"f:metadata":{"f:annotations":{"f:` + wellknown.AnnotationKeptPorts + `":{}}},"f:spec":{"f:ports":{` + strings.Join(ports, ",") + `}}}`
+	service.SetManagedFields([]metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, fields)})
 }
 
 // setDefaults sets some of what the API server sets in what is written.

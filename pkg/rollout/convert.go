@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -113,7 +113,7 @@ func (p *planner) verifies(live *apiextensionsv1.CustomResourceDefinition, c ren
 		}
 	}
 	return !slices.ContainsFunc(has, func(ca *x509.Certificate) bool {
-		ofTheProvider := cmp.Or(p.Provider, managerv1alpha1.ProviderManager) != managerv1alpha1.ProviderManager || slices.Contains(ca.Subject.Organization, vocabulary.FieldManager)
+		ofTheProvider := cmp.Or(p.Provider, managerv1alpha1.ProviderManager) != managerv1alpha1.ProviderManager || slices.Contains(ca.Subject.Organization, wellknown.FieldManager)
 		return ofTheProvider && !slices.ContainsFunc(wanted, ca.Equal)
 	})
 }
@@ -128,7 +128,7 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
 		desired.Annotations = map[string]string{}
 		if !c.Delegated {
-			desired.Annotations[vocabulary.AnnotationGeneration] = strconv.FormatInt(c.Generation, 10)
+			desired.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(c.Generation, 10)
 		}
 		conversion.Propagate(desired, live, c)
 		step.Desired = desired
@@ -173,5 +173,5 @@ func (o Observed) serviceNames() map[string]bool {
 }
 
 func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) conversion.Ending {
-	return conversion.EndingOf(crd, in.Observed.Objects, in.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+	return conversion.EndingOf(crd, in.Observed.Objects, in.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }

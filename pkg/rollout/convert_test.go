@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -36,7 +36,7 @@ func convertedCRD(service string, stored []string, versions ...string) *apiexten
 func TestEndConversions(t *testing.T) {
 	const ends, asks, holds, leaves = "ends", "asks for its objects", "is held", "is left alone"
 	recorded, migrated := convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), convertedCRD("server-service", []string{"v2"}, "-v1", "v2")
-	recorded.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: "v1,v2"}
+	recorded.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v1,v2"}
 	migrated.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
 	tests := map[string]struct {
 		crd     *apiextensionsv1.CustomResourceDefinition
@@ -102,7 +102,7 @@ func TestConversionInUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := convertedCRD("server-service", test.stored, test.versions...)
-			crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: test.recorded}
+			crd.Annotations = map[string]string{wellknown.AnnotationStoredVersions: test.recorded}
 			if got := conversion.InUse(crd, 7); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -21,7 +21,7 @@ func (p *planner) disable(w render.Webhook, live drift.Object) webhookView {
 	}
 	return webhookView{
 		Webhook: w, state: managerv1alpha1.WebhookDisabled, reason: "SwitchedOff",
-		message: fmt.Sprintf("annotation %s in the config of Subscription %s names it", vocabulary.AnnotationDisabledWebhooks, p.Config.Subscription),
+		message: fmt.Sprintf("annotation %s in the config of Subscription %s names it", wellknown.AnnotationDisabledWebhooks, p.Config.Subscription),
 	}
 }
 

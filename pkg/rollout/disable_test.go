@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
@@ -18,7 +18,7 @@ import (
 // switchOff has the Subscription's config name webhooks to disable.
 func (c *cluster) switchOff(names string) {
 	c.Config = subscriptions.Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{
-		Annotations: map[string]string{vocabulary.AnnotationDisabledWebhooks: names},
+		Annotations: map[string]string{wellknown.AnnotationDisabledWebhooks: names},
 	}}
 }
 

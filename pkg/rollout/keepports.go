@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -64,7 +64,7 @@ func (p *planner) withKeptPorts(d render.Deployment, live *corev1.Service, waits
 	if service.Annotations == nil {
 		service.Annotations = map[string]string{}
 	}
-	service.Annotations[vocabulary.AnnotationKeptPorts] = record.String()
+	service.Annotations[wellknown.AnnotationKeptPorts] = record.String()
 	return service
 }
 

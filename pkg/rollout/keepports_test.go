@@ -13,7 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
@@ -161,7 +161,7 @@ func TestPreviousPortSettles(t *testing.T) {
 	}, got); diff != "" {
 		t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
 	}
-	if service := c.Observed.Services["manager-service"]; service.Annotations[vocabulary.AnnotationKeptPorts] != "" {
+	if service := c.Observed.Services["manager-service"]; service.Annotations[wellknown.AnnotationKeptPorts] != "" {
 		t.Errorf("the record stays: %v", service.Annotations)
 	}
 	if plan := c.pass(); len(plan.Steps) > 0 {
@@ -288,7 +288,7 @@ func TestConversionPortsThatAreEdited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := convertsTwo(t)
 			for _, crd := range c.Observed.CRDs {
-				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(vocabulary.FieldManager, route)}
+				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, route)}
 			}
 			c.answer = servedAt(":8443")
 			test.edit(&c.CSV.Spec.WebhookDefinitions[0])

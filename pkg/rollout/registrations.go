@@ -7,7 +7,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -73,7 +73,7 @@ func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) m
 	for _, description := range csv.Spec.WebhookDefinitions {
 		of := csvspec.IdentityOf(description)
 		for _, live := range o.registrations() {
-			if found[of] == "" && live.Kind == description.Type && live.Object.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
+			if found[of] == "" && live.Kind == description.Type && live.Object.GetLabels()[wellknown.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
 				found[of] = live.Object.GetName()
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -89,8 +89,8 @@ func TestTrusting(t *testing.T) {
 	calling := func(namespace, service, bundle string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(bundle)}
 	}
-	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3, Annotations: map[string]string{vocabulary.AnnotationGeneration: "7"}}
-	meta.ManagedFields = []metav1.ManagedFieldsEntry{wrote(vocabulary.FieldManager, `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`)}
+	meta := metav1.ObjectMeta{Name: "a", UID: "u", Generation: 3, Annotations: map[string]string{wellknown.AnnotationGeneration: "7"}}
+	meta.ManagedFields = []metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`)}
 	converted := convertedCRD("manager-service", nil)
 	converted.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	opened := converted.DeepCopy()
@@ -107,7 +107,7 @@ func TestTrusting(t *testing.T) {
 	labelled := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: *meta.DeepCopy(), Webhooks: []admissionregistrationv1.ValidatingWebhook{
 		{Name: "v.example.com", ClientConfig: calling("shop", "manager-service", "two")},
 	}}
-	labelled.Name, labelled.Labels = "labelled as a canary", map[string]string{vocabulary.LabelCanary: "labelled as a canary"}
+	labelled.Name, labelled.Labels = "labelled as a canary", map[string]string{wellknown.LabelCanary: "labelled as a canary"}
 	observed.Validating = append(observed.Validating, canary, labelled)
 	want := []registration.Trust{
 		{Name: "CustomResourceDefinition things.example.com", Version: "u/0", CABundle: []byte("theirs"), Generation: 0},

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -50,7 +50,7 @@ func TestReviewsToSend(t *testing.T) {
 		},
 		"a server that must not be asked": {
 			change: func(c *cluster) {
-				c.CSV.Annotations = map[string]string{vocabulary.AnnotationProbe: vocabulary.ProbeHandshake}
+				c.CSV.Annotations = map[string]string{wellknown.AnnotationProbe: wellknown.ProbeHandshake}
 			},
 			want: []string{"10.244.0.5:443", handshake},
 		},

@@ -102,7 +102,7 @@ func TestDeploymentAndItsWebhookAreNotListedAnyMore(t *testing.T) {
 	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"delete ValidatingWebhookConfiguration hook.example.com"}) {
 		t.Fatalf("steps %q", steps)
 	}
-	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/uncalled"}) {
+	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
 		t.Fatalf("then %q", steps)
 	}
 	if plan := c.pass(); len(plan.Steps) > 0 || plan.NextLook.IsZero() || plan.NextLook.After(c.now.Add(2*time.Second)) {
@@ -117,7 +117,7 @@ func TestDeploymentAndItsWebhookAreNotListedAnyMore(t *testing.T) {
 	expect(t, c.live(), "hook.example.com shop.v1 goes-service")
 	leave()
 	c.goesOn()
-	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/uncalled"}) {
+	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
 		t.Errorf("after another edit %q", steps)
 	}
 	c.wait(2 * time.Second)

@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // mayBeCalled tells whether some API server may still call a Deployment that no registration calls any
@@ -44,14 +44,14 @@ func (p *planner) uncalled(live *appsv1.Deployment) *appsv1.Deployment {
 	if marked.Annotations == nil {
 		marked.Annotations = map[string]string{}
 	}
-	marked.Annotations[vocabulary.AnnotationUncalled] = p.uncalledPrefix() + p.now.UTC().Format(time.RFC3339Nano)
+	marked.Annotations[wellknown.AnnotationUnused] = p.uncalledPrefix() + p.now.UTC().Format(time.RFC3339Nano)
 	return marked
 }
 
 // uncalledSince reads the record; recorded is false when there is none of this generation, or one that the
 // manager cannot have written.
 func (p *planner) uncalledSince(live *appsv1.Deployment) (since time.Time, recorded bool) {
-	text, ok := strings.CutPrefix(live.Annotations[vocabulary.AnnotationUncalled], p.uncalledPrefix())
+	text, ok := strings.CutPrefix(live.Annotations[wellknown.AnnotationUnused], p.uncalledPrefix())
 	since, err := time.Parse(time.RFC3339Nano, text)
 	return since, ok && err == nil && !since.After(p.now)
 }

@@ -15,7 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
@@ -219,7 +219,7 @@ func (p *planner) endedConversions() conversion.End {
 			stale = append(stale, crd)
 		}
 	}
-	return conversion.EndAll(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Objects, p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+	return conversion.EndAll(p.CSV.Namespace, p.Observed.serviceNames(), stale, p.Observed.Objects, p.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
 // reportUpgrade says how far the takeover is.

@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -135,7 +135,7 @@ func (p *planner) asDeclared(w render.Webhook) bool {
 		return true
 	}
 	live := p.registered(w)
-	return live == nil || live.GetLabels()[vocabulary.LabelWebhookHash] == registration.Of(w).GetLabels()[vocabulary.LabelWebhookHash]
+	return live == nil || live.GetLabels()[wellknown.LabelWebhookHash] == registration.Of(w).GetLabels()[wellknown.LabelWebhookHash]
 }
 
 // mayReconvert tells whether a definition is converted by this conversion, or was until
@@ -152,12 +152,12 @@ func (p *planner) mayReconvert(c render.Conversion) bool {
 // trust gives a registration the caBundle that it needs, and leaves the rest of it. It says
 // so of each generation, or a late write for an earlier one could come through.
 func (p *planner) trust(desired, live drift.Object) {
-	said := live.GetAnnotations()[vocabulary.AnnotationGeneration] == desired.GetAnnotations()[vocabulary.AnnotationGeneration]
+	said := live.GetAnnotations()[wellknown.AnnotationGeneration] == desired.GetAnnotations()[wellknown.AnnotationGeneration]
 	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
 		return
 	}
 	trusting := live.DeepCopyObject().(drift.Object)
-	copyAnnotations(trusting, desired, vocabulary.AnnotationGeneration)
+	copyAnnotations(trusting, desired, wellknown.AnnotationGeneration)
 	field := "webhooks.clientConfig.caBundle"
 	switch c := trusting.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
@@ -178,7 +178,7 @@ func (p *planner) trust(desired, live drift.Object) {
 // they do not take up, and changes nothing else of it.
 func (p *planner) restart(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
-	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, vocabulary.AnnotationCAHash, vocabulary.AnnotationRestartedFor)
+	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, wellknown.AnnotationCAHash, wellknown.AnnotationRestartedFor)
 	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
 		p.take(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -30,7 +30,7 @@ func (p *planner) withdraw() {
 		}
 	}
 	ended := conversion.EndAll(p.CSV.Namespace, p.ownServices(), slices.Collect(maps.Values(p.Observed.CRDs)), p.Observed.Objects,
-		p.CSV.Annotations[vocabulary.AnnotationForceConversion] == "true")
+		p.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 	for _, step := range StepsToEnd(ended.CRDs) {
 		p.take(step)
 	}

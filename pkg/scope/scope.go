@@ -14,7 +14,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Scope is what the OperatorGroup of a ClusterServiceVersion's namespace covers.
@@ -92,9 +92,9 @@ func (s Scope) MayCover(namespace string) bool {
 // manager copies them to the pods, where operators read what to watch.
 func (s Scope) Annotations() map[string]string {
 	return map[string]string{
-		vocabulary.AnnotationOperatorGroup:     s.Group.Name,
-		vocabulary.AnnotationOperatorNamespace: s.Group.Namespace,
-		vocabulary.AnnotationTargetNamespaces:  strings.Join(s.Namespaces, ","),
+		wellknown.AnnotationOperatorGroup:     s.Group.Name,
+		wellknown.AnnotationOperatorNamespace: s.Group.Namespace,
+		wellknown.AnnotationTargetNamespaces:  strings.Join(s.Namespaces, ","),
 	}
 }
 

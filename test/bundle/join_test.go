@@ -21,7 +21,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
@@ -130,7 +130,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 		"of-a-bundle":          {goes: true},
 		"of-a-bundle-for-one":  {watch: []string{"stock"}, goes: true},
 		"made-by-hand":         {byHand: "own"},
-		"says-of-a-bundle":     {byHand: "own", annotation: vocabulary.MadeByBundle},
+		"says-of-a-bundle":     {byHand: "own", annotation: wellknown.CreatedByBundle},
 		"says-of-no-bundle":    {annotation: "me", goes: true},
 		"as-a-bundle-names-it": {byHand: "projectpolicy"},
 		"retargeted":           {byHand: "own", watch: []string{"stock"}},
@@ -150,7 +150,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 				live, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
 				must(t, err)
 				_, err = groups.Namespace(o.Namespace).Patch(t.Context(), live.Items[0].GetName(), types.MergePatchType,
-					[]byte(`{"metadata":{"annotations":{"`+vocabulary.AnnotationMadeBy+`":"`+test.annotation+`"}}}`), metav1.PatchOptions{})
+					[]byte(`{"metadata":{"annotations":{"`+wellknown.AnnotationCreatedBy+`":"`+test.annotation+`"}}}`), metav1.PatchOptions{})
 				must(t, err)
 			}
 			i := prepared(t, c, b, o)

@@ -15,7 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
@@ -141,7 +141,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			class := &unstructured.Unstructured{}
 			must(t, yaml.Unmarshal([]byte(text(priority, name, "")), class))
 			if test.installation != "" {
-				class.SetAnnotations(map[string]string{vocabulary.AnnotationInstallation: test.installation})
+				class.SetAnnotations(map[string]string{wellknown.AnnotationInstallation: test.installation})
 			}
 			live, err := e.classes(t).Apply(t.Context(), name, class, metav1.ApplyOptions{FieldManager: test.manager})
 			must(t, err)

@@ -15,7 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
@@ -78,10 +78,10 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	csv := edited(t, proof{example: admission}).CSVObject.DeepCopy()
 	csv.SetNamespace(testNamespace)
 	csv.SetName("left.v1")
-	csv.SetFinalizers([]string{vocabulary.FinalizerCSV})
+	csv.SetFinalizers([]string{wellknown.FinalizerCSV})
 	must(t, e.create(t.Context(), csv, false))
 	err := e.uninstall(t, csv, short)
-	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", vocabulary.FinalizerCSV, "no manager has taken it away", "include "+testNamespace, "run the same command again") {
+	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", wellknown.FinalizerCSV, "no manager has taken it away", "include "+testNamespace, "run the same command again") {
 		t.Errorf("without a manager it says %v", err)
 	}
 	resource, err := e.resource(csv)

@@ -34,13 +34,13 @@ var improvements = []improvement{
 		return true
 	}},
 	{"state of a rotation in the Secret", func(want, got *unstructured.Unstructured, _ bundle) bool {
-		const leaf, updated = "olm-webhook-manager.io/certificate-leaf", "olm-webhook-manager.io/certificate-updated"
+		const leaf, updated = "olm-webhook-manager.io/certificate-fingerprint", "olm-webhook-manager.io/certificate-updated-at"
 		hash, since := got.GetAnnotations()[leaf], got.GetAnnotations()[updated]
 		if at, err := time.Parse(time.RFC3339, since); want.GetKind() != "Secret" || len(hash) != 64 || err != nil || at.Before(began) || at.After(time.Now()) {
 			return false
 		}
 		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{
-			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-issuer": "manager", leaf: hash, updated: since,
+			"olm-webhook-manager.io/certificate-generation": "1", "olm-webhook-manager.io/certificate-provider": "manager", leaf: hash, updated: since,
 		}))
 		return true
 	}},

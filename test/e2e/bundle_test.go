@@ -126,7 +126,7 @@ func TestBundleInstalls(t *testing.T) {
 
 	unrecorded := &terminal{env: term.env}
 	chosen := unrecorded.works("", "bundle", "install", bundle, "--dry-run=client", "-o", "yaml", "--certificates=cert-manager", "--issuer=ClusterIssuer/corporate")
-	for _, part := range []string{"olm-webhook-manager.io/certificates: cert-manager", "ClusterIssuer/corporate"} {
+	for _, part := range []string{"olm-webhook-manager.io/certificate-provider: cert-manager", "ClusterIssuer/corporate"} {
 		if !strings.Contains(chosen, part) {
 			t.Errorf("the Subscription does not say %q:\n%s", part, chosen)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // The whole manager goes, as docs/admin/uninstall.md says how: its operators go on running without
@@ -78,7 +78,7 @@ func (e *env) storesACache() *storedCache {
 func (s *storedCache) holdsTheConversion() {
 	s.Helper()
 	(&terminal{env: s.env}).fails(1, []string{
-		"crdconversion.v2.0.0: without the conversion webhook objects would lose fields: ", s.crd + " has 1 object, stored in ", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
+		"crdconversion.v2.0.0: without the conversion webhook objects would lose fields: ", s.crd + " has 1 object, stored in ", wellknown.AnnotationForceConversion + "=true", "then run the command again",
 	}, "remove-manager", "--yes")
 	for _, version := range caches.Versions {
 		s.client.Get(s.T, version, "sessions")

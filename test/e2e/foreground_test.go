@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // goesInTheForeground upgrades once more, so that all Caches are stored in another version than they
@@ -36,7 +36,7 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
 	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
 		c := e.get(csv)
-		return slices.Equal(c.Finalizers, []string{vocabulary.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
+		return slices.Equal(c.Finalizers, []string{wellknown.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
 			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(e.inUse(csv), "storage migrate "+crd+" --to v2"), c.Status.Message
 	})
 	load.goesOn(converted)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Where hack/deploy.sh runs the manager, and under which name.
@@ -31,7 +31,7 @@ func (e *env) managerPods() []corev1.Pod {
 // is that name, which is the pod's host name, and a UUID.
 func (e *env) leader() string {
 	e.Helper()
-	lease, err := kubeClient.CoordinationV1().Leases(managerNamespace).Get(e.ctx, vocabulary.FieldManager, metav1.GetOptions{})
+	lease, err := kubeClient.CoordinationV1().Leases(managerNamespace).Get(e.ctx, wellknown.FieldManager, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return ""
 	}

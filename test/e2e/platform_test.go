@@ -17,7 +17,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -142,7 +142,7 @@ func (e *env) setsResources(namespace string) {
 			Name: "resources.platform.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			FailurePolicy: new(admissionregistrationv1.Fail), NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 			Rules: []admissionregistrationv1.RuleWithOperations{onWrites("apps", "deployments")},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: secret.Data[vocabulary.KeyCA], Service: &admissionregistrationv1.ServiceReference{
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: secret.Data[wellknown.KeyCA], Service: &admissionregistrationv1.ServiceReference{
 				Namespace: e.namespace, Name: "platform-service", Path: new("/resources"), Port: new(int32(443)),
 			}},
 		}},

@@ -17,7 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
@@ -74,7 +74,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			load.goesOn(denied)
 			load.end(never)
 			record(load.calls)
-			if restarted := e.hookTemplate()[vocabulary.AnnotationRestartedFor] != ""; restarted != test.restarts {
+			if restarted := e.hookTemplate()[wellknown.AnnotationRestartedFor] != ""; restarted != test.restarts {
 				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
 			}
 		})
@@ -217,7 +217,7 @@ func draining(spec operatorsv1alpha1.StrategyDeploymentSpec) operatorsv1alpha1.S
 // order asks for a rotation by what the command "certificates rotate" writes.
 func (e *env) order(csv, value string) {
 	e.Helper()
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, vocabulary.AnnotationRotate, value)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, wellknown.AnnotationRotate, value)
 	_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Patch(e.ctx, csv, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	e.must(err)
 }
@@ -268,7 +268,7 @@ func (e *env) awaitRestart() (before time.Time) {
 	e.eventually("the manager restarts the pods", func() (bool, any) {
 		asked := time.Now()
 		template := e.hookTemplate()
-		if template[vocabulary.AnnotationRestartedFor] != "" {
+		if template[wellknown.AnnotationRestartedFor] != "" {
 			return true, nil
 		}
 		before = asked
@@ -339,7 +339,7 @@ func (e *env) foreignCertificate() map[string][]byte {
 	e.must(err)
 	return map[string][]byte{
 		corev1.TLSCertKey: foreign.Certificate, corev1.TLSPrivateKeyKey: foreign.Key,
-		vocabulary.KeyCA: foreign.CA, vocabulary.KeyOLMCA: foreign.CA,
+		wellknown.KeyCA: foreign.CA, wellknown.KeyOLMCA: foreign.CA,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // snapshot is every object of the cluster, by resource and name.
@@ -133,7 +133,7 @@ func (e *env) derived() []string {
 		owned := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
 			return owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind
 		})
-		if o.GetNamespace() == e.namespace && owned || o.GetNamespace() == "" && o.GetLabels()[vocabulary.LabelOwnerNamespace] == e.namespace {
+		if o.GetNamespace() == e.namespace && owned || o.GetNamespace() == "" && o.GetLabels()[wellknown.LabelOwnerNamespace] == e.namespace {
 			names = append(names, key)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Of a webhook that nobody manages, doctor sees the certificate that its pods serve, which it
@@ -59,7 +59,7 @@ func (e *env) strangersServer() {
 	labels, deployment := map[string]string{"app": "stranger"}, server("stranger")
 	pod := &deployment.Spec.Template.Spec
 	pod.Volumes = []corev1.Volume{{Name: "certificate", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: hookCertificate}}}}
-	pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "certificate", MountPath: vocabulary.MountWebhookCert}}
+	pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "certificate", MountPath: wellknown.MountWebhookCert}}
 	_, err := kubeClient.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}, Spec: deployment.Spec}, metav1.CreateOptions{})
 	e.must(err)
 	_, err = kubeClient.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // An uninstalled operator leaves nothing, and its going costs no call: its webhook is
@@ -100,7 +100,7 @@ func (e *env) labelled() []string {
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 		{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"}, {Group: "operators.coreos.com", Version: "v2", Resource: "operatorconditions"},
 	} {
-		list, err := dynamicClient.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace})
+		list, err := dynamicClient.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace})
 		e.must(err)
 		for range list.Items {
 			kinds = append(kinds, kind.GroupResource().String())

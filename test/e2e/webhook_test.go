@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // webhookIs waits until the WebhookRollout shows its only webhook in a state, and
@@ -80,5 +80,5 @@ func (e *env) registrations() []string {
 
 // ours selects the cluster-scoped objects that were made for the Namespace.
 func (e *env) ours() metav1.ListOptions {
-	return metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + e.namespace}
+	return metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace}
 }

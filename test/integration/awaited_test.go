@@ -19,7 +19,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
@@ -44,7 +44,7 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 			b := e.bundleOf(adding(crd, "v2"), converting("operator.v1", crd.Name))
 			install := e.installing(b, patience)
 			e.eventually("its Deployment is there", func() (bool, any) { return e.deployment("server") != nil, install.said() })
-			if awaited := e.get("operator.v1").Annotations[vocabulary.AnnotationAwaitedVersions]; awaited != crd.Name+"/v2" || writes.served() {
+			if awaited := e.get("operator.v1").Annotations[wellknown.AnnotationAwaitedVersions]; awaited != crd.Name+"/v2" || writes.served() {
 				t.Errorf("awaited are %q, v2 is served: %t", awaited, writes.served())
 			}
 			if test.waits {
@@ -65,7 +65,7 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 				t.Errorf("v2 came with %+v, stored in %+v", first.Spec.Conversion, first.Spec.Versions)
 			}
 			now, csv := e.crd(crd.Name), e.get("operator.v1")
-			if _, awaits := csv.Annotations[vocabulary.AnnotationAwaitedVersions]; awaits || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded || !now.Spec.Versions[0].Storage || len(now.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
+			if _, awaits := csv.Annotations[wellknown.AnnotationAwaitedVersions]; awaits || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded || !now.Spec.Versions[0].Storage || len(now.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
 				t.Errorf("in the end it is %s, annotated %v; versions %+v, converted by %+v", csv.Status.Phase, csv.Annotations, now.Spec.Versions, now.Spec.Conversion)
 			}
 		})

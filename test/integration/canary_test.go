@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -216,7 +216,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 		c := e.rotation()
 		return c.Endpoints == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
 	})
-	if p.get().Annotations[vocabulary.AnnotationNudge] == "" {
+	if p.get().Annotations[wellknown.AnnotationTouchedAt] == "" {
 		t.Error("the pod's kubelet is not made to look")
 	}
 	p.reload()
@@ -253,7 +253,7 @@ func (e *env) removesCanaries() {
 func (e *env) canaries() []types.UID {
 	e.Helper()
 	all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
-		LabelSelector: vocabulary.LabelCanary + ",olm.owner.namespace=" + e.namespace,
+		LabelSelector: wellknown.LabelCanary + ",olm.owner.namespace=" + e.namespace,
 	})
 	e.must(err)
 	var uids []types.UID

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Rotations go on after the highest number that an annotation can have, and the manager then rests.
@@ -21,7 +21,7 @@ func TestHighestCertificateGeneration(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), e.watchTrust()
-	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, vocabulary.AnnotationGeneration)
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, wellknown.AnnotationGeneration)
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, patch, metav1.PatchOptions{})
 	e.must(err)
 	e.order("once")
@@ -41,8 +41,8 @@ func TestConversionWithTheManagersGeneration(t *testing.T) {
 		options    metav1.PatchOptions
 		clear      bool
 	}{
-		"a later one, as the manager":        {generation: "99", options: metav1.PatchOptions{FieldManager: vocabulary.FieldManager}},
-		"the highest one, as the manager":    {generation: "4294967295", options: metav1.PatchOptions{FieldManager: vocabulary.FieldManager}},
+		"a later one, as the manager":        {generation: "99", options: metav1.PatchOptions{FieldManager: wellknown.FieldManager}},
+		"the highest one, as the manager":    {generation: "4294967295", options: metav1.PatchOptions{FieldManager: wellknown.FieldManager}},
 		"a later one, and no field managers": {generation: "99", clear: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestConversionWithTheManagersGeneration(t *testing.T) {
 			e.install(converting("operator.v1", crd))
 			e.succeeds("operator.v1")
 			patch := map[string]any{
-				"metadata": map[string]any{"annotations": map[string]any{vocabulary.AnnotationGeneration: c.generation}},
+				"metadata": map[string]any{"annotations": map[string]any{wellknown.AnnotationGeneration: c.generation}},
 				"spec":     map[string]any{"conversion": map[string]any{"webhook": map[string]any{"clientConfig": map[string]any{"caBundle": e.authority("restored").pem()}}}},
 			}
 			if c.clear {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
@@ -15,7 +16,7 @@ func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderManager, certs.AnnotationKey, "ed25519", certs.AnnotationValidity, "240h")
+	e.choose(managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")
 	e.manage()
 	e.install(csv("operator.v1", "server"))
 	leaf := e.servingCertificate().Leaf

@@ -11,7 +11,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 )
 
@@ -49,7 +49,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	e.signingCA("internal-ca", 1)
 	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
 	writes(func() {
-		e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+		e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
 		e.provides(managerv1alpha1.ProviderCertManager)
 	})
 
@@ -85,13 +85,13 @@ func TestConversionWhoseGenerationIsEdited(t *testing.T) {
 			e.install(converting("operator.v1", crd))
 			before, other := e.conversion(crd), e.authority("restored").pem()
 			e.editCRD(crd, func(c *apiextensionsv1.CustomResourceDefinition) {
-				c.Annotations[vocabulary.AnnotationGeneration] = generation
+				c.Annotations[wellknown.AnnotationGeneration] = generation
 				c.Spec.Conversion.Webhook.ClientConfig.CABundle = other
 			})
 			e.eventually("the definition trusts what its pods serve", func() (bool, any) {
 				definition := e.crd(crd)
 				return bytes.Equal(definition.Spec.Conversion.Webhook.ClientConfig.CABundle, before.Webhook.ClientConfig.CABundle) &&
-					definition.Annotations[vocabulary.AnnotationGeneration] == "1", definition.Annotations
+					definition.Annotations[wellknown.AnnotationGeneration] == "1", definition.Annotations
 			})
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -84,13 +84,13 @@ func (p *playedPod) followed(order string) bool {
 	if p.follow() {
 		p.touch("operator.v1") // the manager need not wait to look again
 	}
-	return p.certificate().Annotations[vocabulary.AnnotationOrderDone] == order && p.storedPhase() == managerv1alpha1.CertificateStable && p.rotated()
+	return p.certificate().Annotations[wellknown.AnnotationLastRotationRequest] == order && p.storedPhase() == managerv1alpha1.CertificateStable && p.rotated()
 }
 
 // generation is the number of what pods are given.
 func (e *env) generation() int {
 	e.Helper()
-	n, err := strconv.Atoi(e.certificate().Annotations[vocabulary.AnnotationGeneration])
+	n, err := strconv.Atoi(e.certificate().Annotations[wellknown.AnnotationGeneration])
 	e.must(err)
 	return n
 }

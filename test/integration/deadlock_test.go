@@ -21,7 +21,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const (
@@ -264,7 +264,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 func (e *env) ownPod(replicaSet string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: e.namespace, GenerateName: replicaSet + "-", Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"},
+			Namespace: e.namespace, GenerateName: replicaSet + "-", Labels: map[string]string{"app": "server", wellknown.LabelCSV: "operator.v1"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, UID: "any", Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}},
@@ -371,13 +371,13 @@ func TestAuthoredMatchConditions(t *testing.T) {
 	e.runDeployments()
 	e.manage()
 	c := interceptor()
-	c.Annotations = map[string]string{vocabulary.AnnotationMatchConditions: "v.example.com:\n- name: not-a-friend\n  expression: request.userInfo.username != 'friend'\n"}
+	c.Annotations = map[string]string{wellknown.AnnotationMatchConditions: "v.example.com:\n- name: not-a-friend\n  expression: request.userInfo.username != 'friend'\n"}
 	e.install(c)
 	e.knows(attempt{user: "tenant", do: lease(e.namespace)})
 	e.as(attempt{user: "friend", passes: true, do: lease(e.namespace)})
 
 	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
-		c.Annotations[vocabulary.AnnotationMatchConditions] = "v.example.com: [{name: a, expression: 'no such thing'}]"
+		c.Annotations[wellknown.AnnotationMatchConditions] = "v.example.com: [{name: a, expression: 'no such thing'}]"
 	})
 	e.eventually("the expression is refused", func() (bool, any) {
 		w := e.webhookStatus(c.Name, "v.example.com")
@@ -386,7 +386,7 @@ func TestAuthoredMatchConditions(t *testing.T) {
 	e.as(attempt{user: "friend", passes: true, do: lease(e.namespace)})
 
 	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
-		c.Annotations[vocabulary.AnnotationMatchConditions] = "v.example.net: []"
+		c.Annotations[wellknown.AnnotationMatchConditions] = "v.example.net: []"
 	})
 	message := e.reaches(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 	if !strings.Contains(message, `"v.example.net" is the generateName of no`) {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // An operator whose webhook is on what lives in no namespace has its own Service back, though
@@ -38,7 +38,7 @@ func TestSelfDeadlockInNoNamespace(t *testing.T) {
 		everything("networking.k8s.io", "ipaddresses", "servicecidrs"),
 		everything("", "persistentvolumes"), everything("certificates.k8s.io", "certificatesigningrequests"),
 	}
-	c.Annotations = map[string]string{vocabulary.AnnotationMatchConditions: fmt.Sprintf(`
+	c.Annotations = map[string]string{wellknown.AnnotationMatchConditions: fmt.Sprintf(`
 v.example.com:
 - name: here
   expression: request.resource.resource != 'ipaddresses' || [oldObject, object].exists(o, o != null && o.spec.parentRef.namespace == '%s')

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 )
@@ -45,7 +45,7 @@ func TestDelegation(t *testing.T) {
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
 	for name, annotations := range map[string]map[string]string{"registration": w.Annotations, "Service": service.Annotations, "Deployment": e.deployment("server").Annotations} {
-		if annotations[injectFrom] != e.namespace+"/own" || annotations[vocabulary.AnnotationCertificates] != "" {
+		if annotations[injectFrom] != e.namespace+"/own" || annotations[wellknown.AnnotationCertificateProvider] != "" {
 			t.Errorf("the %s is annotated %v", name, annotations)
 		}
 	}
@@ -68,7 +68,7 @@ func TestHandover(t *testing.T) {
 	first, bundles := e.servingCA(), e.watchTrust()
 	e.signingCA("internal-ca", 1)
 	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
-	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
 	e.provides(managerv1alpha1.ProviderCertManager)
 	carried := e.servingCertificate().Leaf
 
@@ -115,7 +115,7 @@ func TestDelegatedSecretHasNoCA(t *testing.T) {
 	e.touch("operator.v1") // the Secret has no label by which the caches would see it
 	e.says("Secret " + e.namespace + "/server-service-cert has no ca.crt, so new pods cannot mount it")
 	e.says("kubectl -n " + e.namespace + " patch secret server-service-cert")
-	issued.Data[vocabulary.KeyCA] = minted.CA
+	issued.Data[wellknown.KeyCA] = minted.CA
 	e.store(issued)
 	e.touch("operator.v1")
 	e.eventually("nothing is wrong with it any more", func() (bool, any) {

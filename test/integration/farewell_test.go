@@ -19,7 +19,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
@@ -53,7 +53,7 @@ func TestFarewell(t *testing.T) {
 	e.plansTheFarewell("operator.v1", "other.v1", role)
 	err = controller.Farewell(e.ctx, clients, logger())
 	for _, said := range []string{
-		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", vocabulary.AnnotationForceConversion + "=true", "then run the command again",
+		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", wellknown.AnnotationForceConversion + "=true", "then run the command again",
 	} {
 		if err == nil || !strings.Contains(err.Error(), said) {
 			t.Errorf("the error does not say %q: %v", said, err)
@@ -135,7 +135,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 
 	leases := e.kube.CoordinationV1().Leases(other.namespace)
 	lease, err := leases.Create(e.ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: vocabulary.FieldManager},
+		ObjectMeta: metav1.ObjectMeta{Name: wellknown.FieldManager},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-0_x"), RenewTime: new(metav1.NowMicro()), LeaseDurationSeconds: new(int32(3600))},
 	}, metav1.CreateOptions{})
 	e.must(err)
@@ -172,7 +172,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 	m.stop()
 
 	theirs := csv("legacy.v1", "server")
-	theirs.Finalizers = []string{vocabulary.FinalizerCSV}
+	theirs.Finalizers = []string{wellknown.FinalizerCSV}
 	theirs = legacy.create(theirs)
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: csvspec.OwnerLabels(theirs)},

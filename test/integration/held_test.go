@@ -20,7 +20,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // held is an operator whose conversion an object needs, when it is to go.
@@ -153,7 +153,7 @@ func (e *env) cascade(csv string, policy metav1.DeletionPropagation) {
 		e.must(err)
 	}
 	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) {
-		c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f != vocabulary.FinalizerCSV })
+		c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f != wellknown.FinalizerCSV })
 	})
 }
 
@@ -221,14 +221,14 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h.deleteAsNamespaceController()
 	saysWhy := func() (bool, any) {
 		message := h.get("operator.v1").Status.Message
-		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, vocabulary.AnnotationForceConversion+"=true"), message
+		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
 	}
 	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
 	_, err := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), metav1.PatchOptions{}, "status")
 	h.must(err)
 	h.eventually("it still says so when nothing is left that converts", saysWhy)
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, vocabulary.AnnotationForceConversion, "true")
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})
 	h.eventually("the ClusterServiceVersion is gone", func() (bool, any) { return h.isGone("operator.v1"), nil })
 	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {

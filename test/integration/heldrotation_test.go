@@ -9,7 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Certificates end, whatever holds their ClusterServiceVersion up.
@@ -81,7 +81,7 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 	e.create(next)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	e.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, vocabulary.AnnotationRotate, "once")
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationRotate, "once")
 	})
 	e.eventually("nothing but another CA is trusted", func() (bool, any) {
 		ca := e.servingCA()

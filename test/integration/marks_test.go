@@ -15,7 +15,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -69,7 +69,7 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	e.eventually("the ClusterServiceVersion says what is missing", func() (bool, any) {
 		c := e.get("operator.v1")
 		i := slices.IndexFunc(c.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
-			return strings.Contains(r.Message, vocabulary.FinalizerCSV) && strings.Contains(r.Message, "admission takes back the change of metadata.finalizers")
+			return strings.Contains(r.Message, wellknown.FinalizerCSV) && strings.Contains(r.Message, "admission takes back the change of metadata.finalizers")
 		})
 		return i >= 0 && c.Status.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet, c.Status
 	})
@@ -189,7 +189,7 @@ func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
 	for range 6 { // more often than a field is repaired at once
 		e.create(csv("operator.v1", "server"))
 		e.succeeds("operator.v1")
-		if live := e.get("operator.v1"); !slices.Contains(live.Finalizers, vocabulary.FinalizerCSV) || live.Annotations[operatorsv1.OperatorGroupAnnotationKey] != "og" {
+		if live := e.get("operator.v1"); !slices.Contains(live.Finalizers, wellknown.FinalizerCSV) || live.Annotations[operatorsv1.OperatorGroupAnnotationKey] != "og" {
 			t.Fatalf("finalizers %q, annotations %q", live.Finalizers, live.Annotations)
 		}
 		e.uninstall("operator.v1")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // group makes an OperatorGroup in the test's Namespace.
@@ -144,7 +144,7 @@ func (e *env) webhookStatus(csv, generateName string) managerv1alpha1.WebhookSta
 func (e *env) registered() map[string]admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
-		LabelSelector: "olm.owner.namespace=" + e.namespace + ",!" + vocabulary.LabelCanary,
+		LabelSelector: "olm.owner.namespace=" + e.namespace + ",!" + wellknown.LabelCanary,
 	})
 	e.must(err)
 	found := map[string]admissionregistrationv1.ValidatingWebhookConfiguration{}

@@ -17,7 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // What cannot be made says so, on the ClusterServiceVersion and on the WebhookRollout;
@@ -236,7 +236,7 @@ func (e *env) untouched(resources ...string) {
 		e.must(err)
 		for _, o := range list.Items {
 			for _, entry := range o.GetManagedFields() {
-				if entry.Manager == vocabulary.FieldManager {
+				if entry.Manager == wellknown.FieldManager {
 					e.Errorf("the manager wrote to %s %s: %s", o.GetKind(), o.GetName(), entry.FieldsV1)
 				}
 			}

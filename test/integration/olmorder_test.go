@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
@@ -108,5 +108,5 @@ func (e *env) age(by time.Duration) {
 // templateHash is what the pods were last replaced for, in OLM's words.
 func (e *env) templateHash() string {
 	e.Helper()
-	return e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationCAHash]
+	return e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A read that fails is neither an object that is there nor one that is not: the pass
@@ -59,6 +59,6 @@ func endsTheRotation(e *env)  { e.rotates(2) }
 // it asks for one object, or for all of one owner.
 func ofThePass(r *http.Request, resource string) bool {
 	one := strings.Contains(r.URL.Path, "/"+resource+"/")
-	ofOneOwner := strings.HasSuffix(r.URL.Path, "/"+resource) && strings.Contains(r.URL.Query().Get("labelSelector"), vocabulary.LabelOwnerNamespace+"=")
+	ofOneOwner := strings.HasSuffix(r.URL.Path, "/"+resource) && strings.Contains(r.URL.Query().Get("labelSelector"), wellknown.LabelOwnerNamespace+"=")
 	return r.Method == http.MethodGet && (one || ofOneOwner)
 }

@@ -20,7 +20,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -127,10 +127,10 @@ func (l labelledObjects) others() (keys []string) {
 		Service: &apiregistrationv1.ServiceReference{Namespace: nowhere, Name: "theirs"},
 	}})
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("plain", vocabulary.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("present", vocabulary.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
+	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("plain", wellknown.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
+	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("present", wellknown.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
 	pretended := l.meta("lifted")
-	pretended.Labels[vocabulary.LabelLifted] = "true"
+	pretended.Labels[wellknown.LabelGrantedPermissions] = "true"
 	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: everything})
 	bind := func(name, role string) {
 		l.put(bindingKind, "ClusterRoleBinding", &rbacv1.ClusterRoleBinding{
@@ -139,7 +139,7 @@ func (l labelledObjects) others() (keys []string) {
 		})
 	}
 	pretended = l.meta("like-lifted")
-	pretended.Labels[vocabulary.LabelLifted] = "true"
+	pretended.Labels[wellknown.LabelGrantedPermissions] = "true"
 	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: []rbacv1.PolicyRule{readPods}})
 	bound := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: *pretended.DeepCopy(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}, Subjects: l.accountAsSubject(),
@@ -171,12 +171,12 @@ func (l labelledObjects) own(csv string) {
 		}},
 	})
 	metrics := []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("planned", vocabulary.LabelManaged), Rules: metrics})
-	installed := l.meta("", vocabulary.LabelManaged)
+	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("planned", wellknown.LabelManaged), Rules: metrics})
+	installed := l.meta("", wellknown.LabelManaged)
 	installed.Name = names.Permissions(l.namespace, csv, "account")
 	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: installed, Rules: []rbacv1.PolicyRule{readPods}})
 	for _, name := range []string{l.namespace + "-planned", installed.Name} {
-		meta := l.meta("", vocabulary.LabelManaged)
+		meta := l.meta("", wellknown.LabelManaged)
 		meta.Name = name
 		l.put(bindingKind, "ClusterRoleBinding", &rbacv1.ClusterRoleBinding{
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}, Subjects: l.accountAsSubject(),

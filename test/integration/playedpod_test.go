@@ -16,7 +16,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // playedPod is behind server-service, and answers on an address of this machine with the
@@ -65,7 +65,7 @@ func (p *playedPod) stand() {
 func (e *env) comes(name string) *corev1.Pod {
 	e.Helper()
 	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "server", vocabulary.LabelPod: "operator.v1"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "server", wellknown.LabelCSV: "operator.v1"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
 	}, metav1.CreateOptions{})
 	e.must(err)

@@ -16,7 +16,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
@@ -30,7 +30,7 @@ func (e *env) servicePorts() string {
 		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 	}
 	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Port
-	return fmt.Sprintf("%d of %s, record %q", *called, strings.Join(ports, " "), service.Annotations[vocabulary.AnnotationKeptPorts])
+	return fmt.Sprintf("%d of %s, record %q", *called, strings.Join(ports, " "), service.Annotations[wellknown.AnnotationKeptPorts])
 }
 
 // leadTo plays the controller that finds the pod behind each port of server-service.

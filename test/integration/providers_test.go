@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -202,7 +202,7 @@ func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen
 	}
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
-	if service.Annotations[vocabulary.AnnotationServingCertSecret] != "" {
+	if service.Annotations[wellknown.AnnotationServingCertSecret] != "" {
 		seen = append(seen, "Service server-service")
 	}
 	slices.Sort(seen)
@@ -225,7 +225,7 @@ func TestMistakenChoice(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	before := e.servingCA()
 	e.choose("vault")
-	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificates is "vault": use manager`)
+	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificate-provider is "vault": use manager`)
 	if !bytes.Equal(before, e.servingCA()) || !e.rotated() {
 		t.Error("the certificate is another one")
 	}
@@ -243,7 +243,7 @@ func TestNamedIssuer(t *testing.T) {
 	m := e.manage()
 	e.install(csv("operator.v1", "server"))
 	first, bundles := e.servingCA(), e.watchTrust()
-	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Issuer/internal")
+	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
 	e.says("Issuer " + e.namespace + "/internal does not exist")
 	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
 	e.says("Issuer " + e.namespace + "/internal is not ready")
@@ -265,7 +265,7 @@ func TestNamedIssuer(t *testing.T) {
 	if e.issued().UID != issued {
 		t.Error("an order that was followed is followed again")
 	}
-	e.order(vocabulary.RotateCompromised + " once")
+	e.order(wellknown.RotateCompromised + " once")
 	e.eventually("there is another leaf", func() (bool, any) { return e.issued().UID != issued, nil })
 	e.provides(managerv1alpha1.ProviderCertManager)
 }
@@ -354,7 +354,7 @@ func TestForeignIssuer(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderCertManager, vocabulary.AnnotationChosenIssuer, "Corporate.example.com/ca")
+	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Corporate.example.com/ca")
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.says("Certificate " + e.namespace + "/server-service-cert is not ready: ")

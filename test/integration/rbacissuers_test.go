@@ -10,7 +10,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 )
 
@@ -37,7 +37,7 @@ func TestPermissionsForIssuers(t *testing.T) {
 	e.order("once")
 	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
 		annotations := p.get().Annotations
-		return annotations[vocabulary.AnnotationNudge] != "", annotations
+		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
 	})
 	e.must(e.kube.CoreV1().Pods(e.namespace).Delete(e.ctx, "server-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	e.rotates(2)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Pods that do not reload, and are all ended before new ones start, are restarted when they
@@ -51,14 +51,14 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 
 func (e *env) restartedFor() string {
 	e.Helper()
-	return e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationRestartedFor]
+	return e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor]
 }
 
 // ageRotation has everything that the Secret says of a rotation be longer ago.
 func (e *env) ageRotation(by time.Duration) {
 	e.Helper()
 	aged := map[string]string{}
-	for _, name := range []string{vocabulary.AnnotationPromoted, vocabulary.AnnotationPreviousEnds} {
+	for _, name := range []string{wellknown.AnnotationPromotedAt, wellknown.AnnotationPreviousExpiresAt} {
 		at, err := time.Parse(time.RFC3339Nano, e.certificate().Annotations[name])
 		e.must(err)
 		aged[name] = at.Add(-by).Format(time.RFC3339Nano)

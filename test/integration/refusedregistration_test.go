@@ -16,7 +16,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A definition that an admission policy keeps from being written does not keep the other
@@ -45,7 +45,7 @@ func TestOneRegistrationIsRefused(t *testing.T) {
 			strings.Contains(c.Message, "on the other registrations do not wait for it any longer"), c
 	})
 	begun := time.Now().Add(-10 * 24 * time.Hour).UTC().Format(time.RFC3339Nano) // more than a tenth of 90 days ago
-	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, vocabulary.AnnotationBegun, begun)
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, wellknown.AnnotationNextStoredAt, begun)
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "administrator"})
 	e.must(err)
 	e.losesAlone(crd, 2)

@@ -11,7 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
@@ -19,7 +19,7 @@ import (
 func (e *env) order(value string) {
 	e.Helper()
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, vocabulary.AnnotationRotate, value)
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationRotate, value)
 	})
 }
 
@@ -53,7 +53,7 @@ func TestRotation(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	before, trust := e.servingCA(), e.watchTrust()
 	began, due := e.get("operator.v1").Status.CertsLastUpdated, e.get("operator.v1").Status.CertsRotateAt
-	template := e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationCAHash]
+	template := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]
 
 	ordered := time.Now().Truncate(time.Second) // a status tells whole seconds
 	e.order("once")
@@ -66,7 +66,7 @@ func TestRotation(t *testing.T) {
 	if bytes.Equal(before, e.servingCA()) {
 		t.Error("the CA is that of before")
 	}
-	if again := e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationCAHash]; again != template {
+	if again := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]; again != template {
 		t.Error("the pods were restarted, and there was none that served the certificate of before")
 	}
 	e.eventually("the ClusterServiceVersion says when its certificates were renewed and are due", func() (bool, any) {
@@ -89,7 +89,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	e.install(p.csv())
 	p.start()
 	before := e.servingCA()
-	e.order(vocabulary.RotateCompromised + " once")
+	e.order(wellknown.RotateCompromised + " once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; no CA but its own is trusted")
 	e.eventually("the CA is not trusted any more, whatever pods serve", func() (bool, any) {
 		ca := e.servingCA()
@@ -117,7 +117,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; what they may serve besides stays trusted")
 	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
 		annotations := p.get().Annotations
-		return annotations[vocabulary.AnnotationNudge] != "", annotations
+		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
 	})
 	e.eventually("the WebhookRollout says who does not serve the new certificate", func() (bool, any) {
 		c := e.rotation()
@@ -127,7 +127,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 	if !e.trusts(before) || !e.trusts(e.servingCA()) {
 		t.Error("the webhook does not trust what its pod serves, or will serve")
 	}
-	if e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationRestartedFor] != "" {
+	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "" {
 		t.Error("the pods are restarted before the time is over that they have to reload")
 	}
 	p.reload()
@@ -147,14 +147,14 @@ func TestRotationRestartsPods(t *testing.T) {
 	e.order("once")
 	e.eventually("the pods are restarted", func() (bool, any) {
 		annotations := e.deployment("server").Spec.Template.Annotations
-		return annotations[vocabulary.AnnotationRestartedFor] == "2", annotations
+		return annotations[wellknown.AnnotationRestartedFor] == "2", annotations
 	})
 	if !e.trusts(before) {
 		t.Error("the webhook does not trust any more what its pod serves")
 	}
 	p.reload()
 	e.rotates(2)
-	if e.deployment("server").Spec.Template.Annotations[vocabulary.AnnotationRestartedFor] != "2" {
+	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "2" {
 		t.Error("the pods are restarted once more")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // sleeper is a manager that led, and does not see what happens, or does not go on, until it
@@ -139,9 +139,9 @@ func (e *env) storedPhase() managerv1alpha1.CertificatePhase {
 	e.Helper()
 	secret := e.certificate()
 	switch {
-	case len(secret.Data[vocabulary.KeyNextCertificate]) > 0:
+	case len(secret.Data[wellknown.KeyNextCertificate]) > 0:
 		return managerv1alpha1.CertificateDistributing
-	case secret.Annotations[vocabulary.AnnotationPromoted] != "":
+	case secret.Annotations[wellknown.AnnotationPromotedAt] != "":
 		return managerv1alpha1.CertificatePromoting
 	default:
 		return managerv1alpha1.CertificateStable
@@ -156,12 +156,12 @@ func (e *env) isPromotion(r *http.Request, body []byte) bool {
 	}
 	written, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	secret, ok := written.(*corev1.Secret)
-	if err != nil || !ok || secret.Annotations[vocabulary.AnnotationPromoted] == "" {
+	if err != nil || !ok || secret.Annotations[wellknown.AnnotationPromotedAt] == "" {
 		return false
 	}
 	live, err := e.kube.CoreV1().Secrets(e.namespace).Get(r.Context(), servingSecret, metav1.GetOptions{})
 	e.report(err)
-	return err == nil && live.Annotations[vocabulary.AnnotationPromoted] == ""
+	return err == nil && live.Annotations[wellknown.AnnotationPromotedAt] == ""
 }
 
 // tie keeps a manager from giving pods the next certificate while it is tight.

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -85,7 +85,7 @@ func TestSecretLosesItsLabel(t *testing.T) {
 	patchSecret(`{"metadata": {"labels": null}}`)(e)
 	e.eventually("it has its label", func() (bool, any) {
 		labels := e.certificate().Labels
-		return labels[vocabulary.LabelManaged] == "true", labels
+		return labels[wellknown.LabelManaged] == "true", labels
 	})
 	if now := e.certificate(); !gocmp.Equal(now.Data, before.Data) || !gocmp.Equal(now.Annotations, before.Annotations) {
 		t.Errorf("the certificate is another one:\n%s", gocmp.Diff(before, now))

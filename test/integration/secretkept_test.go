@@ -22,7 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
@@ -170,7 +170,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	p.start()
 	e.eventually("the Secret was created again once", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
-		return err == nil && s.Immutable != nil && s.Annotations[vocabulary.AnnotationRecreated] != "", err
+		return err == nil && s.Immutable != nil && s.Annotations[wellknown.AnnotationRecreatedFor] != "", err
 	})
 	m.rests()
 	e.order("once")

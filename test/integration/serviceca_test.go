@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const (
@@ -75,15 +75,15 @@ func (s *serviceCA) serve(event watch.Event) {
 }
 
 func (s *serviceCA) issueFor(service *corev1.Service) {
-	name := service.Annotations[vocabulary.AnnotationServingCertSecret]
+	name := service.Annotations[wellknown.AnnotationServingCertSecret]
 	if name == "" {
 		return
 	}
 	if there, err := s.kube.CoreV1().Secrets(s.namespace).Get(s.ctx, name, metav1.GetOptions{}); err == nil {
 		if there.Annotations[originatingServiceUID] != string(service.UID) {
 			patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: "secret %s/%s does not have corresponding service UID %s"}}}`,
-				vocabulary.AnnotationServingCertError, s.namespace, name, service.UID)
-			if service.Annotations[vocabulary.AnnotationServingCertError] == "" {
+				wellknown.AnnotationServingCertError, s.namespace, name, service.UID)
+			if service.Annotations[wellknown.AnnotationServingCertError] == "" {
 				_, err := s.kube.CoreV1().Services(s.namespace).Patch(s.ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 				s.report(err)
 			}
@@ -119,11 +119,11 @@ func (s *serviceCA) inject(bundle *corev1.ConfigMap) {
 	s.mutex.Lock()
 	text := string(s.bundle)
 	s.mutex.Unlock()
-	if bundle.Annotations[vocabulary.AnnotationInjectCABundle] != "true" || bundle.Data[vocabulary.KeyServiceCA] == text {
+	if bundle.Annotations[wellknown.AnnotationInjectCABundle] != "true" || bundle.Data[wellknown.KeyServiceCA] == text {
 		return
 	}
 	injected := bundle.DeepCopy()
-	injected.Data = map[string]string{vocabulary.KeyServiceCA: text}
+	injected.Data = map[string]string{wellknown.KeyServiceCA: text}
 	_, err := s.kube.CoreV1().ConfigMaps(s.namespace).Update(s.ctx, injected, metav1.UpdateOptions{})
 	s.report(err)
 }

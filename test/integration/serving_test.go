@@ -10,7 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -150,7 +150,7 @@ func (e *env) foreignSecret() *corev1.Secret {
 	e.must(err)
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: generation.Certificate, corev1.TLSPrivateKeyKey: generation.Key, vocabulary.KeyCA: generation.CA},
+		Data: map[string][]byte{corev1.TLSCertKey: generation.Certificate, corev1.TLSPrivateKeyKey: generation.Key, wellknown.KeyCA: generation.CA},
 	}
 }
 

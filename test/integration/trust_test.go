@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // trusting are the kinds of registrations, each named after what an author calls it.
@@ -114,7 +114,7 @@ func (w *trustWatch) registrations() []unstructured.Unstructured {
 }
 
 func ofNamespace(namespace string) string {
-	return vocabulary.LabelOwnerNamespace + "=" + namespace + ",!" + vocabulary.LabelCanary
+	return wellknown.LabelOwnerNamespace + "=" + namespace + ",!" + wellknown.LabelCanary
 }
 
 func versionOf(event watch.Event) int {
@@ -162,10 +162,10 @@ func (w *trustWatch) neverWithout(served ...[]byte) {
 // givenBy are the CAs of what pods are given by a Secret, and of what it says that they may
 // serve still; none for what does not give them anything.
 func givenBy(secret *corev1.Secret) [][]byte {
-	if secret.Name != servingSecret || len(secret.Data[corev1.TLSCertKey]) == 0 || secret.Annotations[vocabulary.AnnotationLeaf] == "" {
+	if secret.Name != servingSecret || len(secret.Data[corev1.TLSCertKey]) == 0 || secret.Annotations[wellknown.AnnotationFingerprint] == "" {
 		return nil
 	}
-	return slices.Concat(split(secret.Data[vocabulary.KeyCA]), split(secret.Data[vocabulary.KeyPreviousCAs]))
+	return slices.Concat(split(secret.Data[wellknown.KeyCA]), split(secret.Data[wellknown.KeyPreviousCAs]))
 }
 
 // bundleOf is the caBundle of a registration, or of a conversion; empty when there is none.

@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 )
 
@@ -20,7 +20,7 @@ import (
 // certificates: a provider, and pairs of further annotations. The Subscription is called as
 // the operator's package is.
 func Choose(ctx context.Context, client clientset.Interface, namespace, operator, csv string, provider managerv1alpha1.CertificateProvider, more ...string) error {
-	annotations := map[string]string{vocabulary.AnnotationCertificates: string(provider)}
+	annotations := map[string]string{wellknown.AnnotationCertificateProvider: string(provider)}
 	for i := 0; i < len(more); i += 2 {
 		annotations[more[i]] = more[i+1]
 	}

@@ -12,7 +12,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Possible returns the versions in which objects of a definition may be stored: those in
@@ -48,7 +48,7 @@ func Claimed(crd *apiextensionsv1.CustomResourceDefinition, version string) bool
 // Recorded returns the versions in the annotation that a storage migration keeps until it is
 // complete.
 func Recorded(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	value := crd.Annotations[vocabulary.AnnotationStoredVersions]
+	value := crd.Annotations[wellknown.AnnotationStoredVersions]
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }
 

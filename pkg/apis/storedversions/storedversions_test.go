@@ -6,7 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestPossible(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPossible(t *testing.T) {
 			for _, v := range []string{"v1", "v2", "v3"} {
 				crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v})
 			}
-			crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: test.recorded}
+			crd.Annotations = map[string]string{wellknown.AnnotationStoredVersions: test.recorded}
 			crd.Status.StoredVersions, crd.Status.Conditions = test.stored, test.conditions
 			if got := Possible(crd); !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)

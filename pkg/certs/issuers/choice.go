@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Choice is what an administrator chose for the serving certificates of an operator.
@@ -37,18 +37,18 @@ var providers = []managerv1alpha1.CertificateProvider{
 // so far has to go on.
 func ChoiceOf(annotations map[string]string) (Choice, error) {
 	choice := Choice{Provider: managerv1alpha1.ProviderManager}
-	if value, given := annotations[vocabulary.AnnotationCertificates]; given {
+	if value, given := annotations[wellknown.AnnotationCertificateProvider]; given {
 		choice.Provider = managerv1alpha1.CertificateProvider(value)
 	}
 	if !slices.Contains(providers, choice.Provider) {
-		return Choice{}, fmt.Errorf("%s is %q: use manager, cert-manager, service-ca or none", vocabulary.AnnotationCertificates, choice.Provider)
+		return Choice{}, fmt.Errorf("%s is %q: use manager, cert-manager, service-ca or none", wellknown.AnnotationCertificateProvider, choice.Provider)
 	}
-	value, given := annotations[vocabulary.AnnotationChosenIssuer]
+	value, given := annotations[wellknown.AnnotationCertManagerIssuer]
 	if !given {
 		return choice, nil
 	}
 	if choice.Provider != managerv1alpha1.ProviderCertManager {
-		return Choice{}, fmt.Errorf("%s is for cert-manager's certificates: add %s: cert-manager, or take it away", vocabulary.AnnotationChosenIssuer, vocabulary.AnnotationCertificates)
+		return Choice{}, fmt.Errorf("%s is for cert-manager's certificates: add %s: cert-manager, or take it away", wellknown.AnnotationCertManagerIssuer, wellknown.AnnotationCertificateProvider)
 	}
 	kind, name, found := strings.Cut(value, "/")
 	kind, group, foreign := strings.Cut(kind, ".")
@@ -57,7 +57,7 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 	}
 	choice.Issuer = Issuer{Kind: kind, Group: group, Name: name}
 	if !found || kind == "" || group == "" || name == "" || choice.Issuer.unknown() {
-		return Choice{}, fmt.Errorf("%s is %q: use Issuer/NAME, ClusterIssuer/NAME, or KIND.GROUP/NAME for an issuer that is not cert-manager's own", vocabulary.AnnotationChosenIssuer, value)
+		return Choice{}, fmt.Errorf("%s is %q: use Issuer/NAME, ClusterIssuer/NAME, or KIND.GROUP/NAME for an issuer that is not cert-manager's own", wellknown.AnnotationCertManagerIssuer, value)
 	}
 	return choice, nil
 }

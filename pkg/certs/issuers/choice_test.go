@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestChoiceOf(t *testing.T) {
-	const provider, issuer = vocabulary.AnnotationCertificates, vocabulary.AnnotationChosenIssuer
+	const provider, issuer = wellknown.AnnotationCertificateProvider, wellknown.AnnotationCertManagerIssuer
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		want        Choice

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Finding is how far an issuer is.
@@ -39,7 +39,7 @@ func pair(secret *corev1.Secret) *Published {
 	p := &Published{
 		Certificate: secret.Data[corev1.TLSCertKey],
 		Key:         secret.Data[corev1.TLSPrivateKeyKey],
-		CA:          secret.Data[vocabulary.KeyCA],
+		CA:          secret.Data[wellknown.KeyCA],
 	}
 	if len(p.Certificate) == 0 || len(p.Key) == 0 {
 		return nil

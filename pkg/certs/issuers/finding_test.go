@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const somePEM = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
@@ -144,9 +144,9 @@ func TestFromServiceCA(t *testing.T) {
 	service := func(annotations map[string]string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "server-service", Annotations: annotations}}
 	}
-	failed := service(map[string]string{vocabulary.AnnotationServingCertError: "secret ns/x does not have corresponding service UID"})
+	failed := service(map[string]string{wellknown.AnnotationServingCertError: "secret ns/x does not have corresponding service UID"})
 	pair := issued(map[string]string{"tls.crt": "leaf", "tls.key": "key"})
-	bundle := &corev1.ConfigMap{Data: map[string]string{vocabulary.KeyServiceCA: somePEM}}
+	bundle := &corev1.ConfigMap{Data: map[string]string{wellknown.KeyServiceCA: somePEM}}
 	for name, tc := range map[string]struct {
 		facts     ServiceCAFacts
 		published bool

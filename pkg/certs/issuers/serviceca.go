@@ -7,18 +7,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // ServiceCAAnnotations, on a Service, ask service-ca for its certificate.
 func ServiceCAAnnotations(service string) map[string]string {
-	return map[string]string{vocabulary.AnnotationServingCertSecret: names.Issued(names.Secret(service))}
+	return map[string]string{wellknown.AnnotationServingCertSecret: names.Issued(names.Secret(service))}
 }
 
 // ServiceCABundle is the ConfigMap into which service-ca injects its CAs.
 func ServiceCABundle(service string, meta metav1.ObjectMeta) *corev1.ConfigMap {
 	meta.Name = names.CA(service)
-	meta.Annotations = map[string]string{vocabulary.AnnotationInjectCABundle: "true"}
+	meta.Annotations = map[string]string{wellknown.AnnotationInjectCABundle: "true"}
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta}
 }
 
@@ -41,9 +41,9 @@ func FromServiceCA(f ServiceCAFacts) Finding {
 	name := f.Service.Namespace + "/" + f.Service.Name
 	published := pair(f.Secret)
 	problem := ""
-	if failure := f.Service.Annotations[vocabulary.AnnotationServingCertError]; failure != "" {
+	if failure := f.Service.Annotations[wellknown.AnnotationServingCertError]; failure != "" {
 		problem = fmt.Sprintf("service-ca cannot issue for Service %s: %s; it gives up after ten attempts: mend the cause, then delete the annotations %s and %[3]s-num of the Service",
-			name, failure, vocabulary.AnnotationServingCertError)
+			name, failure, wellknown.AnnotationServingCertError)
 	}
 	switch {
 	case published == nil && problem != "":
@@ -52,9 +52,9 @@ func FromServiceCA(f ServiceCAFacts) Finding {
 		return Finding{Problem: incomplete(f.Secret, f.Secret.Namespace, f.Secret.Name, "service-ca")}
 	case published == nil:
 		return waiting("service-ca has not issued for Service %s yet: it is part of OpenShift; elsewhere choose another provider", name)
-	case f.Bundle == nil || !hasCertificate([]byte(f.Bundle.Data[vocabulary.KeyServiceCA])):
-		return waiting("service-ca has not put its CAs into %s of ConfigMap %s/%s yet", vocabulary.KeyServiceCA, f.Service.Namespace, names.CA(f.Service.Name))
+	case f.Bundle == nil || !hasCertificate([]byte(f.Bundle.Data[wellknown.KeyServiceCA])):
+		return waiting("service-ca has not put its CAs into %s of ConfigMap %s/%s yet", wellknown.KeyServiceCA, f.Service.Namespace, names.CA(f.Service.Name))
 	}
-	published.CA = []byte(f.Bundle.Data[vocabulary.KeyServiceCA])
+	published.CA = []byte(f.Bundle.Data[wellknown.KeyServiceCA])
 	return Finding{Published: published, Problem: problem}
 }

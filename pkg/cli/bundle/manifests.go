@@ -18,7 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -124,7 +124,7 @@ func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.O
 
 // madeByBundle names an object that is none of the bundle's own, and goes with it.
 func madeByBundle(name, namespace string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle}}
+	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
 }
 
 // Supports tells whether the operator supports an install mode.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -76,7 +76,7 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 func (b *Bundle) ownership(namespace string) map[string]string {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: b.CSV.Name, Namespace: namespace}}
 	labels := csvspec.OwnerLabels(csv)
-	delete(labels, vocabulary.LabelManaged) // the manager grants it to nobody
+	delete(labels, wellknown.LabelManaged) // the manager grants it to nobody
 	return labels
 }
 

@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
@@ -170,12 +170,12 @@ func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing stri
 	to := staying(live, next)
 	if to == "" {
 		to = stored(next)
-		return fmt.Sprintf("upgrade first to a bundle that serves both %s and %s and converts between them, then %s", vanishing, to, vocabulary.StorageMigration(live.Name, to))
+		return fmt.Sprintf("upgrade first to a bundle that serves both %s and %s and converts between them, then %s", vanishing, to, wellknown.StorageMigration(live.Name, to))
 	}
 	if err := storage.Check(live, to); err != nil {
-		return fmt.Sprintf("%v; then %s", err, vocabulary.StorageMigration(live.Name, to))
+		return fmt.Sprintf("%v; then %s", err, wellknown.StorageMigration(live.Name, to))
 	}
-	return vocabulary.StorageMigration(live.Name, to)
+	return wellknown.StorageMigration(live.Name, to)
 }
 
 // staying is a version that is served now and that the next definition has, too, best the one

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // crd has versions, the first of which is stored.
@@ -115,7 +115,7 @@ func TestRefusals(t *testing.T) {
 	before := live("CA", "v2", "v1", "v0")
 	before.Status.StoredVersions = []string{"v0", "v2"}
 	trimmed, failed := live("CA", "v2", "v1"), live("CA", "v2", "v1")
-	trimmed.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: "v1,v2"}
+	trimmed.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v1,v2"}
 	failed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
 	for name, test := range map[string]struct {
 		live, next *apiextensionsv1.CustomResourceDefinition

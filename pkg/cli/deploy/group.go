@@ -11,7 +11,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Watched are the namespaces that an operator watches where its own namespace may have a
@@ -56,8 +56,8 @@ func AdoptGroup(group *unstructured.Unstructured, live []operatorsv1.OperatorGro
 
 // madeAs lets an object say that it came with a bundle only if the one that is there does.
 func madeAs(o *unstructured.Unstructured, live map[string]string) {
-	if live[vocabulary.AnnotationMadeBy] != vocabulary.MadeByBundle {
-		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", vocabulary.AnnotationMadeBy)
+	if live[wellknown.AnnotationCreatedBy] != wellknown.CreatedByBundle {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", wellknown.AnnotationCreatedBy)
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // An installation says of no group that somebody made by hand that it came with a bundle.
 func TestAdoptGroup(t *testing.T) {
-	ofBundle := map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle}
+	ofBundle := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
 	group := func(name string, annotations map[string]string) operatorsv1.OperatorGroup {
 		return operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
 	}
@@ -27,7 +27,7 @@ func TestAdoptGroup(t *testing.T) {
 		"none":                          {nil, "shop", true},
 		"one of a bundle":               {[]operatorsv1.OperatorGroup{group("mall", ofBundle)}, "mall", true},
 		"one made by hand":              {[]operatorsv1.OperatorGroup{group("mall", nil)}, "mall", false},
-		"one that says something else":  {[]operatorsv1.OperatorGroup{group("mall", map[string]string{vocabulary.AnnotationMadeBy: "me"})}, "mall", false},
+		"one that says something else":  {[]operatorsv1.OperatorGroup{group("mall", map[string]string{wellknown.AnnotationCreatedBy: "me"})}, "mall", false},
 		"two, and its name is by hand":  {[]operatorsv1.OperatorGroup{group("mall", ofBundle), group("shop", nil)}, "shop", false},
 		"two, and its name is a bundle": {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
 	} {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Hold is what one look at an object shows that is being deleted, and still there.
@@ -36,9 +36,9 @@ func (h Hold) Why() string {
 	var all []string
 	for _, finalizer := range h.Finalizers {
 		switch {
-		case finalizer == vocabulary.FinalizerCSV && h.Said != "":
+		case finalizer == wellknown.FinalizerCSV && h.Said != "":
 			all = append(all, h.Said)
-		case finalizer == vocabulary.FinalizerCSV:
+		case finalizer == wellknown.FinalizerCSV:
 			all = append(all, h.nobody())
 		case finalizer == cleanup:
 			all = append(all, h.objects())
@@ -55,7 +55,7 @@ func (h Hold) Why() string {
 // nobody is the diagnosis of a ClusterServiceVersion that no manager lets go.
 func (h Hold) nobody() string {
 	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has taken it away: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
-		"and whether its --namespaces, if it has any, include %s", vocabulary.FinalizerCSV, h.Namespace)
+		"and whether its --namespaces, if it has any, include %s", wellknown.FinalizerCSV, h.Namespace)
 	if h.Lease != "" {
 		text += "; " + h.Lease
 	}

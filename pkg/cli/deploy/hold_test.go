@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestWhyItIsHeld(t *testing.T) {
@@ -15,9 +15,9 @@ func TestWhyItIsHeld(t *testing.T) {
 		"a stranger's finalizer":       {Hold{Finalizers: []string{"shop.io/a"}}, []string{"its finalizer shop.io/a stays"}},
 		"two of them":                  {Hold{Finalizers: []string{"shop.io/a", "shop.io/b"}}, []string{"shop.io/a", "; its finalizer shop.io/b"}},
 		"none":                         {Hold{}, []string{"no finalizer is left"}},
-		"no manager":                   {Hold{Namespace: "shop", Finalizers: []string{vocabulary.FinalizerCSV}}, []string{vocabulary.FinalizerCSV, "no manager has taken it away", "include shop"}},
-		"a manager that went":          {Hold{Finalizers: []string{vocabulary.FinalizerCSV}, Lease: "nobody has held Lease a/b"}, []string{"no manager has taken it away", "; nobody has held Lease a/b"}},
-		"a manager that waits":         {Hold{Finalizers: []string{vocabulary.FinalizerCSV}, Said: "v2 is stored"}, []string{"v2 is stored"}},
+		"no manager":                   {Hold{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has taken it away", "include shop"}},
+		"a manager that went":          {Hold{Finalizers: []string{wellknown.FinalizerCSV}, Lease: "nobody has held Lease a/b"}, []string{"no manager has taken it away", "; nobody has held Lease a/b"}},
+		"a manager that waits":         {Hold{Finalizers: []string{wellknown.FinalizerCSV}, Said: "v2 is stored"}, []string{"v2 is stored"}},
 		"objects that are held":        {Hold{Finalizers: []string{cleanup}, Objects: 2, Held: []string{"b (y)", "a (x)"}, Terminating: "Check"}, []string{"it has 2 objects, among them a (x), b (y): let", "; the API server says Check"}},
 		"objects that nobody can read": {Hold{Finalizers: []string{cleanup}, Objects: Uncounted}, []string{"cannot be read now"}},
 	} {

@@ -11,7 +11,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -33,7 +33,7 @@ func LagOf(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operators
 	wanted := render.Objects(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(subscription)})
 	for _, w := range wanted.Deployments {
 		d := live[w.Object.Name]
-		if d == nil || d.Labels[vocabulary.LabelDeploymentHash] != w.Object.Labels[vocabulary.LabelDeploymentHash] {
+		if d == nil || d.Labels[wellknown.LabelDeploymentHash] != w.Object.Labels[wellknown.LabelDeploymentHash] {
 			return &Lag{w.Object.Name, true, "no manager has written it yet as the ClusterServiceVersion and its config have it now, or it is one of another version than this command"}
 		}
 		if message := unfinished(d); message != "" {
@@ -64,8 +64,8 @@ func unfinished(d *appsv1.Deployment) string {
 func annotated(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
 	return scope.Scope{
 		Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{
-			Name: csv.Annotations[vocabulary.AnnotationOperatorGroup], Namespace: csv.Annotations[vocabulary.AnnotationOperatorNamespace],
+			Name: csv.Annotations[wellknown.AnnotationOperatorGroup], Namespace: csv.Annotations[wellknown.AnnotationOperatorNamespace],
 		}},
-		Namespaces: strings.Split(csv.Annotations[vocabulary.AnnotationTargetNamespaces], ","),
+		Namespaces: strings.Split(csv.Annotations[wellknown.AnnotationTargetNamespaces], ","),
 	}
 }

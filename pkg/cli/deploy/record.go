@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
@@ -93,13 +93,13 @@ func (r Record) Knows(live *unstructured.Unstructured) bool {
 	case e.Created:
 		return r.IsNamedBy(live)
 	default: // It was changed, with the consent of the administrator.
-		return e.UID != "" && written(live) && live.GetAnnotations()[vocabulary.AnnotationInstallation] == ""
+		return e.UID != "" && written(live) && live.GetAnnotations()[wellknown.AnnotationInstallation] == ""
 	}
 }
 
 // IsNamedBy reports whether an object names the installation as the one that created it.
 func (r Record) IsNamedBy(o *unstructured.Unstructured) bool {
-	return o.GetAnnotations()[vocabulary.AnnotationInstallation] == r.name()
+	return o.GetAnnotations()[wellknown.AnnotationInstallation] == r.name()
 }
 
 // name is the value of AnnotationInstallation.
@@ -113,7 +113,7 @@ func (r Record) Marked(o, live *unstructured.Unstructured) *unstructured.Unstruc
 	o = o.DeepCopy()
 	annotations := map[string]string{}
 	maps.Copy(annotations, o.GetAnnotations())
-	annotations[vocabulary.AnnotationInstallation] = r.name()
+	annotations[wellknown.AnnotationInstallation] = r.name()
 	o.SetAnnotations(annotations)
 	return o
 }

@@ -11,7 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // object is one that was written by these field managers.
@@ -32,7 +32,7 @@ func object(kind, namespace string, uid types.UID, managers ...string) *unstruct
 
 // naming is an object that names an installation as the one that created it.
 func naming(installation string, o *unstructured.Unstructured) *unstructured.Unstructured {
-	o.SetAnnotations(map[string]string{vocabulary.AnnotationInstallation: installation})
+	o.SetAnnotations(map[string]string{wellknown.AnnotationInstallation: installation})
 	return o
 }
 
@@ -123,7 +123,7 @@ func TestMarked(t *testing.T) {
 		"of another installation": {live: naming("mall/stock", object("Class", "", "1"))},
 		"of another client":       {live: object("Class", "", "1")},
 	} {
-		if got := r.Marked(o, test.live).GetAnnotations()[vocabulary.AnnotationInstallation]; got != test.want {
+		if got := r.Marked(o, test.live).GetAnnotations()[wellknown.AnnotationInstallation]; got != test.want {
 			t.Errorf("%s: it names %q, want %q", name, got, test.want)
 		}
 	}

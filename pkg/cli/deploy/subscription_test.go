@@ -8,12 +8,12 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // An installation says of no Subscription that somebody made by hand that it came with a bundle.
 func TestAdoptSubscription(t *testing.T) {
-	ofBundle := map[string]string{vocabulary.AnnotationMadeBy: vocabulary.MadeByBundle}
+	ofBundle := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
 	subscription := func(name, of string, annotations map[string]string) operatorsv1alpha1.Subscription {
 		return operatorsv1alpha1.Subscription{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}, Spec: &operatorsv1alpha1.SubscriptionSpec{Package: of}}
 	}

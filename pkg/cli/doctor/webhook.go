@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // The kinds of objects that make API servers call webhooks.
@@ -137,5 +137,5 @@ func port(of *int32) int32 {
 
 // OwnerOf is the ClusterServiceVersion that an object's labels name; empty for none.
 func OwnerOf(meta metav1.ObjectMeta) types.NamespacedName {
-	return types.NamespacedName{Namespace: meta.Labels[vocabulary.LabelOwnerNamespace], Name: meta.Labels[vocabulary.LabelOwner]}
+	return types.NamespacedName{Namespace: meta.Labels[wellknown.LabelOwnerNamespace], Name: meta.Labels[wellknown.LabelOwner]}
 }

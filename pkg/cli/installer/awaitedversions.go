@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
@@ -52,7 +52,7 @@ func awaiting(csv *unstructured.Unstructured, awaited map[string][]string) *unst
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[vocabulary.AnnotationAwaitedVersions] = strings.Join(versions, ",")
+	annotations[wellknown.AnnotationAwaitedVersions] = strings.Join(versions, ",")
 	csv.SetAnnotations(annotations)
 	return csv
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 var things = schema.GroupResource{Group: "example.com", Resource: "things"}
@@ -117,7 +117,7 @@ func (c *cluster) changed() {
 
 func (c *cluster) Record(_ context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error {
 	return c.write(crd, func() {
-		c.crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: strings.Join(versions, ",")}
+		c.crd.Annotations = map[string]string{wellknown.AnnotationStoredVersions: strings.Join(versions, ",")}
 		if len(versions) == 0 {
 			c.crd.Annotations = nil
 		}

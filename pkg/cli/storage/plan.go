@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // step is what a migration has to do next. A step writes to the definition at most once.
@@ -68,7 +68,7 @@ func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (st
 	if err := Check(crd, to); err != nil {
 		return "", err
 	}
-	_, recorded := crd.Annotations[vocabulary.AnnotationStoredVersions]
+	_, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]
 	only := storedversions.Only(crd, to) && Stored(crd) == to
 	switch possible := storedversions.Possible(crd); {
 	case own.rewritten == revisionOf(crd):
@@ -90,7 +90,7 @@ func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (st
 
 // finish returns the next step after this run has rewritten every object.
 func finish(crd *apiextensionsv1.CustomResourceDefinition, to string) step {
-	_, recorded := crd.Annotations[vocabulary.AnnotationStoredVersions]
+	_, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]
 	switch {
 	case !slices.Equal(crd.Status.StoredVersions, []string{to}), storedversions.Migrated(crd):
 		return trim
@@ -134,7 +134,7 @@ func containsAll(all, some []string) bool {
 func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string) error {
 	a, b := versionOf(crd, from), versionOf(crd, to)
 	if a == nil {
-		return fmt.Errorf("%s may have objects stored in %s (status.storedVersions or annotation "+vocabulary.AnnotationStoredVersions+"), which is not in spec.versions: add it, they cannot be read without", crd.Name, from)
+		return fmt.Errorf("%s may have objects stored in %s (status.storedVersions or annotation "+wellknown.AnnotationStoredVersions+"), which is not in spec.versions: add it, they cannot be read without", crd.Name, from)
 	}
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter {

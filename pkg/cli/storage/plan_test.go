@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // definition has the versions v1, v2 and v3; v3 is not served.
@@ -38,14 +38,14 @@ func TestNext(t *testing.T) {
 	leaving := definition("v2", converted("ca"), "v1")
 	leaving.DeletionTimestamp = new(metav1.Now())
 	trimmed := definition("v2", converted("ca"), "v2")
-	trimmed.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: "v1,v2"}
+	trimmed.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v1,v2"}
 	failed := definition("v2", converted("ca"), "v2")
 	failed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse, Reason: "MigrationFailed"}}
 	noWebhook := definition("v2", nil, "v2")
 	noWebhook.Status.Conditions = failed.Status.Conditions
 	recorded := func(stored, versions string, storedVersions ...string) *apiextensionsv1.CustomResourceDefinition {
 		crd := definition(stored, converted("ca"), storedVersions...)
-		crd.Annotations = map[string]string{vocabulary.AnnotationStoredVersions: versions}
+		crd.Annotations = map[string]string{wellknown.AnnotationStoredVersions: versions}
 		return crd
 	}
 	rewrote := func(ordered bool, generation int64) run { return run{ordered, revision{"u", generation}} }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
@@ -27,7 +27,7 @@ const labelName = "app.kubernetes.io/name"
 // namespaces: it would undo what is done. No namespaces mean all. Deployments are found by the label
 // of manifests/manager, and whatever holds a Lease of a manager by the Lease.
 func RefuseOtherManagers(ctx context.Context, kube kubernetes.Interface, own types.NamespacedName, exists bool, namespaces []string, now time.Time) error {
-	deployments, err := kube.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelName + "=" + vocabulary.FieldManager})
+	deployments, err := kube.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelName + "=" + wellknown.FieldManager})
 	if err != nil {
 		return fmt.Errorf("cannot list the Deployments of managers: %w", err)
 	}
@@ -40,7 +40,7 @@ func RefuseOtherManagers(ctx context.Context, kube kubernetes.Interface, own typ
 				"or name it with -n and --deployment", d.Namespace, d.Name, both)
 		}
 	}
-	leases, err := kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, vocabulary.FieldManager).String()})
+	leases, err := kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, wellknown.FieldManager).String()})
 	if err != nil {
 		return fmt.Errorf("cannot list the Leases of managers: %w", err)
 	}

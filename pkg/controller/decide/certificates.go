@@ -14,7 +14,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -143,7 +143,7 @@ func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
 		Registered:   d.registered(service),
 		Names:        certs.DNSNames(service, d.CSV.Namespace),
 		Running:      live != nil,
-		Order:        d.CSV.Annotations[vocabulary.AnnotationRotate],
+		Order:        d.CSV.Annotations[wellknown.AnnotationRotate],
 		Due:          certs.OrderedDue(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
 		RestartedFor: restartedFor,
 		RestartCosts: workload.RestartCosts(live),
@@ -244,7 +244,7 @@ func (d *decision) template(deployment string) (caHash, restartedFor string) {
 		return "", ""
 	}
 	annotations := live.Spec.Template.Annotations
-	return annotations[vocabulary.AnnotationCAHash], annotations[vocabulary.AnnotationRestartedFor]
+	return annotations[wellknown.AnnotationCAHash], annotations[wellknown.AnnotationRestartedFor]
 }
 
 // owned makes the ClusterServiceVersion the owner of the Secret to write, or else of the live one:

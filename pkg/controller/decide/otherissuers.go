@@ -5,7 +5,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -22,7 +22,7 @@ func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.C
 	}
 	if provider != managerv1alpha1.ProviderServiceCA {
 		asking := d.Observed.Services[service]
-		waits = asking != nil && asking.Annotations[vocabulary.AnnotationServingCertSecret] != ""
+		waits = asking != nil && asking.Annotations[wellknown.AnnotationServingCertSecret] != ""
 		bundle, err := d.removeServiceCA(service, waits)
 		if err != nil {
 			return nil, false, err

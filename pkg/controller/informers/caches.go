@@ -21,7 +21,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 )
@@ -67,7 +67,7 @@ type factory interface {
 // permissions, is read in all.
 func NewCaches(clients clients.Set, namespaces []string) *Caches {
 	all := informers.NewSharedInformerFactory(clients.Kube, 0)
-	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(vocabulary.LabelManaged+"=true"))
+	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(wellknown.LabelManaged+"=true"))
 	own := newLimited(clients.Kube, namespaces)
 	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)

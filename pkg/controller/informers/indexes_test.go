@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 )
@@ -16,7 +16,7 @@ func TestByReplacing(t *testing.T) {
 	marked := func(name, annotation string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: "2026-05-04T12:00:00Z"}}}
 	}
-	secrets := informerstest.Holding(t, &corev1.Secret{}, marked("begun", vocabulary.AnnotationBegun), marked("promoted", vocabulary.AnnotationPromoted), marked("stable", "any"))
+	secrets := informerstest.Holding(t, &corev1.Secret{}, marked("begun", wellknown.AnnotationNextStoredAt), marked("promoted", wellknown.AnnotationPromotedAt), marked("stable", "any"))
 	if got := secrets.By(informers.ByReplacing, ""); len(got) != 2 {
 		t.Errorf("%d Secrets, want 2", len(got))
 	}

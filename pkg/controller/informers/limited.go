@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // limited holds the informer factories of the namespaces to which a manager is limited, or of all
@@ -23,8 +23,8 @@ func newLimited(kube kubernetes.Interface, namespaces []string) limited {
 		of := func(labels string) informers.SharedInformerFactory {
 			return informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace), selecting(labels))
 		}
-		l.derived = append(l.derived, of(vocabulary.LabelManaged+"=true"))
-		l.labelledPods = append(l.labelledPods, of(vocabulary.LabelPod))
+		l.derived = append(l.derived, of(wellknown.LabelManaged+"=true"))
+		l.labelledPods = append(l.labelledPods, of(wellknown.LabelCSV))
 	}
 	return l
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -73,7 +73,7 @@ func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.Share
 		all = append(all, dynamicinformer.NewFilteredDynamicInformer(d.client, resource, namespace, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, func(o *metav1.ListOptions) {
 				if resource == issuers.Certificates || resource == ConfigMaps { // issuers of administrators are read, too
-					o.LabelSelector = vocabulary.LabelManaged + "=true"
+					o.LabelSelector = wellknown.LabelManaged + "=true"
 				}
 			}).Informer())
 	}

@@ -7,7 +7,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -32,9 +32,9 @@ func OwnersOf(o drift.Object) []string {
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return []string{OwnerID(o.Namespace, o.Name)}
 	case *corev1.Pod:
-		return []string{o.Namespace + "/" + o.Labels[vocabulary.LabelPod]}
+		return []string{o.Namespace + "/" + o.Labels[wellknown.LabelCSV]}
 	case *discoveryv1.EndpointSlice:
-		return []string{o.Namespace + "/" + o.Labels[vocabulary.LabelOwner]}
+		return []string{o.Namespace + "/" + o.Labels[wellknown.LabelOwner]}
 	}
 	var owners []string
 	for _, reference := range o.GetOwnerReferences() {
@@ -43,8 +43,8 @@ func OwnersOf(o drift.Object) []string {
 		}
 	}
 	labels := o.GetLabels()
-	if len(owners) == 0 && labels[vocabulary.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind {
-		owners = append(owners, labels[vocabulary.LabelOwnerNamespace]+"/"+labels[vocabulary.LabelOwner])
+	if len(owners) == 0 && labels[wellknown.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind {
+		owners = append(owners, labels[wellknown.LabelOwnerNamespace]+"/"+labels[wellknown.LabelOwner])
 	}
 	return owners
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Of many workers that ask at one moment, and none of which sees what the others do, no
@@ -17,7 +17,7 @@ import (
 func TestSlotsAreKept(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	underWay := []*corev1.Secret{{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "c-0", Annotations: map[string]string{vocabulary.AnnotationBegun: now.Format(time.RFC3339Nano)},
+		Namespace: "shop", Name: "c-0", Annotations: map[string]string{wellknown.AnnotationNextStoredAt: now.Format(time.RFC3339Nano)},
 	}}}
 	var p RotationSlots
 	ask := func(i int, at time.Time) bool {
@@ -48,7 +48,7 @@ func TestSlotsAreTakenByCurrentRotations(t *testing.T) {
 	marked := func(name, annotation string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: now.Format(time.RFC3339Nano)}}}
 	}
-	secrets := []*corev1.Secret{marked("begun", vocabulary.AnnotationBegun), marked("promoted", vocabulary.AnnotationPromoted), marked("stable", "any")}
+	secrets := []*corev1.Secret{marked("begun", wellknown.AnnotationNextStoredAt), marked("promoted", wellknown.AnnotationPromotedAt), marked("stable", "any")}
 	var p RotationSlots
 	if got := p.Others(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets, 3, now); got != 2 {
 		t.Errorf("%d are under way, want 2", got)

@@ -11,7 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // ServedGroups are the groups of the APIServices that a ClusterServiceVersion owns.
@@ -85,7 +85,7 @@ func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live me
 	if kind == APIServiceType {
 		return live.GetName() == i.GenerateName
 	}
-	return live.GetLabels()[vocabulary.LabelWebhookGenerateName] == names.LabelValue(i.GenerateName)
+	return live.GetLabels()[wellknown.LabelWebhookGenerateName] == names.LabelValue(i.GenerateName)
 }
 
 // servesAPIs tells whether a Deployment serves any owned APIService. Webhook servers ask

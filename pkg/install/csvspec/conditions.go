@@ -6,14 +6,14 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // MatchConditions are the author's matchConditions, by the generateName of their webhook.
 func MatchConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
 	var conditions map[string][]admissionregistrationv1.MatchCondition
-	if text := csv.Annotations[vocabulary.AnnotationMatchConditions]; text != "" {
+	if text := csv.Annotations[wellknown.AnnotationMatchConditions]; text != "" {
 		if err := yamltext.Check([]byte(text)); err != nil {
 			return nil, err
 		}

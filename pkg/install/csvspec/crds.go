@@ -15,7 +15,7 @@ func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) int {
 	})
 }
 
-// CRDVersion is how vocabulary.AnnotationAwaitedVersions names one.
+// CRDVersion is how wellknown.AnnotationAwaitedVersions names one.
 func CRDVersion(crd, version string) string { return crd + "/" + version }
 
 func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.CRDDescription {

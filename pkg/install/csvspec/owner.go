@@ -10,7 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func OwnsNamed[T metav1.Object](csv *operatorsv1alpha1.ClusterServiceVersion, objects []T, name string) bool {
@@ -26,10 +26,10 @@ func Owns(csv *operatorsv1alpha1.ClusterServiceVersion, object metav1.Object) bo
 // cluster-scoped objects, which cannot have a namespaced owner, they are the only tie.
 func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	return map[string]string{
-		vocabulary.LabelManaged:        "true",
-		vocabulary.LabelOwner:          names.LabelValue(csv.Name),
-		vocabulary.LabelOwnerNamespace: csv.Namespace,
-		vocabulary.LabelOwnerKind:      operatorsv1alpha1.ClusterServiceVersionKind,
+		wellknown.LabelManaged:        "true",
+		wellknown.LabelOwner:          names.LabelValue(csv.Name),
+		wellknown.LabelOwnerNamespace: csv.Namespace,
+		wellknown.LabelOwnerKind:      operatorsv1alpha1.ClusterServiceVersionKind,
 	}
 }
 
@@ -37,12 +37,12 @@ func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string
 // namespace.
 func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selector {
 	shared := OwnerLabels(csvs[0])
-	delete(shared, vocabulary.LabelOwner)
+	delete(shared, wellknown.LabelOwner)
 	var owners []string
 	for _, csv := range csvs {
 		owners = append(owners, names.LabelValue(csv.Name))
 	}
-	requirement, err := labels.NewRequirement(vocabulary.LabelOwner, selection.In, owners)
+	requirement, err := labels.NewRequirement(wellknown.LabelOwner, selection.In, owners)
 	if err != nil {
 		panic(err) // label values are made to fit
 	}
@@ -102,7 +102,7 @@ func HasOwnerLabels(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceV
 
 // IsManaged tells whether an object bears the label of derived objects.
 func IsManaged(object metav1.Object) bool {
-	return object.GetLabels()[vocabulary.LabelManaged] == "true"
+	return object.GetLabels()[wellknown.LabelManaged] == "true"
 }
 
 // OwnedMeta is the metadata of every namespaced object that is derived from a

@@ -8,7 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // The matchConditions of a webhook are written in CEL. Each of these says "not one of
@@ -23,7 +23,7 @@ import (
 // Condition exempts the requests of a exemption from a webhook.
 func (l Exemption) Condition() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
-		Name:       vocabulary.OwnAnnotationPrefix + l.Name,
+		Name:       wellknown.AnnotationPrefix + l.Name,
 		Expression: "!(" + strings.Join(slices.DeleteFunc([]string{l.where(), about(l.subjects), parenthesised(l.which), parenthesised(l.who)}, isEmpty), " && ") + ")",
 	}
 }

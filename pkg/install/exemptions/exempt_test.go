@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -112,7 +112,7 @@ func TestConditions(t *testing.T) {
 	evil := podOf("manager-6d4cf56db6-evil")
 	onlyLabels := ours.DeepCopy()
 	onlyLabels.OwnerReferences = nil
-	liftedBefore := map[string]string{vocabulary.LabelLifted: "true", vocabulary.LabelOwner: "shop.v0", vocabulary.LabelOwnerNamespace: "shop"}
+	liftedBefore := map[string]string{wellknown.LabelGrantedPermissions: "true", wellknown.LabelOwner: "shop.v0", wellknown.LabelOwnerNamespace: "shop"}
 	addressOf := func(namespace, service string) *networkingv1.IPAddress {
 		return &networkingv1.IPAddress{Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: service}}}
 	}
@@ -222,9 +222,9 @@ func TestConditions(t *testing.T) {
 		"the range of cluster IPs, by a tenant":            {call{group: addresses, resource: "servicecidrs", namespace: "-", name: "kubernetes", object: nobody, user: tenant}, true},
 		"another Secret, by the manager":                   {call{resource: "secrets", name: "other", object: nobody, user: installtest.ManagerUser}, true},
 		"its Role, by a tenant":                            {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(csvspec.OwnerLabels(installtest.Operator(nil))), user: tenant}, true},
-		"another Role, by the manager":                     {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(map[string]string{vocabulary.LabelManaged: "true"}), user: installtest.ManagerUser}, true},
+		"another Role, by the manager":                     {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(map[string]string{wellknown.LabelManaged: "true"}), user: installtest.ManagerUser}, true},
 		"a Role without labels, by the manager":            {call{group: rbacGroup, resource: "roles", name: "other", object: nobody, user: installtest.ManagerUser}, true},
-		"what was lifted for another namespace's operator": {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", object: permissionOf(map[string]string{vocabulary.LabelLifted: "true", vocabulary.LabelOwnerNamespace: "red"}), user: installtest.ManagerUser}, true},
+		"what was lifted for another namespace's operator": {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", object: permissionOf(map[string]string{wellknown.LabelGrantedPermissions: "true", wellknown.LabelOwnerNamespace: "red"}), user: installtest.ManagerUser}, true},
 		"a ClusterRole that was lifted, by a tenant":       {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", object: permissionOf(liftedBefore), user: tenant}, true},
 		"a ReplicaSet of another Deployment":               {call{group: "apps", resource: "replicasets", object: controlledBy("Deployment", "manager-2"), user: "system:kube-controller-manager"}, true},
 		"an EndpointSlice of another Service":              {call{group: "discovery.k8s.io", resource: "endpointslices", object: controlledBy("Service", "other"), user: "system:kube-controller-manager"}, true},

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -42,7 +42,7 @@ func ownNames(in Input) own {
 		}
 		o.accounts = append(o.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
 		o.claims.add(pod, in.Config)
-		o.podLabels = append(o.podLabels, labels.Merge(spec.Spec.Template.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)}))
+		o.podLabels = append(o.podLabels, labels.Merge(spec.Spec.Template.Labels, map[string]string{wellknown.LabelCSV: names.LabelValue(in.CSV.Name)}))
 	}
 	o.accounts = slices.Compact(slices.Sorted(slices.Values(o.accounts)))
 	return o

@@ -8,7 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -26,7 +26,7 @@ func permissionsExemption(csv *operatorsv1alpha1.ClusterServiceVersion, manager 
 			namespacedSubjects(rbacGroup, "roles"), namespacedSubjects(rbacGroup, "rolebindings"),
 			clusterSubjects(rbacGroup, "clusterroles"), clusterSubjects(rbacGroup, "clusterrolebindings"),
 		),
-		which: labelled(csvspec.OwnerLabels(csv), map[string]string{vocabulary.LabelLifted: "true", vocabulary.LabelOwnerNamespace: csv.Namespace}), who: userIn(manager),
+		which: labelled(csvspec.OwnerLabels(csv), map[string]string{wellknown.LabelGrantedPermissions: "true", wellknown.LabelOwnerNamespace: csv.Namespace}), who: userIn(manager),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -57,7 +57,7 @@ func TestOwnership(t *testing.T) {
 	bound := func(m metav1.ObjectMeta, role string, subjects ...rbacv1.Subject) metav1.Object {
 		return &rbacv1.ClusterRoleBinding{ObjectMeta: m, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, Subjects: subjects}
 	}
-	lifted := meta("", "lifted", "", vocabulary.LabelLifted)
+	lifted := meta("", "lifted", "", wellknown.LabelGrantedPermissions)
 	ownedRole := meta(csv.Namespace, "owned", "")
 	ownedRole.OwnerReferences = []metav1.OwnerReference{csvspec.OwnerReference(csv)}
 	namesake := meta(csv.Namespace, "owned", "")

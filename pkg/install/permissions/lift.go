@@ -11,7 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -176,7 +176,7 @@ func rbacType(kind string) metav1.TypeMeta {
 
 // liftedMeta has no owner reference: the owner is in another namespace, or in one at all.
 func liftedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, namespace, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{vocabulary.LabelLifted: "true"})}
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{wellknown.LabelGrantedPermissions: "true"})}
 }
 
 // IsLiftedAs reports whether a role or a binding grants just what another of its kind and name does, as it was
@@ -204,4 +204,6 @@ func IsLiftedAs(wanted, live metav1.Object) bool {
 }
 
 // IsLifted tells whether an object grants permissions that were lifted.
-func IsLifted(o metav1.Object) bool { return o.GetLabels()[vocabulary.LabelLifted] == "true" }
+func IsLifted(o metav1.Object) bool {
+	return o.GetLabels()[wellknown.LabelGrantedPermissions] == "true"
+}

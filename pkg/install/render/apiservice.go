@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -26,11 +26,11 @@ func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *a
 	annotations := in.Config.Propagated()
 	trust := in.Trust[d.DeploymentName]
 	if !trust.Delegated {
-		annotations = labels.Merge(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+		annotations = labels.Merge(annotations, map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 	}
 	return &apiregistrationv1.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{vocabulary.LabelWebhookHash: hashOf(d)}), Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: hashOf(d)}), Annotations: annotations},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
 			Group:                owned.Group,

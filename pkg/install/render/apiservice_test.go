@@ -12,7 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -99,7 +99,7 @@ func TestWebhookServersAskNobody(t *testing.T) {
 func TestAPIServiceOfTheAdministrator(t *testing.T) {
 	in := inputOf(installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0))
 	injected := map[string]string{"cert-manager.io/inject-ca-from": "shop/serving"}
-	in.Config.Annotations = labels.Merge(injected, map[string]string{vocabulary.AnnotationCertificates: "none"})
+	in.Config.Annotations = labels.Merge(injected, map[string]string{wellknown.AnnotationCertificateProvider: "none"})
 	in.Trust = map[string]Trust{"manager": {CABundle: []byte("ca"), Delegated: true}}
 	service := Objects(in).Deployments[0].Webhooks[0].APIService
 	if diff := cmp.Diff(injected, service.Annotations); diff != "" || service.Spec.CABundle != nil {

@@ -14,7 +14,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -62,7 +62,7 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
 	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{vocabulary.LabelCanary: name})},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{wellknown.LabelCanary: name})},
 	}
 	called := func(webhook string, bundle []byte) {
 		canary.Webhooks = append(canary.Webhooks, admissionregistrationv1.ValidatingWebhook{
@@ -97,7 +97,7 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 // webhooks. The label alone is no proof: another client may put it on a registration.
 func IsCanary(o metav1.Object) bool {
 	c, validating := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
-	if _, labelled := o.GetLabels()[vocabulary.LabelCanary]; !labelled || !validating {
+	if _, labelled := o.GetLabels()[wellknown.LabelCanary]; !labelled || !validating {
 		return false
 	}
 	return !slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
@@ -125,5 +125,5 @@ func CanaryObject(canary *admissionregistrationv1.ValidatingWebhookConfiguration
 }
 
 func canaryLabels(canary, webhook string) map[string]string {
-	return map[string]string{vocabulary.LabelCanary: names.LabelValue(canary + "." + strings.Split(webhook, ".")[0])}
+	return map[string]string{wellknown.LabelCanary: names.LabelValue(canary + "." + strings.Split(webhook, ".")[0])}
 }

@@ -131,7 +131,7 @@ func TestConfiguredAnnotations(t *testing.T) {
 	in.Config = subscriptions.Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
 		"admin": "admin", "author": "admin", "csv": "admin", "olm-webhook-manager.io/key-type": "rsa",
 		"olm-webhook-manager.io/replicas": "9", "olm-webhook-manager.io/certificate-generation": "9",
-		"olm-webhook-manager.io/certificates": "none", "cert-manager.io/inject-ca-from": "shop/own",
+		"olm-webhook-manager.io/certificate-provider": "none", "cert-manager.io/inject-ca-from": "shop/own",
 	}}}
 	d := rendered(t, in)
 	admin := map[string]string{"admin": "admin", "author": "admin", "csv": "admin", "cert-manager.io/inject-ca-from": "shop/own"}

@@ -14,7 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -27,7 +27,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 		Spec:       *spec.Spec.DeepCopy(),
 	}
 	d.Labels = labels.Merge(spec.Label, d.Labels)
-	d.Annotations = map[string]string{vocabulary.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
+	d.Annotations = map[string]string{wellknown.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
 	keepOneRevision(&d.Spec)
 	annotatePods(&d.Spec.Template, in)
 	configure(d, in.Config)
@@ -37,12 +37,12 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 		mountCertificate(&d.Spec.Template.Spec, secretName)
 	}
 	if trust, ok := in.Trust[spec.Name]; ok {
-		d.Spec.Template.Annotations[vocabulary.AnnotationCAHash] = trust.CAHash
+		d.Spec.Template.Annotations[wellknown.AnnotationCAHash] = trust.CAHash
 		if trust.RestartedFor != "" {
-			d.Spec.Template.Annotations[vocabulary.AnnotationRestartedFor] = trust.RestartedFor
+			d.Spec.Template.Annotations[wellknown.AnnotationRestartedFor] = trust.RestartedFor
 		}
 	}
-	d.Labels[vocabulary.LabelDeploymentHash] = hashOf(d.Spec)
+	d.Labels[wellknown.LabelDeploymentHash] = hashOf(d.Spec)
 	return d
 }
 
@@ -69,16 +69,16 @@ func keepOneRevision(spec *appsv1.DeploymentSpec) {
 func annotatePods(pods *corev1.PodTemplateSpec, in Input) {
 	annotations := labels.Merge(in.CSV.Annotations, in.Scope.Annotations())
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
-		return strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == corev1.LastAppliedConfigAnnotation
+		return strings.HasPrefix(key, wellknown.AnnotationPrefix) || key == corev1.LastAppliedConfigAnnotation
 	})
 	pods.Annotations = labels.Merge(pods.Annotations, annotations)
-	pods.Labels = labels.Merge(pods.Labels, map[string]string{vocabulary.LabelPod: names.LabelValue(in.CSV.Name)})
+	pods.Labels = labels.Merge(pods.Labels, map[string]string{wellknown.LabelCSV: names.LabelValue(in.CSV.Name)})
 }
 
 func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
 	for i := range pod.Containers {
 		container := &pod.Containers[i]
-		variable := corev1.EnvVar{Name: vocabulary.EnvOperatorConditionName, Value: csv}
+		variable := corev1.EnvVar{Name: wellknown.EnvOperatorConditionName, Value: csv}
 		container.Env = replaceOrAppend(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
 	}
 }

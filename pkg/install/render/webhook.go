@@ -10,7 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -79,14 +79,14 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 	}
 	annotations := in.Config.Propagated()
 	if trust := in.Trust[d.DeploymentName]; !trust.Delegated {
-		annotations = labels.Merge(annotations, map[string]string{vocabulary.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+		annotations = labels.Merge(annotations, map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 	}
 	return metav1.ObjectMeta{
 		Name:         name,
 		GenerateName: d.GenerateName + "-",
 		Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{
-			vocabulary.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
-			vocabulary.LabelWebhookHash:         hashOf(d),
+			wellknown.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
+			wellknown.LabelWebhookHash:         hashOf(d),
 		}),
 		Annotations: annotations,
 	}

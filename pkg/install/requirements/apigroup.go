@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // ReservedGroup says why an operator must not own an APIService of a group, and what to do
@@ -18,7 +18,7 @@ import (
 // looks newest: so it could answer in place of the API server, or of the manager's own API.
 func ReservedGroup(group string, services []*apiregistrationv1.APIService) (message, wayOut string) {
 	builtIn := func(s *apiregistrationv1.APIService) bool {
-		return s.Spec.Group == group && s.Labels[vocabulary.LabelAutomanaged] == vocabulary.AutomanagedBuiltIn
+		return s.Spec.Group == group && s.Labels[wellknown.LabelAutomanaged] == wellknown.AutomanagedBuiltIn
 	}
 	if !slices.Contains(protectedGroups, group) && !slices.ContainsFunc(services, builtIn) {
 		return "", ""

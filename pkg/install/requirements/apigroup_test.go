@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -80,7 +80,7 @@ func TestReservedGroup(t *testing.T) {
 // One reserved group is enough to refuse them all.
 func TestReservedAPI(t *testing.T) {
 	apps := liveAPIService("v1.apps", true)
-	apps.Spec.Group, apps.Labels = "apps", map[string]string{vocabulary.LabelAutomanaged: vocabulary.AutomanagedBuiltIn}
+	apps.Spec.Group, apps.Labels = "apps", map[string]string{wellknown.LabelAutomanaged: wellknown.AutomanagedBuiltIn}
 	services := []*apiregistrationv1.APIService{apps}
 	csv := installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0)
 	if why := ReservedAPI(csv, services); why != "" {

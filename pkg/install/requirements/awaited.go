@@ -6,7 +6,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -18,7 +18,7 @@ func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 	crd := f.CRDs[wanted.Name]
 	return crd != nil && !slices.Contains(servedVersions(crd), wanted.Version) &&
 		csvspec.Converts(f.CSV, wanted.Name) >= 0 && f.CSV.OwnsCRD(wanted.Name) &&
-		slices.Contains(strings.Split(f.CSV.Annotations[vocabulary.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
+		slices.Contains(strings.Split(f.CSV.Annotations[wellknown.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
 }
 
 // awaitedVersions are those of all definitions.

@@ -8,7 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -33,7 +33,7 @@ func TestAwaitedVersions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			csv := installtest.Operator(nil, operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{test.converts}})
-			csv.Annotations = map[string]string{vocabulary.AnnotationAwaitedVersions: test.annotation}
+			csv.Annotations = map[string]string{wellknown.AnnotationAwaitedVersions: test.annotation}
 			csv.Spec.CustomResourceDefinitions.Owned = describing("a.example.com", "v2")
 			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
 			if test.definition != nil {

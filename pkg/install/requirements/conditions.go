@@ -8,7 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -18,7 +18,7 @@ func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violati
 	authored, err := csvspec.MatchConditions(csv)
 	if err != nil {
 		return []Violation{{
-			Kind: WrongConditions, Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", vocabulary.AnnotationMatchConditions, err),
+			Kind: WrongConditions, Webhook: -1, Message: fmt.Sprintf("annotation %s cannot be read: %v", wellknown.AnnotationMatchConditions, err),
 			WayOut: "write the generateName of each webhook with a list of name and expression",
 		}}
 	}
@@ -28,7 +28,7 @@ func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violati
 			return d.GenerateName == generateName && d.Type != operatorsv1alpha1.ConversionWebhook
 		})
 		violate := func(message, wayOut string) {
-			violations = append(violations, Violation{WrongConditions, at, generateName, "annotation " + vocabulary.AnnotationMatchConditions + ": " + message, wayOut})
+			violations = append(violations, Violation{WrongConditions, at, generateName, "annotation " + wellknown.AnnotationMatchConditions + ": " + message, wayOut})
 		}
 		if at < 0 {
 			violate(fmt.Sprintf("%q is the generateName of no validating or mutating webhook of spec.webhookdefinitions", generateName), "correct or remove it")
@@ -38,7 +38,7 @@ func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violati
 			switch {
 			case c.Name == "" || c.Expression == "":
 				violate(fmt.Sprintf("condition [%d] of %q needs a name and an expression", i, generateName), "write both")
-			case strings.HasPrefix(c.Name, vocabulary.OwnAnnotationPrefix):
+			case strings.HasPrefix(c.Name, wellknown.AnnotationPrefix):
 				violate(fmt.Sprintf("condition %q of %q begins like the manager's own", c.Name, generateName), "give it another name")
 			case seen[c.Name]:
 				violate(fmt.Sprintf("there are two conditions %q of %q", c.Name, generateName), "give each its own name")

@@ -18,7 +18,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
@@ -42,7 +42,7 @@ const probeName = "olm-webhook-manager-probe"
 // and for a webhook that API servers call in no version of the review.
 func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Request {
 	version := reviewVersion(d)
-	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[vocabulary.AnnotationProbe] == vocabulary.ProbeHandshake {
+	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[wellknown.AnnotationProbe] == wellknown.ProbeHandshake {
 		return Request{}
 	}
 	called := calledPath(d.WebhookPath)
@@ -201,7 +201,7 @@ var optionsOf = map[admissionv1.Operation]string{
 
 // firstTarget is a namespace that the operator looks after.
 func firstTarget(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	if first, _, _ := strings.Cut(csv.Annotations[vocabulary.AnnotationTargetNamespaces], ","); first != "" {
+	if first, _, _ := strings.Cut(csv.Annotations[wellknown.AnnotationTargetNamespaces], ","); first != "" {
 		return first
 	}
 	return csv.Namespace

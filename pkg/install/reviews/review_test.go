@@ -15,7 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
@@ -40,8 +40,8 @@ func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d oper
 
 func shop() *operatorsv1alpha1.ClusterServiceVersion {
 	return &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "5f0c", Annotations: map[string]string{
-		vocabulary.AnnotationTargetNamespaces: "blue,red",
-		"alm-examples":                        `[{"apiVersion": "shop.example.com/v1", "kind": "Order", "metadata": {"name": "example"}, "spec": {"items": 3}}]`,
+		wellknown.AnnotationTargetNamespaces: "blue,red",
+		"alm-examples":                       `[{"apiVersion": "shop.example.com/v1", "kind": "Order", "metadata": {"name": "example"}, "spec": {"items": 3}}]`,
 	}}}
 }
 
@@ -153,7 +153,7 @@ func TestReviewsOfSomeWebhooks(t *testing.T) {
 	}
 	t.Run("a server that must not be asked", func(t *testing.T) {
 		csv := shop()
-		csv.Annotations[vocabulary.AnnotationProbe] = vocabulary.ProbeHandshake
+		csv.Annotations[wellknown.AnnotationProbe] = wellknown.ProbeHandshake
 		if r := For(csv, admitting(on("pods")), installtest.SomeCatalog()); r != (Request{}) {
 			t.Errorf("it is sent %+v", r)
 		}

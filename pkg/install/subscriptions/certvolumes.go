@@ -3,7 +3,7 @@ package subscriptions
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 type CertificateVolume struct {
@@ -13,8 +13,8 @@ type CertificateVolume struct {
 
 func CertificateVolumes(secretName string) []CertificateVolume {
 	return []CertificateVolume{
-		{secretVolume(vocabulary.VolumeAPIServiceCert, secretName, "apiserver.crt", "apiserver.key"), vocabulary.MountAPIServiceCert},
-		{secretVolume(vocabulary.VolumeWebhookCert, secretName, corev1.TLSCertKey, corev1.TLSPrivateKeyKey), vocabulary.MountWebhookCert},
+		{secretVolume(wellknown.VolumeAPIServiceCert, secretName, "apiserver.crt", "apiserver.key"), wellknown.MountAPIServiceCert},
+		{secretVolume(wellknown.VolumeWebhookCert, secretName, corev1.TLSCertKey, corev1.TLSPrivateKeyKey), wellknown.MountWebhookCert},
 	}
 }
 
@@ -26,7 +26,7 @@ func secretVolume(name, secretName, certificate, key string) corev1.Volume {
 		Items: []corev1.KeyToPath{
 			{Key: corev1.TLSCertKey, Path: certificate},
 			{Key: corev1.TLSPrivateKeyKey, Path: key},
-			{Key: vocabulary.KeyCA, Path: vocabulary.KeyCA},
+			{Key: wellknown.KeyCA, Path: wellknown.KeyCA},
 		},
 	}}}
 }

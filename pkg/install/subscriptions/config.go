@@ -7,7 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Config is what the administrator configures for a ClusterServiceVersion in its
@@ -33,7 +33,7 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 }
 
 // Instruction is the value of an annotation of the config that begins with
-// vocabulary.OwnAnnotationPrefix: it tells the manager what to do.
+// wellknown.AnnotationPrefix: it tells the manager what to do.
 func (c Config) Instruction(annotation string) (value string, given bool) {
 	value, given = c.Annotations[annotation]
 	return value, given
@@ -45,7 +45,7 @@ func (c Config) Instruction(annotation string) (value string, given bool) {
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
-		return strings.HasPrefix(annotation, vocabulary.OwnAnnotationPrefix) || c.injects(annotation)
+		return strings.HasPrefix(annotation, wellknown.AnnotationPrefix) || c.injects(annotation)
 	})
 	return propagated
 }

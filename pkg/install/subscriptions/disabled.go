@@ -7,7 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -19,7 +19,7 @@ func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
 }
 
 func (c Config) disabledNames() []string {
-	value, _ := c.Instruction(vocabulary.AnnotationDisabledWebhooks)
+	value, _ := c.Instruction(wellknown.AnnotationDisabledWebhooks)
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
 }
 

@@ -12,7 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Refusals are the parts of the config that are not followed, because they would take
@@ -36,17 +36,17 @@ func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string 
 	for _, annotation := range slices.Sorted(maps.Keys(c.Annotations)) {
 		if c.injects(annotation) {
 			refuse("spec.config.annotations has %s, with which another controller would write the caBundle that the manager writes: remove it, or set %s to none",
-				annotation, vocabulary.AnnotationCertificates)
+				annotation, wellknown.AnnotationCertificateProvider)
 		}
 	}
 	for _, name := range c.disabledInVain(csv) {
-		refuse("spec.config.annotations, %s, names %s", vocabulary.AnnotationDisabledWebhooks, name)
+		refuse("spec.config.annotations, %s, names %s", wellknown.AnnotationDisabledWebhooks, name)
 	}
 	return refusals
 }
 
 func IsCertificateVolume(name string) bool {
-	return name == vocabulary.VolumeWebhookCert || name == vocabulary.VolumeAPIServiceCert
+	return name == wellknown.VolumeWebhookCert || name == wellknown.VolumeAPIServiceCert
 }
 
 // overCertificate is true of mounts of the certificate's volumes, in their places, or over
@@ -70,7 +70,7 @@ func (v CertificateVolume) hiddenBy(place string) bool {
 // injects tells the annotations by which another controller is asked to write a
 // caBundle that the manager writes. Under "none" it writes none, and whoever is asked to may.
 func (c Config) injects(annotation string) bool {
-	if provider, _ := c.Instruction(vocabulary.AnnotationCertificates); provider == string(managerv1alpha1.ProviderNone) {
+	if provider, _ := c.Instruction(wellknown.AnnotationCertificateProvider); provider == string(managerv1alpha1.ProviderNone) {
 		return false
 	}
 	return asksForInjection(annotation)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRefusals(t *testing.T) {
-	const wayOut = ", with which another controller would write the caBundle that the manager writes: remove it, or set olm-webhook-manager.io/certificates to none"
+	const wayOut = ", with which another controller would write the caBundle that the manager writes: remove it, or set olm-webhook-manager.io/certificate-provider to none"
 	for name, test := range map[string]struct {
 		config     operatorsv1alpha1.SubscriptionConfig
 		want       []string
@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"the same, where the manager writes none": {
 			config: operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
-				"cert-manager.io/inject-ca-from": "shop/cert", "olm-webhook-manager.io/certificates": "none",
+				"cert-manager.io/inject-ca-from": "shop/cert", "olm-webhook-manager.io/certificate-provider": "none",
 			}},
 			propagated: map[string]string{"cert-manager.io/inject-ca-from": "shop/cert"},
 		},

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -34,7 +34,7 @@ type KeptPort struct {
 // KeptPortsOf reads the record of a Service. A text that the manager cannot have written is none.
 func KeptPortsOf(service *corev1.Service) KeptPorts {
 	var record KeptPorts
-	if text := service.Annotations[vocabulary.AnnotationKeptPorts]; text == "" || json.Unmarshal([]byte(text), &record) != nil {
+	if text := service.Annotations[wellknown.AnnotationKeptPorts]; text == "" || json.Unmarshal([]byte(text), &record) != nil {
 		return KeptPorts{}
 	}
 	return record

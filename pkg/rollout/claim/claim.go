@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -100,7 +100,7 @@ func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 // orphaned tells whether an APIService calls a Service of the namespace of the ClusterServiceVersion
 // that its labels name, which is gone: labels alone do not make an APIService free.
 func orphaned(live *apiregistrationv1.APIService) bool {
-	return live.Labels[vocabulary.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind && live.Labels[vocabulary.LabelOwnerNamespace] == live.Spec.Service.Namespace
+	return live.Labels[wellknown.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind && live.Labels[wellknown.LabelOwnerNamespace] == live.Spec.Service.Namespace
 }
 
 // OfDelegation tells whether a binding by which servers of APIServices ask who calls them is the
@@ -124,7 +124,7 @@ func (c Claim) bearsLabels(o drift.Object) bool {
 func (c Claim) owner(o drift.Object) string {
 	labels := o.GetLabels()
 	id := ownerIn(labels)
-	if labels[vocabulary.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !c.Exists(id) {
+	if labels[wellknown.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !c.Exists(id) {
 		return ""
 	}
 	return id
@@ -132,5 +132,5 @@ func (c Claim) owner(o drift.Object) string {
 
 // ownerIn is the owner that labels name, as namespace/name. A long name is shortened in labels.
 func ownerIn(labels map[string]string) string {
-	return labels[vocabulary.LabelOwnerNamespace] + "/" + labels[vocabulary.LabelOwner]
+	return labels[wellknown.LabelOwnerNamespace] + "/" + labels[wellknown.LabelOwner]
 }

@@ -11,7 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -35,7 +35,7 @@ func TestClaimRefusal(t *testing.T) {
 		return d
 	}
 	service := func(managed string) drift.Object {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{vocabulary.LabelManaged: managed}}}
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{wellknown.LabelManaged: managed}}}
 	}
 	api := func(owner *operatorsv1alpha1.ClusterServiceVersion, namespace, service string) drift.Object {
 		a := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com"}}
@@ -52,7 +52,7 @@ func TestClaimRefusal(t *testing.T) {
 		return o
 	}
 	withoutLabel := labelled(deployment("ClusterServiceVersion shop.v2"), v2)
-	delete(withoutLabel.GetLabels(), vocabulary.LabelManaged)
+	delete(withoutLabel.GetLabels(), wellknown.LabelManaged)
 	tests := map[string]struct {
 		object  drift.Object
 		refusal string

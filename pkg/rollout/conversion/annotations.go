@@ -7,7 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
@@ -24,7 +24,7 @@ func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 			return false
 		}
 	}
-	return live.Annotations[vocabulary.AnnotationPropagated] == namesOf(wanted)
+	return live.Annotations[wellknown.AnnotationPropagated] == namesOf(wanted)
 }
 
 // Propagate puts the annotations of a conversion on a definition.
@@ -34,7 +34,7 @@ func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conv
 			on.Annotations = map[string]string{}
 		}
 		maps.Copy(on.Annotations, wanted)
-		on.Annotations[vocabulary.AnnotationPropagated] = namesOf(wanted)
+		on.Annotations[wellknown.AnnotationPropagated] = namesOf(wanted)
 	}
 }
 
@@ -56,5 +56,5 @@ func namesOf(annotations map[string]string) string {
 // Propagated are the names of the annotations that a definition bears because of a
 // Subscription's config.
 func Propagated(live *apiextensionsv1.CustomResourceDefinition) []string {
-	return strings.FieldsFunc(live.Annotations[vocabulary.AnnotationPropagated], func(r rune) bool { return r == ',' })
+	return strings.FieldsFunc(live.Annotations[wellknown.AnnotationPropagated], func(r rune) bool { return r == ',' })
 }

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
@@ -61,7 +61,7 @@ func wouldLoseFields(held []string) string {
 		objects = fmt.Sprintf("objects of %d definitions", len(held))
 	}
 	return fmt.Sprintf("without the conversion webhook %s would lose fields: migrate or delete them, or end the conversion all the same by the annotation %s=true on the ClusterServiceVersion. %s",
-		objects, vocabulary.AnnotationForceConversion, strings.Join(held, "; "))
+		objects, wellknown.AnnotationForceConversion, strings.Join(held, "; "))
 }
 
 // Ending says whether a definition may go without its conversion.
@@ -96,7 +96,7 @@ func InUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(served(crd), ", "))
 	var do []string
 	if !storedversions.Only(crd, version) {
-		do = append(do, vocabulary.StorageMigration(crd.Name, version))
+		do = append(do, wellknown.StorageMigration(crd.Name, version))
 	}
 	if len(others) > 0 {
 		do = append(do, fmt.Sprintf("set served: false in it for %s", strings.Join(others, ", ")))

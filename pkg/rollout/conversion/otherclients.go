@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -21,7 +21,7 @@ func IsOtherClients(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return false
 	}
 	wrote := func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == vocabulary.FieldManager && !drift.ConversionFields(entry).Union(drift.FieldsOf(entry).Intersection(drift.GenerationField)).Empty()
+		return entry.Manager == wellknown.FieldManager && !drift.ConversionFields(entry).Union(drift.FieldsOf(entry).Intersection(drift.GenerationField)).Empty()
 	}
 	called := conversion.Webhook.ClientConfig
 	return (called.URL != nil || len(CertificatesOf(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)
@@ -33,7 +33,7 @@ func IsOtherClients(crd *apiextensionsv1.CustomResourceDefinition) bool {
 func LastOtherWriter(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
 	var writers, owners []string
 	for _, entry := range crd.ManagedFields {
-		if entry.Time == nil || entry.Subresource != "" || entry.Manager == vocabulary.FieldManager || entry.Time.Time.Before(at) {
+		if entry.Time == nil || entry.Subresource != "" || entry.Manager == wellknown.FieldManager || entry.Time.Time.Before(at) {
 			continue
 		}
 		if entry.Time.After(at) {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Write is the latest write of the manager to one object, and what admission made of it:
@@ -144,8 +144,8 @@ func decisive(o Object) []string {
 	case *appsv1.Deployment:
 		return []string{
 			".spec.selector",
-			fmt.Sprintf(".spec.template.spec.volumes[name=%q]", vocabulary.VolumeWebhookCert),
-			fmt.Sprintf(".spec.template.spec.volumes[name=%q]", vocabulary.VolumeAPIServiceCert),
+			fmt.Sprintf(".spec.template.spec.volumes[name=%q]", wellknown.VolumeWebhookCert),
+			fmt.Sprintf(".spec.template.spec.volumes[name=%q]", wellknown.VolumeAPIServiceCert),
 		}
 	case *corev1.Service:
 		return []string{".spec.type", ".spec.selector", ".spec.ports"}
@@ -182,7 +182,7 @@ func ofTheManager(p fieldpath.Path) bool {
 }
 
 func isOwnKey(key string) bool {
-	return strings.HasPrefix(key, "olm.") || strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || key == vocabulary.AnnotationCAHash
+	return strings.HasPrefix(key, "olm.") || strings.HasPrefix(key, wellknown.AnnotationPrefix) || key == wellknown.AnnotationCAHash
 }
 
 // AdmissionMessage sums up in a sentence what admission changed.

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Object is any API object.
@@ -177,7 +177,7 @@ func written(live Object) (all, updated *fieldpath.Set) {
 	all, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
 		switch {
-		case entry.Manager != vocabulary.FieldManager || entry.Subresource != "":
+		case entry.Manager != wellknown.FieldManager || entry.Subresource != "":
 		case entry.Operation == metav1.ManagedFieldsOperationApply:
 			all = all.Union(FieldsOf(entry))
 		default:
@@ -212,7 +212,7 @@ func LastWriter(live Object, fields *fieldpath.Set) string {
 	}
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == vocabulary.FieldManager || FieldsOf(entry).Intersection(fields).Empty() {
+		if entry.Manager == wellknown.FieldManager || FieldsOf(entry).Intersection(fields).Empty() {
 			continue
 		}
 		if last.Manager == "" || last.Time.Before(entry.Time) {

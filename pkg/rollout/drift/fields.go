@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // ConversionFields are those in spec.conversion that a write has left there. That there is
@@ -22,12 +22,12 @@ func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return fields
 }
 
-var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", vocabulary.AnnotationGeneration))
+var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", wellknown.AnnotationGeneration))
 
 // SoleOwner reports whether the manager owns some fields of an object, and no other client does.
 func SoleOwner(live Object, fields *fieldpath.Set) bool {
 	own := slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == vocabulary.FieldManager && !FieldsOf(entry).Intersection(fields).Empty()
+		return entry.Manager == wellknown.FieldManager && !FieldsOf(entry).Intersection(fields).Empty()
 	})
 	return own && LastWriter(live, fields) == ""
 }

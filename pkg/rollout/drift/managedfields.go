@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // TrimManagedFields takes from an object what nobody reads of its managed fields, which are a good part
@@ -16,7 +16,7 @@ import (
 func TrimManagedFields(o Object) {
 	entries := slices.DeleteFunc(o.GetManagedFields(), func(w metav1.ManagedFieldsEntry) bool { return w.Subresource == "status" })
 	for i, entry := range entries {
-		if entry.Manager != vocabulary.FieldManager || entry.Operation == metav1.ManagedFieldsOperationApply {
+		if entry.Manager != wellknown.FieldManager || entry.Operation == metav1.ManagedFieldsOperationApply {
 			continue
 		}
 		entries[i].FieldsV1 = rawFields(additions(o, FieldsOf(entry)))

@@ -12,7 +12,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Replacement is what an update writes: the live object with everything that the
@@ -84,7 +84,7 @@ func WithPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
 // unless the ClusterServiceVersion asks for another number than when it was last
 // written: in between, the number is an autoscaler's or an administrator's.
 func scaled(desired, live *appsv1.Deployment) *appsv1.Deployment {
-	if live.Annotations[vocabulary.AnnotationReplicas] != desired.Annotations[vocabulary.AnnotationReplicas] {
+	if live.Annotations[wellknown.AnnotationReplicas] != desired.Annotations[wellknown.AnnotationReplicas] {
 		return desired
 	}
 	d := desired.DeepCopy()

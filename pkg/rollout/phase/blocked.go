@@ -4,7 +4,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // DeletionBlocked are what a ClusterServiceVersion that is being deleted says while a conversion
@@ -22,6 +22,6 @@ func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse
 // NamespaceDeleted adds to what holds a ClusterServiceVersion that its Namespace is being deleted, which
 // nothing in it outlives. The only way out is in front.
 func NamespaceDeleted(inUse string) string {
-	return "its Namespace is being deleted, and with it what converts: only the annotation " + vocabulary.AnnotationForceConversion + "=true on the ClusterServiceVersion lets it go; " + inUse +
+	return "its Namespace is being deleted, and with it what converts: only the annotation " + wellknown.AnnotationForceConversion + "=true on the ClusterServiceVersion lets it go; " + inUse +
 		". Nothing can be migrated any more: requests in another version than an object is stored in fail, and lose nothing. Once the annotation is set they drop fields, until the operator is installed in another Namespace"
 }

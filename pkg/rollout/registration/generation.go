@@ -2,7 +2,7 @@ package registration
 
 import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -24,5 +24,5 @@ func TrustsLater(live, wanted drift.Object) bool {
 
 // NotedGeneration is the number that a registration says, whoever wrote it; 0 for none.
 func NotedGeneration(o drift.Object) int64 {
-	return certgeneration.Parse(o.GetAnnotations()[vocabulary.AnnotationGeneration])
+	return certgeneration.Parse(o.GetAnnotations()[wellknown.AnnotationGeneration])
 }

@@ -11,7 +11,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -173,4 +173,4 @@ func PathOf(o drift.Object) string {
 	return ""
 }
 
-func DescriptionHash(o drift.Object) string { return o.GetLabels()[vocabulary.LabelWebhookHash] }
+func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }

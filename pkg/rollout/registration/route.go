@@ -5,7 +5,7 @@ import (
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -41,7 +41,7 @@ func WithLiveRoute(desired, live drift.Object) drift.Object {
 	}
 	setPort(kept, route.Port)
 	labels := kept.GetLabels()
-	labels[vocabulary.LabelWebhookHash] = DescriptionHash(live)
+	labels[wellknown.LabelWebhookHash] = DescriptionHash(live)
 	kept.SetLabels(labels)
 	return kept
 }

@@ -24,7 +24,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
@@ -79,7 +79,7 @@ var derived = []schema.GroupVersionResource{
 // the next is of its own objects alone.
 func (e *env) clear() {
 	e.eachNamespace(func(namespace string) {
-		owned := metav1.ListOptions{LabelSelector: vocabulary.LabelOwnerNamespace + "=" + namespace}
+		owned := metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + namespace}
 		e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(e.ctx, metav1.DeleteOptions{}, owned))
 		for _, kind := range derived {
 			e.must(e.any.Resource(kind).Namespace(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
@@ -199,7 +199,7 @@ func (e *env) touchGroup(namespace string) {
 
 // playDeployments makes Deployments available, each after a random part of the delay.
 func (e *env) playDeployments(delay time.Duration) {
-	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"})
+	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	e.must(err)
 	e.Cleanup(w.Stop)
 	created := make(chan *appsv1.Deployment, 10000)

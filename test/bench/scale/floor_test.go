@@ -17,7 +17,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // result is all that the manager has made of one ClusterServiceVersion.
@@ -51,7 +51,7 @@ func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Durati
 	e.eachNamespace(e.noPods)
 	ctx, cancel := context.WithTimeout(e.ctx, 10*time.Minute)
 	defer cancel()
-	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"})
+	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	e.must(err)
 	defer w.Stop()
 	took := e.timed(func() {

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // gauge knows how many of something there are, and the most that there ever were.
@@ -35,7 +35,7 @@ func (g *gauge) most() int {
 // every state of theirs.
 func (e *env) watchRotations() *gauge {
 	e.Helper()
-	w, err := e.kube.CoreV1().Secrets(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"})
+	w, err := e.kube.CoreV1().Secrets(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	e.must(err)
 	e.Cleanup(w.Stop)
 	g, underWay := &gauge{}, map[string]bool{}
@@ -47,7 +47,7 @@ func (e *env) watchRotations() *gauge {
 			}
 			name := secret.Namespace + "/" + secret.Name
 			delete(underWay, name)
-			if secret.Annotations[vocabulary.AnnotationBegun] != "" || secret.Annotations[vocabulary.AnnotationPromoted] != "" {
+			if secret.Annotations[wellknown.AnnotationNextStoredAt] != "" || secret.Annotations[wellknown.AnnotationPromotedAt] != "" {
 				underWay[name] = true
 			}
 			g.set(func(int) int { return len(underWay) })

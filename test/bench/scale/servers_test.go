@@ -19,7 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -60,7 +60,7 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 		all = append(all, s)
 		go s.serve()
 	}
-	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelManaged + "=true"})
+	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	e.must(err)
 	e.Cleanup(w.Stop)
 	go func() {
@@ -80,7 +80,7 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 // rollOut is what the Deployment controller makes of a new template.
 func (s *server) rollOut(d *appsv1.Deployment) {
 	s.mutex.Lock()
-	restart := d.Spec.Template.Annotations[vocabulary.AnnotationRestartedFor]
+	restart := d.Spec.Template.Annotations[wellknown.AnnotationRestartedFor]
 	replaced := restart != s.runsFor
 	s.runsFor = restart
 	if replaced {
@@ -175,7 +175,7 @@ func (s *server) start() error {
 	s.load()
 	pods := s.kube.CoreV1().Pods(s.csv.Namespace)
 	pod, err := pods.Create(s.ctx, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: s.name + "-0", Labels: map[string]string{"app": s.name, vocabulary.LabelPod: s.csv.Name}},
+		ObjectMeta: metav1.ObjectMeta{Name: s.name + "-0", Labels: map[string]string{"app": s.name, wellknown.LabelCSV: s.csv.Name}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
 	}, metav1.CreateOptions{})
 	if err != nil {

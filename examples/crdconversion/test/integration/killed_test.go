@@ -18,7 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // upTo is how many objects there are, with the protected one.
@@ -73,7 +73,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 		t.Errorf("stored are %v after the migration", stored)
 	}
 	crd := e.definition()
-	if _, recorded := crd.Annotations[vocabulary.AnnotationStoredVersions]; recorded || !storedversions.Only(crd, "v1") {
+	if _, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]; recorded || !storedversions.Only(crd, "v1") {
 		t.Errorf("after the migration, possible are %v, the annotations are %v", storedversions.Possible(crd), crd.Annotations)
 	}
 	e.noOrders()
@@ -86,8 +86,8 @@ func (e *env) keepsVersion2(run string) {
 	if !storedversions.Migrated(crd) {
 		e.Errorf("%s: kube-controller-manager has run no migration: %+v", run, crd.Status)
 	}
-	if versions := e.storedVersions(); !slices.Contains(versions, "v2") || !strings.Contains(crd.Annotations[vocabulary.AnnotationStoredVersions], "v2") {
-		e.Errorf("%s: status.storedVersions is %v, the annotation is %q, and an object is stored in v2", run, versions, crd.Annotations[vocabulary.AnnotationStoredVersions])
+	if versions := e.storedVersions(); !slices.Contains(versions, "v2") || !strings.Contains(crd.Annotations[wellknown.AnnotationStoredVersions], "v2") {
+		e.Errorf("%s: status.storedVersions is %v, the annotation is %q, and an object is stored in v2", run, versions, crd.Annotations[wellknown.AnnotationStoredVersions])
 	}
 	if stored := e.stored(); stored["v2"] != 1 || stored["v1"] != upTo-1 {
 		e.Errorf("%s: stored are %v while one is refused", run, stored)
@@ -140,7 +140,7 @@ func (e *env) storeInVersion2() {
 	crds := e.crds.ApiextensionsV1().CustomResourceDefinitions()
 	e.eventually(func() (bool, any) {
 		crd := e.definition()
-		delete(crd.Annotations, vocabulary.AnnotationStoredVersions)
+		delete(crd.Annotations, wellknown.AnnotationStoredVersions)
 		for i := range crd.Spec.Versions {
 			crd.Spec.Versions[i].Storage = crd.Spec.Versions[i].Name == "v2"
 		}

@@ -9,7 +9,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -78,7 +78,7 @@ func builtIn() []*apiregistrationv1.APIService {
 	var all []*apiregistrationv1.APIService
 	for _, version := range scheme.Scheme.PrioritizedVersionsAllGroups() {
 		all = append(all, &apiregistrationv1.APIService{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{vocabulary.LabelAutomanaged: vocabulary.AutomanagedBuiltIn}},
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{wellknown.LabelAutomanaged: wellknown.AutomanagedBuiltIn}},
 			Spec:       apiregistrationv1.APIServiceSpec{Group: version.Group, Version: version.Version},
 		})
 	}

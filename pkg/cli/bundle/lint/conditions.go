@@ -11,12 +11,12 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	celenvironment "k8s.io/apiserver/pkg/cel/environment"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-var conditionsPath = annotation(vocabulary.AnnotationMatchConditions)
+var conditionsPath = annotation(wellknown.AnnotationMatchConditions)
 
 // matchConditions are the manager's own words about the annotation.
 func matchConditions(s *subject) []mistake {

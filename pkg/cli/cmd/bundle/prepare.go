@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
@@ -105,7 +105,7 @@ func introduce(out output.Writer, b *bundle.Bundle, manifests []*unstructured.Un
 
 // withCertificates puts the choice of an issuer where the manager looks for it.
 func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
-	chosen := map[string]string{vocabulary.AnnotationCertificates: o.certificates, vocabulary.AnnotationChosenIssuer: o.issuer}
+	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
 	for annotation, value := range chosen {
 		if value == "" {
 			continue

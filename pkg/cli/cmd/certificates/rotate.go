@@ -16,7 +16,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -67,13 +67,13 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	}
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
-		order = vocabulary.RotateCompromised + " " + order
+		order = wellknown.RotateCompromised + " " + order
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{vocabulary.AnnotationRotate: order}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{wellknown.AnnotationRotate: order}}})
 	if err != nil {
 		return err
 	}
-	csv, err := client.OperatorsV1alpha1().ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: vocabulary.FieldManager})
+	csv, err := client.OperatorsV1alpha1().ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}
@@ -104,7 +104,7 @@ func remedy(compromised bool) string {
 		again = ", and order this again once it does"
 	}
 	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",
-		where, vocabulary.AnnotationCertificates, managerv1alpha1.ProviderManager, again)
+		where, wellknown.AnnotationCertificateProvider, managerv1alpha1.ProviderManager, again)
 }
 
 // printLosses writes which calls fail until pods follow.

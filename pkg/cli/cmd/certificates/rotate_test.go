@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
@@ -41,7 +41,7 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 		if err != nil {
 			t.Error(err)
 		}
-		*orders = append(*orders, patch.Metadata.Annotations[vocabulary.AnnotationRotate])
+		*orders = append(*orders, patch.Metadata.Annotations[wellknown.AnnotationRotate])
 		fmt.Fprint(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
 			"spec": {"webhookdefinitions": [{"generateName": "v.shop.io", "type": "ValidatingAdmissionWebhook"}]}}`)
 	})
@@ -74,7 +74,7 @@ func TestRotate(t *testing.T) {
 		"the manager's, compromised":   {provider: "manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, loses}},
 		"cert-manager's":               {provider: "cert-manager", order: "2026-03-01T12:00:00Z", says: []string{ordered, asked}},
 		"cert-manager's, compromised":  {provider: "cert-manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, asked, loses, stays}},
-		"the administrator's":          {provider: "none", fails: []string{"nothing was ordered", "in the administrator's hands", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificates: manager in spec.config.annotations of the Subscription"}},
+		"the administrator's":          {provider: "none", fails: []string{"nothing was ordered", "in the administrator's hands", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificate-provider: manager in spec.config.annotations of the Subscription"}},
 		"of no ClusterServiceVersion":  {csv: "shop.v2", fails: []string{"ClusterServiceVersion shop/shop.v2"}},
 		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was ordered", "under another CA, and take the old one out of what is injected as caBundle", "have the manager issue them", "and order this again once it does"}},
 	} {

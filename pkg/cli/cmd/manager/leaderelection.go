@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 type electionOptions struct{ namespace string }
@@ -38,7 +38,7 @@ func newElector(kube kubernetes.Interface, o electionOptions, log *logrus.Logger
 		return nil, err
 	}
 	e.lock = &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: vocabulary.FieldManager},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: wellknown.FieldManager},
 		Client:     kube.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}

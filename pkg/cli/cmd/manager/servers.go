@@ -21,7 +21,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/httpserver"
 )
 
@@ -125,5 +125,5 @@ func newRecorder(kube kubernetes.Interface) (recorder record.EventRecorder, stop
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(context.Background()))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
-	return broadcaster.NewRecorder(kinds, corev1.EventSource{Component: vocabulary.FieldManager}), broadcaster.Shutdown
+	return broadcaster.NewRecorder(kinds, corev1.EventSource{Component: wellknown.FieldManager}), broadcaster.Shutdown
 }

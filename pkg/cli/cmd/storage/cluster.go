@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // storageCluster does what a storage migration decides.
@@ -60,7 +60,7 @@ func (c *storageCluster) Record(ctx context.Context, crd *apiextensionsv1.Custom
 	}
 	return c.patch(ctx, crd, types.MergePatchType, map[string]any{"metadata": map[string]any{
 		"resourceVersion": crd.ResourceVersion,
-		"annotations":     map[string]any{vocabulary.AnnotationStoredVersions: value},
+		"annotations":     map[string]any{wellknown.AnnotationStoredVersions: value},
 	}})
 }
 
@@ -103,7 +103,7 @@ func (c *storageCluster) patch(ctx context.Context, crd *apiextensionsv1.CustomR
 	if err != nil {
 		return err
 	}
-	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: vocabulary.FieldManager}, subresources...)
+	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: wellknown.FieldManager}, subresources...)
 	return err
 }
 
@@ -123,17 +123,17 @@ func (c *storageCluster) Read(ctx context.Context, crd *apiextensionsv1.CustomRe
 }
 
 func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error {
-	_, err := c.beside(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: vocabulary.FieldManager})
+	_, err := c.beside(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	return err
 }
 
 // Order leaves the choice of a name to the API server: each run needs another.
 func (c *storageCluster) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	order := &storagemigrationv1beta1.StorageVersionMigration{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-", Labels: map[string]string{vocabulary.LabelStorageMigration: ""}},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-", Labels: map[string]string{wellknown.LabelStorageMigration: ""}},
 		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: resourceOf(crd)},
 	}
-	created, err := c.orders().Create(ctx, order, metav1.CreateOptions{FieldManager: vocabulary.FieldManager})
+	created, err := c.orders().Create(ctx, order, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return "", err
 	}
@@ -145,7 +145,7 @@ func (c *storageCluster) Ordered(ctx context.Context, name string) (*storagemigr
 }
 
 func (c *storageCluster) Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	ours, err := c.orders().List(ctx, metav1.ListOptions{LabelSelector: vocabulary.LabelStorageMigration})
+	ours, err := c.orders().List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelStorageMigration})
 	if err != nil {
 		return err
 	}
