@@ -36,30 +36,6 @@ func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 	})
 }
 
-// callersOf are the callers of a Deployment's Service. A port that another client wrote into a
-// registration does not count: it is repaired at once.
-func (p *planner) callersOf(d render.Deployment) []caller {
-	var all []caller
-	for _, live := range p.Observed.registrations() {
-		called := registration.ServiceOf(live.Object)
-		if render.IsCanary(live.Object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
-			continue
-		}
-		c := caller{port: registration.PortCalled(live.Object), webhook: registeredBy(d, live)}
-		c.edited = c.webhook != nil && registration.DescriptionHash(live.Object) != registration.DescriptionHash(registration.Of(*c.webhook))
-		all = append(all, c)
-	}
-	for _, crd := range p.Observed.CRDs {
-		if namespace, service := owners.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !conversion.HasBundle(crd, false) {
-			continue
-		}
-		c := caller{port: conversion.RouteOf(crd.Spec.Conversion).Port, webhook: convertedFor(d, crd)}
-		c.edited = c.webhook != nil && (!c.leaves() || drift.SoleOwner(crd, conversion.PortField))
-		all = append(all, c)
-	}
-	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.leaves() && !c.edited })
-}
-
 // registeredBy is the webhook of a Deployment that a live registration registers; nil for none.
 func registeredBy(d render.Deployment, live registration.Registration) *render.Webhook {
 	return webhookWhere(d, func(w render.Webhook) bool {
@@ -98,4 +74,28 @@ func pendingPorts(d render.Deployment, callers []caller) []int32 {
 func targetField(p corev1.ServicePort) *fieldpath.Set {
 	key := fieldpath.KeyByFields("port", int64(p.Port), "protocol", string(cmp.Or(p.Protocol, corev1.ProtocolTCP)))
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "ports", key, "targetPort"))
+}
+
+// callersOf are the callers of a Deployment's Service. A port that another client wrote into a
+// registration does not count: it is repaired at once.
+func (k *ports) callersOf(d render.Deployment) []caller {
+	var all []caller
+	for _, live := range k.Observed.registrations() {
+		called := registration.ServiceOf(live.Object)
+		if render.IsCanary(live.Object) || called == nil || called.Namespace != d.Service.Namespace || called.Name != d.Service.Name {
+			continue
+		}
+		c := caller{port: registration.PortCalled(live.Object), webhook: registeredBy(d, live)}
+		c.edited = c.webhook != nil && registration.DescriptionHash(live.Object) != registration.DescriptionHash(registration.Of(*c.webhook))
+		all = append(all, c)
+	}
+	for _, crd := range k.Observed.CRDs {
+		if namespace, service := owners.ConvertedBy(crd); namespace != d.Service.Namespace || service != d.Service.Name || !conversion.HasBundle(crd, false) {
+			continue
+		}
+		c := caller{port: conversion.RouteOf(crd.Spec.Conversion).Port, webhook: convertedFor(d, crd)}
+		c.edited = c.webhook != nil && (!c.leaves() || drift.SoleOwner(crd, conversion.PortField))
+		all = append(all, c)
+	}
+	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.leaves() && !c.edited })
 }

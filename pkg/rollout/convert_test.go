@@ -128,8 +128,8 @@ func TestConversionKeepsANewerTrust(t *testing.T) {
 		live := convertedCRD("server-service", nil, "v1")
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
 		ownGeneration(live)
-		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-		p.wantConversions([]render.Conversion{conversion})
+		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+		p.plan.wantConversions([]render.Conversion{conversion})
 		if len(p.plan.Steps) != written {
 			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
 		}
@@ -164,8 +164,8 @@ func TestConversionComparesWhatItTrusts(t *testing.T) {
 			live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": test.generation}
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, annotated)}
 			drift.TrimDefinition(live) // as caches do
-			p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-			p.wantConversions([]render.Conversion{conversion})
+			p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+			p.plan.wantConversions([]render.Conversion{conversion})
 			if len(p.plan.Steps) != test.written {
 				t.Errorf("it is written %d times, want %d", len(p.plan.Steps), test.written)
 			}
@@ -181,8 +181,8 @@ func TestConversionThatAnotherClientAppliesAsItIs(t *testing.T) {
 		wrote("olm-webhook-manager", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
 		wrote("argocd", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
 	}
-	p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-	p.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+	p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+	p.plan.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 	if len(p.plan.Steps) != 0 {
 		t.Errorf("it is written all the same: %v", p.plan.Steps)
 	}
@@ -196,8 +196,8 @@ func TestConversionSaysWhatItTrusts(t *testing.T) {
 		live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("theirs")
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
 		ownGeneration(live)
-		p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-		p.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+		p.plan.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 		if len(p.plan.Steps) != written {
 			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
 		}

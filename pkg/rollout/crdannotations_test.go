@@ -32,8 +32,8 @@ func TestAnnotationsOfDefinitions(t *testing.T) {
 			live := convertedCRD("server-service", nil)
 			live.Annotations = test.live
 			before := maps.Clone(test.live)
-			p := planner{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}
-			p.wantConversions([]render.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
+			p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+			p.plan.wantConversions([]render.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
 			var got map[string]string
 			for _, step := range p.plan.Steps {
 				got = maps.Clone(step.Object.GetAnnotations())

@@ -2,14 +2,29 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
+
+// endpoints lists the addresses at which API servers call webhooks.
+type endpoints struct {
+	*facts
+	conversions *conversions
+}
 
 const (
 	reasonNoEndpoints = "NoReadyEndpoints"
@@ -17,11 +32,20 @@ const (
 	reasonNotCallable = "ServiceNotCallable"
 )
 
+// notCallable explains why API servers do not call the pods of a Service without a cluster IP.
+func notCallable(service *corev1.Service, by route.By) string {
+	cause := "is headless: API servers call the cluster IP of a Service, unless they run with --enable-aggregator-routing"
+	if by == route.ByExternalName {
+		cause = fmt.Sprintf("is of type ExternalName: API servers call %s, not the pods", service.Spec.ExternalName)
+	}
+	return fmt.Sprintf("service %s %s. Delete it, and the manager creates it with a cluster IP: kubectl -n %s delete service %[1]s", service.Name, cause, service.Namespace)
+}
+
 // endpoints are all addresses on which API servers may call a webhook: the Service's
 // own, and each ready endpoint behind it. A reason says why there is none.
-func (p *planner) endpoints(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
-	service := p.Observed.Services[d.Service.Name]
-	if reason, message := p.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
+func (l *endpoints) endpoints(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
+	service := l.Observed.Services[d.Service.Name]
+	if reason, message := l.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
 		return nil, reason, message
 	}
 	if service == nil {
@@ -29,15 +53,15 @@ func (p *planner) endpoints(d render.Deployment, w render.Webhook) (all []backen
 	}
 	trust := ""
 	if w.Delegated {
-		trust = p.injectedInto(w)
+		trust = l.injectedInto(w)
 	}
 	if by := route.Of(service); by != route.ByClusterIP {
 		return nil, reasonNotCallable, notCallable(service, by)
 	}
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
-	behind := route.Behind(service, w.Port, p.Observed.Slices[service.Name])
+	behind := route.Behind(service, w.Port, l.Observed.Slices[service.Name])
 	if len(behind.Ready) == 0 {
-		reason, message = p.noEndpoints(d.Object.Name, service, w.Port, behind)
+		reason, message = l.noEndpoints(d.Object.Name, service, w.Port, behind)
 		return nil, reason, message
 	}
 	for _, e := range behind.Ready {
@@ -52,29 +76,133 @@ func (p *planner) endpoints(d render.Deployment, w render.Webhook) (all []backen
 	return all, "", ""
 }
 
-// notCallable explains why API servers do not call the pods of a Service without a cluster IP.
-func notCallable(service *corev1.Service, by route.By) string {
-	cause := "is headless: API servers call the cluster IP of a Service, unless they run with --enable-aggregator-routing"
-	if by == route.ByExternalName {
-		cause = fmt.Sprintf("is of type ExternalName: API servers call %s, not the pods", service.Spec.ExternalName)
-	}
-	return fmt.Sprintf("service %s %s. Delete it, and the manager creates it with a cluster IP: kubectl -n %s delete service %[1]s", service.Name, cause, service.Namespace)
-}
-
 // noEndpoints explains why no endpoint of a port is ready.
-func (p *planner) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
+func (l *endpoints) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
 	if !behind.Port {
 		return "PortMissing", fmt.Sprintf("service %s has no port %d", service.Name, number)
 	}
 	for _, port := range service.Spec.Ports {
-		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(p.Observed.Pods[deployment]) > 0 {
+		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(l.Observed.Pods[deployment]) > 0 {
 			return "NoSuchPort", fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
 				port.TargetPort.StrVal, service.Name)
 		}
 	}
 	message = fmt.Sprintf("service %s has no ready endpoint", service.Name)
-	if d := p.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+	if d := l.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
 		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
 	}
 	return reasonNoEndpoints, message
+}
+
+// endpointsAt are the ready endpoints of a Deployment's Service, at the port of the pods that a
+// port of the Service is to lead to.
+func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
+	trust := ""
+	if w.Delegated {
+		trust = l.injectedInto(w)
+	}
+	service := l.Observed.Services[d.Service.Name]
+	for _, e := range route.Pods(service, l.Observed.Slices[service.Name]) {
+		e.Port = backends.TargetOf(to, l.podOf(d, e))
+		if e.Port == 0 {
+			return nil, "NoSuchPort", fmt.Sprintf("no container of %s names a port %q", e, to.TargetPort.StrVal)
+		}
+		all = append(all, backends.Endpoint{
+			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
+			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.For(l.CSV, w.Description, l.Observed.Catalog),
+		})
+	}
+	if len(all) == 0 {
+		return nil, reasonNoEndpoints, fmt.Sprintf("service %s has no ready endpoint", service.Name)
+	}
+	return all, "", ""
+}
+
+// podOf is the pod behind an endpoint. One that is not observed is as the Deployment makes it.
+func (l *endpoints) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
+	pods := l.Observed.Pods[d.Object.Name]
+	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return e.Ref != nil && e.Ref.Name == pod.Name }); i >= 0 {
+		return pods[i]
+	}
+	return &corev1.Pod{Spec: d.Object.Spec.Template.Spec}
+}
+
+// injectedInto is the caBundle that was injected for a webhook: of a conversion that of
+// its first definition.
+func (l *endpoints) injectedInto(w render.Webhook) string {
+	if registration.Of(w) != nil {
+		return string(registration.BundleOf(registration.Of(w)))
+	}
+	for _, c := range w.Conversions {
+		return string(conversion.WithLiveBundle(c, l.Observed.CRDs[c.CRD]).Spec.Webhook.ClientConfig.CABundle)
+	}
+	return ""
+}
+
+// toProbe are the endpoints of a webhook with the review that each pod has to answer before
+// the webhook is called there. One that was in service is registered again without a review:
+// its answers to API servers have shown what a review would.
+func (l *endpoints) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
+	all, reason, message = l.endpoints(d, w)
+	if reason != "" || l.servedBefore(w) && !l.isCalledOtherwise(w) {
+		return all, reason, message
+	}
+	review := reviews.For(l.CSV, w.Description, l.Observed.Catalog)
+	for i := range all {
+		if !all[i].Virtual {
+			all[i].Review = review
+		}
+	}
+	return all, "", ""
+}
+
+// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path than
+// its description names.
+func (l *endpoints) isCalledOtherwise(w render.Webhook) bool {
+	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
+		return slices.ContainsFunc(w.Conversions, l.conversions.routeEdited)
+	}
+	live := l.registered(w)
+	return live != nil && (!registration.CallSameService(registration.Of(w), live) || registration.RouteOf(registration.Of(w)) != registration.RouteOf(live))
+}
+
+// probes evaluates what endpoints answered, and asks for those that were not dialled.
+type probes struct {
+	*facts
+	endpoints *endpoints
+	plan      *planBuilder
+}
+
+// unanswered is why some endpoints cannot be called. Those that do not serve are dialled again
+// after a pause.
+func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) (reason, message string) {
+	for _, e := range endpoints {
+		answer, asked := q.Observed.Answers[e]
+		if !asked {
+			q.plan.ask(e)
+			reason, message = "Probing", "its endpoints are being dialled"
+			continue
+		}
+		if !answer.Serves() {
+			q.plan.lookAgain(q.now.Add(pause))
+			return answer.Reason, answer.Message
+		}
+	}
+	return reason, message
+}
+
+// probePause is how long to wait before endpoints that do not serve are dialled
+// again: short at first, since a Service's address starts to answer just after its
+// endpoints do, then in proportion to the wait since the last change for the better. How
+// long the Deployment itself took says nothing of that.
+func (q *probes) probePause(w render.Webhook, backend workload.Progress) time.Duration {
+	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
+	since := workload.Later(backend.Since, q.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
+	return min(max(q.now.Sub(since)/10, shortest), longest)
+}
+
+// undialled tells whether an endpoint of the webhook was proved through the API server.
+func (q *probes) undialled(d render.Deployment, w render.Webhook) bool {
+	endpoints, _, _ := q.endpoints.toProbe(d, w)
+	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return q.Observed.Answers[e].ThroughAPIServer })
 }

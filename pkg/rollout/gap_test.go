@@ -28,13 +28,13 @@ func TestConversionGap(t *testing.T) {
 	}
 	look := func(at time.Time, state managerv1alpha1.WebhookState) report.Event {
 		t.Helper()
-		p := planner{now: at, Input: Input{
+		p := newPlanner(Input{
 			CSV:      &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "operators"}},
 			Previous: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{previous}}}},
 			Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}, Services: map[string]*corev1.Service{"server-service": {}}},
-		}}
+		}, at)
 		before := previous.LastGap
-		previous.LastGap, previous.State = p.gapOf(webhook), state
+		previous.LastGap, previous.State = p.conversions.gapOf(webhook), state
 		return report.GapEvent(before, previous.LastGap)
 	}
 

@@ -1,18 +1,12 @@
 package rollout
 
 import (
-	"slices"
-
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
@@ -30,7 +24,7 @@ func (p *planner) hold() {
 		why = p.Failure.Message
 	}
 	if p.Verdict.RequeueAfter > 0 {
-		p.lookAgain(p.now.Add(p.Verdict.RequeueAfter))
+		p.plan.lookAgain(p.now.Add(p.Verdict.RequeueAfter))
 	}
 	p.holdFor(why)
 }
@@ -51,29 +45,10 @@ func (p *planner) holdFor(why string) {
 	}
 }
 
-// has tells whether a webhook of that identity is there: one that is declared twice
-// is reported once.
-func (v deploymentView) has(of csvspec.Identity) bool {
-	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return csvspec.IdentityOf(w.Description) == of })
-}
-
-// deploymentNames are those that the ClusterServiceVersion lists, and those that
-// only its webhooks name, each once.
-func (p *planner) deploymentNames() []string {
-	all := csvspec.DeploymentNames(p.CSV)
-	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
-		all = append(all, d.DeploymentName)
-	}
-	for _, d := range p.CSV.Spec.WebhookDefinitions {
-		all = append(all, d.DeploymentName)
-	}
-	return eachOnce(all)
-}
-
 // heldWebhook is called as it was registered, and whether somebody answers is told as
 // ever.
 func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
-	if view, kept := p.kept[csvspec.IdentityOf(d)]; kept {
+	if view, kept := p.maintainer.kept[csvspec.IdentityOf(d)]; kept {
 		return view
 	}
 	blocked := webhookView{
@@ -85,49 +60,25 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend wo
 	}
 	live := p.heldRegistration(d)
 	if p.Config.Disabled(d) {
-		return p.disable(render.Webhook{Description: d}, live)
+		return p.registrar.disable(render.Webhook{Description: d}, live)
 	}
 	if live == nil || p.mustYield() {
 		return blocked
 	}
-	view := p.reachability(backendOf(live, d), render.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
+	view := p.registrar.reachability(backendOf(live, d), render.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
 	if view.state == managerv1alpha1.WebhookRegistered {
 		view.reason, view.message = "Held", "stays as it was registered: "+why
 	}
 	return view
 }
 
-func (p *planner) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
-	name, exists := p.Observed.Configurations(p.CSV)[csvspec.IdentityOf(d)]
-	if d.Type == csvspec.APIServiceType {
-		name, exists = d.GenerateName, true
-	}
-	for _, live := range p.Observed.registrations() {
-		if exists && live.Kind == d.Type && live.Object.GetName() == name {
-			return live.Object
-		}
-	}
-	return nil
-}
-
-// backendOf is what a live registration calls, by its own word: nothing is rendered for
-// a ClusterServiceVersion that is held.
-func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) render.Deployment {
-	backend := render.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
-	backend.Object.Name = d.DeploymentName
-	if called := registration.ServiceOf(live); called != nil {
-		backend.Service.Namespace, backend.Service.Name = called.Namespace, called.Name
-	}
-	return backend
-}
-
 // heldConversion is a conversion webhook that stays as it is: live when all its
 // CustomResourceDefinitions are converted by one of the namespace's Services.
 func (p *planner) heldConversion(view webhookView, why string) webhookView {
-	view.gap = p.gapOf(view.Description)
+	view.gap = p.conversions.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {
 		crd := p.Observed.CRDs[name]
-		if crd == nil || !p.convertedHere(crd) {
+		if crd == nil || !p.conversions.convertedHere(crd) {
 			return view
 		}
 		if _, service := owners.ConvertedBy(crd); p.Observed.Services[service] == nil {

@@ -15,6 +15,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
+// maintainer repairs what is in service and is not rolled out.
+type maintainer struct {
+	*facts
+	conversions *conversions
+	ports       *ports
+	registrar   *registrar
+	plan        *planBuilder
+	rolledOut   map[string]bool                  // the Deployments that this plan rolls out
+	kept        map[csvspec.Identity]webhookView // webhooks whose registration was deleted while a requirement is not met
+}
+
 // ToMaintain are the versions of the operator, as they are served, of which something is
 // registered that the ClusterServiceVersion declares for another Deployment, or to be called in
 // another way. API servers call it as it is until that is served: it keeps its policy, its
@@ -117,100 +128,114 @@ func (in Input) Serving(served *operatorsv1alpha1.ClusterServiceVersion, rendere
 	return all
 }
 
+// keepUp looks after the webhooks that are in service, and what they need. Nothing else
+// is begun, and no Deployment is rolled out for what the ClusterServiceVersion asks for.
+func (m *maintainer) keepUp() {
+	m.kept = map[csvspec.Identity]webhookView{}
+	m.ports.keepPorts("a requirement is not met")
+	m.plan.tell(m.Issuance...)
+	for _, d := range m.Desired.Deployments {
+		m.keepUpBackend(d)
+	}
+	m.maintain()
+	for _, pod := range m.Nudges {
+		m.plan.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	}
+}
+
+func (m *maintainer) keepUpBackend(d render.Deployment) {
+	if m.Verdict.ClaimedDeployments[d.Object.Name] != "" {
+		return
+	}
+	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
+		return m.Config.Disabled(w.Description) || m.liveOf(w) == nil && !m.wasRegistered(w) || m.elsewhere(d, w)
+	})
+	if len(inService) == 0 {
+		return
+	}
+	declared := !slices.ContainsFunc(inService, func(w render.Webhook) bool { return !m.asDeclared(w) })
+	m.plan.wantUnlessChanged(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
+	m.plan.wantUnlessChanged(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
+	m.plan.wantUnlessChanged(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
+	m.plan.wantDelegation(d)
+	m.plan.writeSecret(d.Object.Name)
+	if live := m.Observed.Deployments[d.Object.Name]; live == nil {
+		m.plan.want(d.Object, nil)
+	} else {
+		m.plan.restart(d.Object, live)
+	}
+	for _, w := range inService {
+		m.keepUpWebhook(d, w)
+	}
+}
+
+func (m *maintainer) keepUpWebhook(d render.Deployment, w render.Webhook) {
+	live := m.liveOf(w)
+	switch {
+	case len(w.Conversions) > 0:
+		m.plan.wantConversions(m.conversions.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !m.conversions.mayReconvert(c) })))
+	case live == nil:
+		m.kept[csvspec.IdentityOf(w.Description)] = m.registrar.register(d, w, m.progressOf(d))
+	case w.Delegated && len(registration.RulesOf(live)) == 0:
+	case m.asDeclared(w) && m.theirs(live) == nil:
+		if w.Delegated {
+			w = registration.WithLiveBundle(w, live)
+		}
+		m.plan.keep(registration.Of(w), live)
+	case !w.Delegated:
+		m.plan.trust(registration.Of(w), live)
+	}
+}
+
 // maintain looks after what is registered and is not called yet where, or as, it is to be. What
 // this plan switches or unregisters already is left out.
-func (p *planner) maintain() {
-	for _, d := range p.Maintained {
-		if live := p.Observed.Deployments[d.Object.Name]; live != nil && !p.rolledOut[d.Object.Name] {
-			p.maintainBackend(d, live)
+func (m *maintainer) maintain() {
+	for _, d := range m.Maintained {
+		if live := m.Observed.Deployments[d.Object.Name]; live != nil && !m.rolledOut[d.Object.Name] {
+			m.maintainBackend(d, live)
 		}
 		for _, w := range d.Webhooks {
-			p.maintainWebhook(w)
+			m.maintainWebhook(w)
 		}
 	}
 }
 
 // maintainBackend looks after what serves it, where the ClusterServiceVersion does not roll that
 // out itself.
-func (p *planner) maintainBackend(d render.Deployment, live *appsv1.Deployment) {
-	declared := !slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return !p.asDeclared(w) })
-	p.repair(declared, d.Service, lookUp(p.Observed.Services, d.Service.Name))
-	p.repair(declared, d.Role, lookUp(p.Observed.Roles, d.Role.Name))
-	p.repair(declared, d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
-	p.keepCertificate(d, live)
+func (m *maintainer) maintainBackend(d render.Deployment, live *appsv1.Deployment) {
+	declared := !slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return !m.asDeclared(w) })
+	m.plan.repair(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
+	m.plan.repair(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
+	m.plan.repair(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
+	m.plan.keepCertificate(d, live)
 }
 
-// keepCertificate gives the pods of a Deployment that is not rolled out another certificate.
-func (p *planner) keepCertificate(d render.Deployment, live *appsv1.Deployment) {
-	if secret := p.Secrets[d.Object.Name]; secret != nil && !p.plans(drift.KeyOf(secret)) {
-		p.writeSecret(d.Object.Name)
-	}
-	if !p.plans(drift.KeyOf(live)) {
-		p.restart(d.Object, live)
-	}
-}
-
-// elsewhere reports whether pods of another Deployment serve the live registration of a webhook: an
-// older version registered it, or an edit waits.
-func (p *planner) elsewhere(d render.Deployment, w render.Webhook) bool {
-	live := p.liveOf(w)
-	if live == nil || len(w.Conversions) > 0 {
-		return false
-	}
-	called := registration.ServiceOf(live)
-	if called == nil || called.Namespace != p.CSV.Namespace {
-		return false
-	}
-	serves := asServed{csv: p.CSV, observed: p.Observed}.behind(called.Name)
-	return serves != "" && serves != d.Object.Name
-}
-
-// repair writes what differs of an object that serves what is maintained, and recreates one that
-// was deleted. Its owners stay, who may be several versions.
-func (p *planner) repair(declared bool, desired, live drift.Object) {
-	if p.plans(drift.KeyOf(desired)) {
-		return
-	}
-	if live == nil {
-		p.want(desired, nil)
-		return
-	}
-	if !declared {
-		return
-	}
-	kept := desired.DeepCopyObject().(drift.Object)
-	kept.SetOwnerReferences(live.GetOwnerReferences())
-	if step, differs := stepTo(kept, live, p.Observed, p.now); differs {
-		p.take(step)
-	}
-}
-
-func (p *planner) maintainWebhook(w render.Webhook) {
+func (m *maintainer) maintainWebhook(w render.Webhook) {
 	if len(w.Conversions) > 0 {
-		p.maintainConversions(w)
+		m.maintainConversions(w)
 		return
 	}
-	live := p.registered(w)
-	if live == nil || p.plans(drift.KeyOf(live)) || p.Config.Disabled(w.Description) || p.refusedAlready(live) {
+	live := m.registered(w)
+	if live == nil || m.plan.plans(drift.KeyOf(live)) || m.Config.Disabled(w.Description) || m.refusedAlready(live) {
 		return
 	}
 	switch {
-	case w.Delegated && (len(registration.RulesOf(live)) == 0 || !p.asDeclared(w)):
+	case w.Delegated && (len(registration.RulesOf(live)) == 0 || !m.asDeclared(w)):
 	case w.Delegated:
-		p.keep(registration.Of(registration.WithLiveBundle(w, live)), live)
-	case p.asDeclared(w):
-		p.keep(registration.Of(w), live)
+		m.plan.keep(registration.Of(registration.WithLiveBundle(w, live)), live)
+	case m.asDeclared(w):
+		m.plan.keep(registration.Of(w), live)
 	default:
-		p.trust(registration.Of(w), live)
+		m.plan.trust(registration.Of(w), live)
 	}
 }
 
 // maintainConversions keeps definitions converted as they are. Where the description has changed
 // otherwise, too, only the caBundle is kept.
-func (p *planner) maintainConversions(w render.Webhook) {
-	for _, c := range p.convertedAlready(w) {
-		live := p.Observed.CRDs[c.CRD]
-		if p.plans(crdKey(c.CRD)) {
+func (m *maintainer) maintainConversions(w render.Webhook) {
+	for _, c := range m.conversions.convertedAlready(w) {
+		live := m.Observed.CRDs[c.CRD]
+		if m.plan.plans(crdKey(c.CRD)) {
 			continue
 		}
 		if !conversion.CallsAlike(live, c) {
@@ -218,16 +243,30 @@ func (p *planner) maintainConversions(w render.Webhook) {
 			c.Spec = *live.Spec.Conversion.DeepCopy()
 			c.Spec.Webhook.ClientConfig.CABundle = bundle
 		}
-		p.wantConversions([]render.Conversion{c})
+		m.plan.wantConversions([]render.Conversion{c})
 	}
 }
 
-// plans reports whether the plan writes an object already.
-func (p *planner) plans(key string) bool {
-	return slices.ContainsFunc(p.plan.Steps, func(s Step) bool { return s.Key() == key })
-}
-
-// refusedAlready reports whether the API server has refused a write of an object in this pass.
-func (p *planner) refusedAlready(o drift.Object) bool {
-	return p.Observed.Refused[drift.KeyOf(o)] != ""
+// keepTrust gives pods another certificate, and registrations the trust in it.
+func (m *maintainer) keepTrust() {
+	m.plan.tell(m.Issuance...)
+	for _, d := range slices.Concat(m.Desired.Deployments, m.Maintained) {
+		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return m.liveOf(w) == nil || m.elsewhere(d, w) })
+		live := m.Observed.Deployments[d.Object.Name]
+		if len(inService) == 0 || live == nil || m.Verdict.ClaimedDeployments[d.Object.Name] != "" {
+			continue
+		}
+		m.plan.writeSecret(d.Object.Name)
+		m.plan.restart(d.Object, live)
+		for _, w := range inService {
+			if len(w.Conversions) > 0 {
+				m.plan.wantConversions(m.conversions.asRouted(m.conversions.convertedAlready(w)))
+			} else if !w.Delegated {
+				m.plan.trust(registration.Of(w), m.liveOf(w))
+			}
+		}
+	}
+	for _, pod := range m.Nudges {
+		m.plan.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	}
 }

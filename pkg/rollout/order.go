@@ -12,18 +12,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// waitsFor says what a Deployment still lacks before the next may start; empty when
-// it lacks nothing.
-func (v deploymentView) waitsFor() string {
-	if !v.progress.Complete() {
-		return v.progress.Message
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	for _, w := range v.webhooks {
-		if w.lacks() {
-			return fmt.Sprintf("%s: %s", w.title(), w.message)
-		}
-	}
-	return ""
+	return b
 }
 
 // relax tells whether a Deployment has held up those behind it for long enough.
@@ -38,7 +31,7 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 		bound = earlier(bound, running.Add(p.Policy.RunningBound))
 	}
 	if p.now.Before(bound) {
-		p.lookAgain(bound)
+		p.plan.lookAgain(bound)
 		return false
 	}
 	if p.relaxed == "" && (p.starts(behind) || meta.IsStatusConditionTrue(p.Previous.Conditions, managerv1alpha1.ConditionOrderRelaxed)) {
@@ -63,11 +56,4 @@ func (p *planner) waitingSince(v deploymentView) time.Time {
 // that do is no news: they have started in their order.
 func (p *planner) starts(deployments []render.Deployment) bool {
 	return slices.ContainsFunc(deployments, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

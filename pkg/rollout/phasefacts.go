@@ -2,62 +2,72 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
-
-// facts gathers what the decision came to.
-func (p *planner) facts() phase.Facts {
-	f := phase.Facts{Unmet: p.Verdict.Unmet(), Reinstall: p.reinstall || p.extended(), Details: p.details()}
-	p.upgradeFacts(&f)
-	f.Failure = p.failure(f.Unmet)
-	for _, d := range p.deployments {
-		p.deploymentFacts(d, &f)
-	}
-	p.awaitVersions(&f)
-	return f
-}
-
-// details is the command that shows the WebhookRollout, if there is one.
-func (p *planner) details() string {
-	if !csvspec.HasRegistrations(p.CSV) && len(p.Previous.Conditions) == 0 {
-		return ""
-	}
-	return DetailsOf(p.CSV)
-}
 
 // DetailsOf is the command that shows the WebhookRollout of a ClusterServiceVersion.
 func DetailsOf(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", csv.Namespace, csv.Name)
 }
 
+// first keeps the first text that is not empty.
+func first(kept *string, text string) {
+	if *kept == "" {
+		*kept = text
+	}
+}
+
+// phaseFacts gathers what the decision came to.
+func (r *reporter) phaseFacts() phase.Facts {
+	f := phase.Facts{Unmet: r.Verdict.Unmet(), Reinstall: r.reinstall || r.extended(), Details: r.details()}
+	r.upgradeFacts(&f)
+	f.Failure = r.failure(f.Unmet)
+	for _, d := range r.deployments {
+		r.deploymentFacts(d, &f)
+	}
+	r.awaitVersions(&f)
+	return f
+}
+
+// details is the command that shows the WebhookRollout, if there is one.
+func (r *reporter) details() string {
+	if !csvspec.HasRegistrations(r.CSV) && len(r.Previous.Conditions) == 0 {
+		return ""
+	}
+	return DetailsOf(r.CSV)
+}
+
 // failure is what only a change of the ClusterServiceVersion or of its surroundings ends.
-func (p *planner) failure(unmet string) *phase.Phase {
+func (r *reporter) failure(unmet string) *phase.Phase {
 	switch {
-	case p.Failure != nil:
-		return &phase.Phase{Phase: operatorsv1alpha1.CSVPhaseFailed, Reason: p.Failure.Reason, Message: p.Failure.Message}
-	case p.Verdict.Mistakes() != "":
-		return new(phase.Invalid.Because(p.Verdict.Mistakes()))
-	case p.Verdict.Conflict != "" && unmet == "":
-		return new(phase.Conflict.Because(p.Verdict.Conflict))
+	case r.Failure != nil:
+		return &phase.Phase{Phase: operatorsv1alpha1.CSVPhaseFailed, Reason: r.Failure.Reason, Message: r.Failure.Message}
+	case r.Verdict.Mistakes() != "":
+		return new(phase.Invalid.Because(r.Verdict.Mistakes()))
+	case r.Verdict.Conflict != "" && unmet == "":
+		return new(phase.Conflict.Because(r.Verdict.Conflict))
 	default:
 		return nil
 	}
 }
 
 // deploymentFacts adds what a Deployment lacks. Of several the first one counts.
-func (p *planner) deploymentFacts(d deploymentView, f *phase.Facts) {
-	waits := d.waits(p)
+func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
+	waits := d.waits(r.plan)
 	if waits == "" {
 		return
 	}
 	first(&f.Waits, waits)
 	first(&f.Refused, d.refusal())
-	if deadline := p.deadline(d); deadline.After(p.now) {
-		p.lookAgain(deadline)
+	if deadline := r.deadline(d); deadline.After(r.now) {
+		r.plan.lookAgain(deadline)
 	} else if !deadline.IsZero() {
 		first(&f.TimedOut, waits)
 	}
@@ -73,13 +83,13 @@ func (p *planner) deploymentFacts(d deploymentView, f *phase.Facts) {
 
 // extended tells whether a ClusterServiceVersion that has succeeded declares a
 // webhook that was never registered: it has not succeeded with that one.
-func (p *planner) extended() bool {
-	if p.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+func (r *reporter) extended() bool {
+	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		return false
 	}
-	for _, d := range p.deployments {
+	for _, d := range r.deployments {
 		for _, w := range d.webhooks {
-			if w.lacks() && !p.wasRegistered(w.Webhook) {
+			if w.lacks() && !r.wasRegistered(w.Webhook) {
 				return true
 			}
 		}
@@ -87,9 +97,69 @@ func (p *planner) extended() bool {
 	return false
 }
 
-// first keeps the first text that is not empty.
-func first(kept *string, text string) {
-	if *kept == "" {
-		*kept = text
+// awaits is which versions whoever installs the ClusterServiceVersion has yet to serve, now
+// that its webhooks convert to them; empty while they do not, or when there are none.
+func (r *reporter) awaits(f phase.Facts) string {
+	if len(r.Verdict.Awaited) == 0 || f.Waits != "" {
+		return ""
+	}
+	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
+}
+
+// awaitVersions holds the installation up until all versions are served, for as long as it
+// would wait for a Deployment.
+func (r *reporter) awaitVersions(f *phase.Facts) {
+	f.Awaits = r.awaits(*f)
+	if f.Awaits == "" {
+		return
+	}
+	f.Waits = f.Awaits
+	var last time.Time
+	for _, d := range r.deployments {
+		last = workload.Later(last, r.deadline(d))
+	}
+	if r.plan.lookAgain(last); !last.IsZero() && !last.After(r.now) {
+		f.TimedOut = f.Awaits
 	}
 }
+
+// deadline is when a Deployment and its webhooks have taken too long to install. The
+// time begins with the installation: a Deployment may be older. It is zero while
+// nothing is being installed.
+func (r *reporter) deadline(d deploymentView) time.Time {
+	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
+		return time.Time{}
+	}
+	since := d.progress.Since
+	if began := r.CSV.Status.LastTransitionTime; began != nil {
+		since = workload.Later(since, began.Time)
+	}
+	for _, w := range d.webhooks {
+		since = workload.Later(since, w.registered)
+	}
+	return since.Add(r.Policy.InstallTimeout)
+}
+
+// upgradeFacts are what the phase depends on of what the other versions say.
+func (r *reporter) upgradeFacts(f *phase.Facts) {
+	f.ReplacedBy, f.FailForward = r.Upgrade.ReplacedBy, r.Upgrade.FailForward
+	if r.Upgrade.Began || len(r.Upgrade.From) == 0 {
+		return
+	}
+	f.NotUpgradeable = r.Upgrade.NotUpgradeable
+	f.NotReady = r.Upgrade.NotReady
+	if f.NotReady == "" && r.Upgrade.Unannounced {
+		var older []string
+		for _, c := range r.Upgrade.From {
+			older = append(older, c.Name)
+		}
+		f.NotReady = "waits for " + strings.Join(older, ", ") + " to be ready for replacement"
+	}
+	if r.forbidden != "" {
+		f.Unmet = r.forbidden
+	}
+}
+
+// reasonVersionAwaited is that of a rollout whose webhooks are all in service, and convert to
+// a version that is not served yet.
+const reasonVersionAwaited = "VersionAwaited"

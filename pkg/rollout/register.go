@@ -2,210 +2,24 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// register decides about one webhook: a live one is kept as desired, whatever
-// becomes of its backends; another is registered once nothing speaks against it.
-func (p *planner) register(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
-	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
-		return p.convert(d, w, backend)
-	}
-	desired, live := registration.Of(w), p.registered(w)
-	if p.Config.Disabled(w.Description) {
-		return p.disable(w, live)
-	}
-	if reason, message := p.refused(drift.KeyOf(desired)); reason != "" {
-		return webhookView{Webhook: w, state: managerv1alpha1.WebhookBlocked, reason: reason, message: message}
-	}
-	if w.Delegated {
-		return p.delegate(d, w, backend)
-	}
-	if live == nil {
-		if reason, message := p.obstacle(d, w, backend); reason != "" {
-			return p.remembering(waiting(w, reason, message))
-		}
-		p.want(desired, nil)
-		if p.undialled(d, w) {
-			return waiting(w, reasonUndialled, "the registration is being written: "+undialled)
-		}
-		return waiting(w, "Registering", "the registration is being written")
-	}
-	if view, decided := p.inherit(d, w, live, backend); decided {
-		return view
-	}
-	if view, decided := p.relocate(d, w, live, backend); decided {
-		return view
-	}
-	if view, decided := p.reroute(d, w, live, backend); decided {
-		return view
-	}
-	p.keep(desired, live)
-	return p.reachability(d, w, live.GetName(), p.handedOver(w, p.bornAt(live)), backend)
-}
-
-// keep repairs a live registration. One that bears a later generation of trust than
-// this decision knows was written by a manager that saw more: it is left alone. Each Service
-// has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
-func (p *planner) keep(desired, live drift.Object) {
-	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
-		p.want(p.covering(desired, live), live)
-	}
-}
-
-// reachability is the state of a live registration. It stays registered under the
-// same policy even when nobody answers: to take it away would let through what it
-// is there to stop.
-func (p *planner) reachability(d render.Deployment, w render.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
-	view := webhookView{
-		Webhook: w, configuration: configuration, registered: registered,
-		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
-	}
-	if before := p.before(w.Description); before != nil && before.Reason == reasonUndialled {
-		view.reason, view.message = reasonUndialled, undialled
-	}
-	reason, message := "", ""
-	switch {
-	case p.Policy.Gate == GateAvailable && !backend.Available:
-		reason, message = "DeploymentNotAvailable", backend.Message
-	case p.Policy.Gate == GateServing:
-		_, reason, message = p.endpoints(d, w)
-	}
-	if reason == reasonNoEndpoints && backend.Message != "" {
-		message += ": " + backend.Message
-	}
-	if reason != "" {
-		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
-	}
-	if registration.IsAPIService(w) {
-		return p.availability(view)
-	}
-	return view
-}
-
-// obstacle is the first thing that keeps a webhook from being registered.
-func (p *planner) obstacle(d render.Deployment, w render.Webhook, backend workload.Progress) (reason, message string) {
-	if w.Delegated {
-		return p.delegatedObstacle(d, w, backend)
-	}
-	certificate := p.Certificates[d.Object.Name]
-	switch {
-	case certificate.CAFingerprint == "" && certificate.Message != "":
-		return "CertificateUnusable", certificate.Message
-	case !backend.Complete() && !(p.servedBefore(w) && backend.Available):
-		return "DeploymentNotAvailable", backend.Message
-	case certificate.CAFingerprint == "":
-		return "CertificateMissing", "the serving certificate is being written"
-	case p.uncovered(w):
-		return p.unlabelled()
-	case p.Policy.Gate == GateServing:
-		return p.silence(d, w, backend)
-	default:
-		return "", ""
-	}
-}
-
-// servedBefore tells whether what is being rolled out served the webhook before: then a
-// registration that somebody else took away comes back as soon as its endpoints serve. Where an
-// older version had it in service in another way, or on another Deployment, pods of that
-// version may be the ones that answer.
-func (p *planner) servedBefore(w render.Webhook) bool {
-	for _, older := range p.Upgrade.From {
-		if change, declared := render.Changes(older, p.CSV)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
-			return false
-		}
-	}
-	return p.wasRegistered(w)
-}
-
-// wasRegistered tells whether the webhook was in service when it was last looked at, whoever
-// had it in hand.
-func (p *planner) wasRegistered(w render.Webhook) bool {
-	before := p.before(w.Description)
-	return before != nil && (isRegistered(*before) || before.Configuration != "")
-}
-
-// remembering keeps the name of a registration that was taken away, by which later
-// passes know that it was there.
-func (p *planner) remembering(view webhookView) webhookView {
-	if p.wasRegistered(view.Webhook) {
-		view.configuration = registration.Of(view.Webhook).GetName()
-	}
-	return view
-}
-
-// silence is why the webhook's endpoints cannot be called yet. Endpoints that were
-// not dialled in this pass are asked for. Those of a Service that somebody edited prove nothing
-// of the pods that are called once it is repaired.
-func (p *planner) silence(d render.Deployment, w render.Webhook, backend workload.Progress) (reason, message string) {
-	if held := p.held(d, w); held.reason != "" {
-		return held.reason, held.message
-	}
-	if live := p.Observed.Services[d.Service.Name]; live != nil && !backends.LeadsAlike(live, d.Service) {
-		return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name)
-	}
-	endpoints, reason, message := p.toProbe(d, w)
-	if reason != "" {
-		return reason, message
-	}
-	return p.unanswered(endpoints, p.probePause(w, backend))
-}
-
-// unanswered is why some endpoints cannot be called. Those that do not serve are dialled again
-// after a pause.
-func (p *planner) unanswered(endpoints []backends.Endpoint, pause time.Duration) (reason, message string) {
-	for _, e := range endpoints {
-		answer, asked := p.Observed.Answers[e]
-		if !asked {
-			p.ask(e)
-			reason, message = "Probing", "its endpoints are being dialled"
-			continue
-		}
-		if !answer.Serves() {
-			p.lookAgain(p.now.Add(pause))
-			return answer.Reason, answer.Message
-		}
-	}
-	return reason, message
-}
-
-// toProbe are the endpoints of a webhook with the review that each pod has to answer before
-// the webhook is called there. One that was in service is registered again without a review:
-// its answers to API servers have shown what a review would.
-func (p *planner) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
-	all, reason, message = p.endpoints(d, w)
-	if reason != "" || p.servedBefore(w) && !p.isCalledOtherwise(w) {
-		return all, reason, message
-	}
-	review := reviews.For(p.CSV, w.Description, p.Observed.Catalog)
-	for i := range all {
-		if !all[i].Virtual {
-			all[i].Review = review
-		}
-	}
-	return all, "", ""
-}
-
-// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path than
-// its description names.
-func (p *planner) isCalledOtherwise(w render.Webhook) bool {
-	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
-		return slices.ContainsFunc(w.Conversions, p.routeEdited)
-	}
-	live := p.registered(w)
-	return live != nil && (!registration.CallSameService(registration.Of(w), live) || registration.RouteOf(registration.Of(w)) != registration.RouteOf(live))
+// registrar decides about each webhook of a Deployment.
+type registrar struct {
+	*facts
+	conversions *conversions
+	endpoints   *endpoints
+	probes      *probes
+	ports       *ports
+	plan        *planBuilder
 }
 
 // reasonUndialled is that of a webhook which the API server reaches and the manager does
@@ -215,29 +29,177 @@ const (
 	undialled       = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
 )
 
-// undialled tells whether an endpoint of the webhook was proved through the API server.
-func (p *planner) undialled(d render.Deployment, w render.Webhook) bool {
-	endpoints, _, _ := p.toProbe(d, w)
-	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return p.Observed.Answers[e].ThroughAPIServer })
+// register decides about one webhook. A live registration is kept as desired, whatever happens to its
+// endpoints. A webhook that is not called as desired yet must pass callChecks first.
+func (r *registrar) register(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
+	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
+		return r.convert(d, w, backend)
+	}
+	c := r.candidateFor(d, w, backend)
+	if view, blocked := c.firstBlocking(writeChecks); blocked {
+		if view.state == managerv1alpha1.WebhookDisabled {
+			return r.disable(w, c.live)
+		}
+		return view
+	}
+	use := r.useOf(c)
+	switch use.kind {
+	case usedAsDesired:
+		return r.keep(c)
+	case usedOtherwise:
+		return waiting(w, "DeploymentNotAvailable", fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", use.older, d.Object.Name))
+	}
+	if view, blocked := c.firstBlocking(callChecks); blocked {
+		return r.await(c, use, view)
+	}
+	return r.proceed(c, use)
 }
 
-// ask puts an endpoint among those to dial, once: webhooks may share a port and a review.
-func (p *planner) ask(e backends.Endpoint) {
-	if !slices.Contains(p.plan.Probes, e) {
-		p.plan.Probes = append(p.plan.Probes, e)
+// useKind is how API servers call a webhook now.
+type useKind int
+
+const (
+	usedAsDesired useKind = iota
+	unused
+	usedWithoutRules // nothing calls it: its caBundle has to be injected first
+	usedOtherwise    // as an older version has it, which is unregistered first
+	usedByOlder      // by an older version, at another Deployment
+	usedAtDeployment // at the Service of another Deployment
+	usedAtRoute      // at another port or path of the Service
+)
+
+// use is how API servers call a webhook now, and where.
+type use struct {
+	kind     useKind
+	older    string // the version that registered it
+	servedBy string // the Deployment or Service that serves it
+}
+
+// useOf returns how API servers call a webhook now.
+func (r *registrar) useOf(c candidate) use {
+	switch {
+	case c.live == nil:
+		return use{kind: unused}
+	case c.awaitsRules():
+		return use{kind: usedWithoutRules}
+	}
+	if older := r.theirs(c.live); older != nil {
+		switch change, servedBy := r.changeOf(older, registration.Registration{Kind: c.webhook.Description.Type, Object: c.live}); change {
+		case render.Moved:
+			return use{kind: usedByOlder, older: older.Name, servedBy: servedBy}
+		case render.Changed:
+			return use{kind: usedOtherwise, older: older.Name}
+		}
+	}
+	if service := r.otherService(c); service != "" {
+		return use{kind: usedAtDeployment, servedBy: service}
+	}
+	if r.routeEdited(c) {
+		return use{kind: usedAtRoute}
+	}
+	return use{kind: usedAsDesired}
+}
+
+// otherService returns the Service of another Deployment that serves the webhook; empty for none.
+func (r *registrar) otherService(c candidate) string {
+	called := registration.ServiceOf(c.live)
+	if called == nil || c.deployment.Service == nil || called.Name == c.deployment.Service.Name || called.Namespace != r.CSV.Namespace || r.Observed.Services[called.Name] == nil {
+		return ""
+	}
+	return called.Name
+}
+
+// routeEdited reports whether the description names another port or path than before. API servers call
+// the previous one until the new one is served. A port or path that another client wrote into the
+// registration is repaired at once.
+func (r *registrar) routeEdited(c candidate) bool {
+	desired := registration.Of(c.webhook)
+	edited := registration.RouteOf(desired) != registration.RouteOf(c.live) || r.ports.held(c.deployment, c.webhook).reason != ""
+	return r.Policy.Gate == GateServing && edited && registration.DescriptionHash(desired) != registration.DescriptionHash(c.live)
+}
+
+// keep repairs the live registration, and reports whether its endpoints serve.
+func (r *registrar) keep(c candidate) webhookView {
+	desired := registration.Of(c.webhook)
+	if c.webhook.Delegated {
+		r.plan.want(r.covering(desired, c.live), c.live)
+	} else {
+		r.plan.keep(desired, c.live)
+	}
+	return r.reachability(c.deployment, c.webhook, c.live.GetName(), r.handedOver(c.webhook, r.bornAt(c.live)), c.backend)
+}
+
+// await reports a webhook that a check blocks. API servers call it as before.
+func (r *registrar) await(c candidate, is use, blocked webhookView) webhookView {
+	switch is.kind {
+	case usedByOlder:
+		return waiting(c.webhook, blocked.reason, fmt.Sprintf("deployment %s of %s serves it until deployment %s does: %s", is.servedBy, is.older, c.deployment.Object.Name, blocked.message))
+	case usedAtDeployment:
+		served := render.Webhook{Description: c.webhook.Description, Port: registration.PortOf(c.live)}
+		view := r.reachability(backendOf(c.live, c.webhook.Description), served, c.live.GetName(), r.bornAt(c.live), workload.Progress{Available: true})
+		view.Webhook = c.webhook
+		return moving(view, blocked.reason, fmt.Sprintf("service %s serves it until deployment %s does: %s", is.servedBy, c.deployment.Object.Name, blocked.message))
+	case usedAtRoute:
+		return r.awaitRoute(c, blocked)
+	case usedWithoutRules:
+		r.plan.want(registration.WithoutRules(registration.Of(c.webhook)), c.live)
+	}
+	return r.remembering(blocked)
+}
+
+// awaitRoute reports a webhook that API servers call at its previous port and path.
+func (r *registrar) awaitRoute(c candidate, blocked webhookView) webhookView {
+	desired, called := registration.Of(c.webhook), c.webhook
+	r.plan.keep(registration.WithLiveRoute(desired, c.live), c.live)
+	called.Port = registration.PortCalled(c.live)
+	view := r.reachability(c.deployment, called, c.live.GetName(), r.handedOver(c.webhook, r.bornAt(c.live)), c.backend)
+	view.Webhook = c.webhook
+	if held := r.ports.held(c.deployment, c.webhook); held.reason != "" {
+		return moving(view, held.reason, held.message)
+	}
+	return moving(view, blocked.reason, registration.RouteOf(c.live).Until(registration.RouteOf(desired))+": "+blocked.message)
+}
+
+// proceed writes the registration of a webhook that passes all checks.
+func (r *registrar) proceed(c candidate, is use) webhookView {
+	desired := registration.Of(c.webhook)
+	switch is.kind {
+	case unused:
+		if c.webhook.Delegated {
+			r.plan.want(registration.WithoutRules(desired), nil)
+			return r.remembering(waiting(c.webhook, reasonNotInjected, "the registration is being written without rules, for its caBundle to be injected"))
+		}
+		r.plan.want(desired, nil)
+		if r.probes.undialled(c.deployment, c.webhook) {
+			return waiting(c.webhook, reasonUndialled, "the registration is being written: "+undialled)
+		}
+		return waiting(c.webhook, "Registering", "the registration is being written")
+	case usedWithoutRules:
+		r.plan.want(desired, c.live)
+		return waiting(c.webhook, "Registering", "its endpoints serve what was injected: the registration gets its rules")
+	case usedByOlder:
+		r.plan.keep(desired, c.live)
+		return waiting(c.webhook, "Registering", "the registration is being switched")
+	default:
+		return r.keep(c)
 	}
 }
 
-// probePause is how long to wait before endpoints that do not serve are dialled
-// again: short at first, since a Service's address starts to answer just after its
-// endpoints do, then in proportion to the wait since the last change for the better. How
-// long the Deployment itself took says nothing of that.
-func (p *planner) probePause(w render.Webhook, backend workload.Progress) time.Duration {
-	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
-	since := workload.Later(backend.Since, p.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
-	return min(max(p.now.Sub(since)/10, shortest), longest)
+// remembering keeps the name of a deleted registration, by which later reconciliations know that it
+// existed.
+func (r *registrar) remembering(view webhookView) webhookView {
+	if r.wasRegistered(view.Webhook) {
+		view.configuration = registration.Of(view.Webhook).GetName()
+	}
+	return view
 }
 
-func waiting(w render.Webhook, reason, message string) webhookView {
-	return webhookView{Webhook: w, state: managerv1alpha1.WebhookWaiting, reason: reason, message: message}
+// disable keeps a webhook out of service that the administrator has switched off. What serves it stays
+// as it is, so that the webhook is registered as soon as it is switched on.
+func (r *registrar) disable(w render.Webhook, live drift.Object) webhookView {
+	if live != nil {
+		r.plan.take(Step{Verb: Delete, Object: live, Live: live})
+	}
+	reason, message, _ := r.switchedOff()
+	return webhookView{Webhook: w, state: managerv1alpha1.WebhookDisabled, reason: reason, message: message}
 }

@@ -2,49 +2,23 @@ package rollout
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
-
-// registered is the live registration of a webhook; nil when there is none.
-func (p *planner) registered(w render.Webhook) drift.Object {
-	for _, live := range p.Observed.registrations() {
-		if live.Kind == w.Description.Type && live.Object.GetName() == registration.Of(w).GetName() {
-			return live.Object
-		}
-	}
-	return nil
-}
-
-// unregisterStale takes out of service what the ClusterServiceVersion registered
-// and does not declare any more.
-func (p *planner) unregisterStale() {
-	for _, live := range p.Observed.registrations() {
-		if !p.declares(live) {
-			p.unregister(live)
-		}
-	}
-}
-
-func (p *planner) declares(live registration.Registration) bool {
-	for _, d := range p.Desired.Deployments {
-		for _, w := range d.Webhooks {
-			if w.Description.Type == live.Kind && registration.Of(w).GetName() == live.Object.GetName() {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // registrations are all live ones, the oldest first: caches have no order of their own.
 func (o Observed) registrations() []registration.Registration {
@@ -106,5 +80,113 @@ func (o Observed) Trusting(namespace, service string) []registration.Trust {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b registration.Trust) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// registered is the live registration of a webhook; nil when there is none.
+func (f *facts) registered(w render.Webhook) drift.Object {
+	for _, live := range f.Observed.registrations() {
+		if live.Kind == w.Description.Type && live.Object.GetName() == registration.Of(w).GetName() {
+			return live.Object
+		}
+	}
+	return nil
+}
+
+func (f *facts) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
+	name, exists := f.Observed.Configurations(f.CSV)[csvspec.IdentityOf(d)]
+	if d.Type == csvspec.APIServiceType {
+		name, exists = d.GenerateName, true
+	}
+	for _, live := range f.Observed.registrations() {
+		if exists && live.Kind == d.Type && live.Object.GetName() == name {
+			return live.Object
+		}
+	}
+	return nil
+}
+
+// liveOf is what registers a webhook, or the first definition that it converts; nil when
+// nothing does.
+func (f *facts) liveOf(w render.Webhook) drift.Object {
+	for _, c := range w.Conversions {
+		if live := f.Observed.CRDs[c.CRD]; live != nil && conversion.Calls(live, c) {
+			return live
+		}
+	}
+	if registration.Of(w) == nil {
+		return nil
+	}
+	return f.registered(w)
+}
+
+// asDeclared tells whether the ClusterServiceVersion still wants a webhook as it was
+// registered.
+func (f *facts) asDeclared(w render.Webhook) bool {
+	if registration.Of(w) == nil {
+		return true
+	}
+	live := f.registered(w)
+	return live == nil || live.GetLabels()[wellknown.LabelWebhookHash] == registration.Of(w).GetLabels()[wellknown.LabelWebhookHash]
+}
+
+func (f *facts) declares(live registration.Registration) bool {
+	for _, d := range f.Desired.Deployments {
+		for _, w := range d.Webhooks {
+			if w.Description.Type == live.Kind && registration.Of(w).GetName() == live.Object.GetName() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Created are the objects of the ClusterServiceVersion that no garbage collection removes, with
+// the uids by which they are known when it is deleted. What older versions still have is
+// recorded for them.
+func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.CreatedObject {
+	var all []managerv1alpha1.CreatedObject
+	note := func(live drift.Object) {
+		if csvspec.HasOwnerLabels(live, csv) && live.GetUID() != "" {
+			all = append(all, managerv1alpha1.CreatedObject{Kind: drift.KindOf(live), Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID()})
+		}
+	}
+	for _, live := range o.registrations() {
+		note(live.Object)
+	}
+	for _, live := range o.delegations() {
+		note(live)
+	}
+	for _, live := range o.Lifted {
+		note(live)
+	}
+	slices.SortFunc(all, func(a, b managerv1alpha1.CreatedObject) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	return slices.Compact(all)
+}
+
+// reserves reports whether an object is an APIService of a group that no operator may serve.
+func (o Observed) reserves(object drift.Object) bool {
+	service, ok := object.(*apiregistrationv1.APIService)
+	return ok && o.Reserved[service.Spec.Group]
+}
+
+// occupies reports whether a step registers an APIService that does not exist in a group that others
+// serve.
+func (o Observed) occupies(step Step) bool {
+	service, ok := step.Object.(*apiregistrationv1.APIService)
+	return ok && step.Verb == Create && o.Occupied[service.Spec.Group] != ""
+}
+
+// delegations are the live bindings for servers of APIServices, in the order of their names.
+func (o Observed) delegations() []drift.Object {
+	var all []drift.Object
+	for _, name := range slices.Sorted(maps.Keys(o.AuthDelegators)) {
+		all = append(all, o.AuthDelegators[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.AuthReaders)) {
+		all = append(all, o.AuthReaders[name])
+	}
 	return all
 }

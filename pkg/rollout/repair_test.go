@@ -9,10 +9,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
 // What differs from what is desired is written again, and nothing else; the webhook

@@ -1,0 +1,240 @@
+package rollout
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+// planBuilder collects the steps and questions of a plan.
+type planBuilder struct {
+	*facts
+	Plan
+	conversions *conversions
+	admitted    []string // what admission changed, in a sentence for each object
+}
+
+// repeatPause is the pause before the result of a repeated write is read.
+const repeatPause = time.Second
+
+// want puts the write that makes an object as desired into the plan, if there is
+// one to do.
+func (b *planBuilder) want(desired, live drift.Object) bool {
+	step, ok := stepTo(b.sharing(desired, live), live, b.Observed, b.now)
+	if !ok && step.Verb == "" && !step.Drift.None() {
+		b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
+	}
+	return ok && b.take(step)
+}
+
+// tell puts what issuers and operators are told into the plan, but for what admission has made otherwise of it.
+func (b *planBuilder) tell(steps ...Step) {
+	for _, step := range steps {
+		if step.Desired != nil && step.Live != nil && b.Observed.Writes[step.Key()].Accepts(step.Desired, step.Live, drift.Compare(step.Desired, step.Live)) {
+			b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
+			continue
+		}
+		b.take(step)
+	}
+}
+
+// take puts a step into the plan, unless the API server has refused it in this pass, it
+// would register what no operator may serve, or another client holds the object.
+func (b *planBuilder) take(step Step) bool {
+	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.reserves(step.Object) || b.Observed.occupies(step) {
+		return false
+	}
+	if step.Desired != nil {
+		var ok bool
+		if step, ok = b.Observed.unlessHeld(step, b.now); !ok {
+			return false
+		}
+		if step.Repeated {
+			b.lookAgain(b.now.Add(repeatPause)) // a write that admission undoes again changes nothing, which nobody announces
+		}
+	}
+	b.Plan.Steps = append(b.Plan.Steps, step)
+	return true
+}
+
+// lookAgain asks for another pass at an instant; the earliest wins.
+func (b *planBuilder) lookAgain(at time.Time) {
+	if at.IsZero() || !at.After(b.now) {
+		return
+	}
+	if b.Plan.NextLook.IsZero() || at.Before(b.Plan.NextLook) {
+		b.Plan.NextLook = at
+	}
+}
+
+// plans reports whether the plan writes an object already.
+func (b *planBuilder) plans(key string) bool {
+	return slices.ContainsFunc(b.Plan.Steps, func(s Step) bool { return s.Key() == key })
+}
+
+// ask puts an endpoint among those to dial, once: webhooks may share a port and a review.
+func (b *planBuilder) ask(e backends.Endpoint) {
+	if !slices.Contains(b.Plan.Probes, e) {
+		b.Plan.Probes = append(b.Plan.Probes, e)
+	}
+}
+
+// writeSecret puts the serving certificate of a Deployment into the cluster: before the
+// pods that mount it, and before the registrations, whose trust is that of the Secret.
+func (b *planBuilder) writeSecret(deployment string) {
+	secret := b.Secrets[deployment]
+	if secret == nil {
+		return
+	}
+	step := Step{Verb: Update, Object: secret, Desired: secret}
+	if secret.ResourceVersion == "" {
+		step.Verb = Create
+	}
+	b.take(step)
+}
+
+// wantDelegation lets the server of APIServices ask who calls it.
+func (b *planBuilder) wantDelegation(d render.Deployment) {
+	if d.AuthDelegator != nil {
+		b.want(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name))
+		b.want(d.AuthReader, lookUp(b.Observed.AuthReaders, d.AuthReader.Name))
+	}
+}
+
+// wantCondition gives an operator where to say whether it may be upgraded. Its Deployment goes
+// first: this, too, is written before a pod of it runs.
+func (b *planBuilder) wantCondition() {
+	c := b.Desired.Condition
+	if c == nil {
+		return
+	}
+	if b.Condition != nil {
+		b.tell(*b.Condition)
+	}
+	b.want(c.Role, lookUp(b.Observed.Roles, c.Role.Name))
+	b.want(c.RoleBinding, lookUp(b.Observed.RoleBindings, c.RoleBinding.Name))
+}
+
+func (b *planBuilder) wantConversions(conversions []render.Conversion) {
+	for _, c := range conversions {
+		live := b.Observed.CRDs[c.CRD]
+		c = conversion.WithLiveBundle(c, live)
+		if live == nil || b.plans(crdKey(c.CRD)) || b.conversions.upToDate(live, c) || !c.Delegated && certgeneration.Later(conversion.TrustedGeneration(live, c), c.Generation) {
+			continue
+		}
+		b.take(conversionStep(live, c))
+	}
+}
+
+// keep repairs a live registration. One that bears a later generation of trust than
+// this decision knows was written by a manager that saw more: it is left alone. Each Service
+// has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
+func (b *planBuilder) keep(desired, live drift.Object) {
+	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
+		b.want(b.covering(desired, live), live)
+	}
+}
+
+// trust gives a registration the caBundle that it needs, and leaves the rest of it. It says
+// so of each generation, or a late write for an earlier one could come through.
+func (b *planBuilder) trust(desired, live drift.Object) {
+	said := live.GetAnnotations()[wellknown.AnnotationGeneration] == desired.GetAnnotations()[wellknown.AnnotationGeneration]
+	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
+		return
+	}
+	trusting := live.DeepCopyObject().(drift.Object)
+	copyAnnotations(trusting, desired, wellknown.AnnotationGeneration)
+	field := "webhooks.clientConfig.caBundle"
+	switch c := trusting.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			c.Webhooks[i].ClientConfig.CABundle = registration.BundleOf(desired)
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			c.Webhooks[i].ClientConfig.CABundle = registration.BundleOf(desired)
+		}
+	case *apiregistrationv1.APIService:
+		c.Spec.CABundle, field = registration.BundleOf(desired), "spec.caBundle"
+	}
+	b.take(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
+}
+
+// restart replaces the pods of a Deployment where they have to be for a certificate that
+// they do not take up, and changes nothing else of it.
+func (b *planBuilder) restart(desired, live *appsv1.Deployment) {
+	restarted := live.DeepCopy()
+	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, wellknown.AnnotationCAHash, wellknown.AnnotationRestartedFor)
+	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
+		b.take(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
+	}
+}
+
+// keepCertificate gives the pods of a Deployment that is not rolled out another certificate.
+func (b *planBuilder) keepCertificate(d render.Deployment, live *appsv1.Deployment) {
+	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.plans(drift.KeyOf(secret)) {
+		b.writeSecret(d.Object.Name)
+	}
+	if !b.plans(drift.KeyOf(live)) {
+		b.restart(d.Object, live)
+	}
+}
+
+// repair writes what differs of an object that serves what is maintained, and recreates one that
+// was deleted. Its owners stay, who may be several versions.
+func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
+	if b.plans(drift.KeyOf(desired)) {
+		return
+	}
+	if live == nil {
+		b.want(desired, nil)
+		return
+	}
+	if !declared {
+		return
+	}
+	kept := desired.DeepCopyObject().(drift.Object)
+	kept.SetOwnerReferences(live.GetOwnerReferences())
+	if step, differs := stepTo(kept, live, b.Observed, b.now); differs {
+		b.take(step)
+	}
+}
+
+// wantUnlessChanged repairs what a webhook needs. What the ClusterServiceVersion wants
+// otherwise than when it was installed waits for the requirement.
+func (b *planBuilder) wantUnlessChanged(declared bool, desired, live drift.Object) {
+	if declared || live == nil {
+		b.want(desired, live)
+	}
+}
+
+// annotatedObject is whatever bears annotations.
+type annotatedObject interface {
+	GetAnnotations() map[string]string
+	SetAnnotations(map[string]string)
+}
+
+// copyAnnotations copies those of some keys, as far as they are there.
+func copyAnnotations(to, from annotatedObject, keys ...string) {
+	annotations := map[string]string{}
+	maps.Copy(annotations, to.GetAnnotations())
+	for _, key := range keys {
+		if value, ok := from.GetAnnotations()[key]; ok {
+			annotations[key] = value
+		}
+	}
+	to.SetAnnotations(annotations)
+}

@@ -1,0 +1,196 @@
+package rollout
+
+import (
+	"fmt"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+)
+
+// A check is a condition that a webhook must meet before API servers call it as desired.
+type check struct {
+	name  string
+	state managerv1alpha1.WebhookState // of a webhook that the check blocks
+	run   func(candidate) (reason, message string, blocked bool)
+}
+
+// writeChecks apply to every webhook, also to one that is live. The first check that blocks decides.
+var writeChecks = []check{
+	{"Enabled", managerv1alpha1.WebhookDisabled, candidate.enabled},
+	{"AcceptedByAPIServer", managerv1alpha1.WebhookBlocked, candidate.accepted},
+}
+
+// callChecks apply to a webhook that API servers do not call yet, or that they call at another Service,
+// port or path. The first check that blocks decides. API servers call the webhook as before until
+// all checks pass.
+var callChecks = []check{
+	{"CertificateUsable", managerv1alpha1.WebhookWaiting, candidate.certificateUsable},
+	{"DeploymentAvailable", managerv1alpha1.WebhookWaiting, candidate.deploymentAvailable},
+	{"CABundleInjected", managerv1alpha1.WebhookWaiting, candidate.caBundleInjected},
+	{"CertificateIssued", managerv1alpha1.WebhookWaiting, candidate.certificateIssued},
+	{"NamespacesLabelled", managerv1alpha1.WebhookWaiting, candidate.namespacesLabelled},
+	{"PortFree", managerv1alpha1.WebhookWaiting, candidate.portFree},
+	{"ServiceUnchanged", managerv1alpha1.WebhookWaiting, candidate.serviceUnchanged},
+	{"EndpointsServe", managerv1alpha1.WebhookWaiting, candidate.endpointsServe},
+}
+
+// candidate is a webhook with the facts on which the checks depend.
+type candidate struct {
+	*registrar
+	deployment render.Deployment
+	webhook    render.Webhook
+	backend    workload.Progress
+	live       drift.Object // the registration; nil when there is none, and for a conversion
+}
+
+// candidateFor returns the facts about a webhook. A webhook whose caBundle the administrator
+// injects has the caBundle that its registration has.
+func (r *registrar) candidateFor(d render.Deployment, w render.Webhook, backend workload.Progress) candidate {
+	c := candidate{registrar: r, deployment: d, webhook: w, backend: backend}
+	if !c.converts() {
+		c.live = r.registered(w)
+	}
+	if w.Delegated && c.live != nil {
+		c.webhook = registration.WithLiveBundle(w, c.live)
+	}
+	return c
+}
+
+func (c candidate) converts() bool {
+	return c.webhook.Description.Type == operatorsv1alpha1.ConversionWebhook
+}
+
+// firstBlocking returns the result of the first check that blocks the webhook.
+func (c candidate) firstBlocking(checks []check) (view webhookView, blocked bool) {
+	for _, check := range checks {
+		if reason, message, blocked := check.run(c); blocked {
+			return webhookView{Webhook: c.webhook, state: check.state, reason: reason, message: message}, true
+		}
+	}
+	return webhookView{}, false
+}
+
+// enabled: the administrator has not switched the webhook off. A conversion cannot be switched off.
+func (c candidate) enabled() (reason, message string, blocked bool) {
+	if c.converts() || !c.Config.Disabled(c.webhook.Description) {
+		return "", "", false
+	}
+	return c.switchedOff()
+}
+
+func (r *registrar) switchedOff() (reason, message string, blocked bool) {
+	return "SwitchedOff", fmt.Sprintf("annotation %s in the config of Subscription %s names it", wellknown.AnnotationDisabledWebhooks, r.Config.Subscription), true
+}
+
+// accepted: the API server has not refused a write of the registration in this reconciliation.
+func (c candidate) accepted() (reason, message string, blocked bool) {
+	var keys []string
+	for _, conversion := range c.webhook.Conversions {
+		keys = append(keys, crdKey(conversion.CRD))
+	}
+	if !c.converts() {
+		keys = append(keys, drift.KeyOf(registration.Of(c.webhook)))
+	}
+	for _, key := range keys {
+		if reason, message := c.refused(key); reason != "" {
+			return reason, message, true
+		}
+	}
+	return "", "", false
+}
+
+// certificateUsable: the serving certificate, if it exists, can be served and verified.
+func (c candidate) certificateUsable() (reason, message string, blocked bool) {
+	certificate := c.Certificates[c.deployment.Object.Name]
+	return "CertificateUnusable", certificate.Message, !c.webhook.Delegated && certificate.CAFingerprint == "" && certificate.Message != ""
+}
+
+// deploymentAvailable: the Deployment is rolled out. A webhook that was in service, and whose
+// registration another client deleted, needs available pods only.
+func (c candidate) deploymentAvailable() (reason, message string, blocked bool) {
+	inService := c.backend.Available
+	if c.webhook.Delegated {
+		inService = inService && c.wasRegistered(c.webhook)
+	} else {
+		inService = inService && c.servedBefore(c.webhook)
+	}
+	return "DeploymentNotAvailable", c.backend.Message, !c.backend.Complete() && !inService
+}
+
+// caBundleInjected: the registration without rules has a caBundle, where the administrator provides it.
+func (c candidate) caBundleInjected() (reason, message string, blocked bool) {
+	if !c.awaitsRules() || len(registration.BundleOf(c.live)) > 0 || !c.backend.Complete() {
+		return "", "", false
+	}
+	return reasonNotInjected, fmt.Sprintf("nobody has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and whoever is to act on them", drift.KeyOf(c.live)), true
+}
+
+// certificateIssued: the serving certificate exists.
+func (c candidate) certificateIssued() (reason, message string, blocked bool) {
+	return "CertificateMissing", "the serving certificate is being written", !c.webhook.Delegated && c.Certificates[c.deployment.Object.Name].CAFingerprint == ""
+}
+
+// namespacesLabelled: every Namespace of the OperatorGroup has the label that the webhook selects.
+func (c candidate) namespacesLabelled() (reason, message string, blocked bool) {
+	if !c.uncovered(c.webhook) {
+		return "", "", false
+	}
+	reason, message = c.unlabelled()
+	return reason, message, true
+}
+
+// portFree: no live registration needs the port of the Service to lead elsewhere.
+func (c candidate) portFree() (reason, message string, blocked bool) {
+	if !c.isProbed() {
+		return "", "", false
+	}
+	held := c.ports.held(c.deployment, c.webhook)
+	return held.reason, held.message, held.reason != ""
+}
+
+// serviceUnchanged: the Service leads to the desired pods. Endpoints of a Service that another client
+// changed prove nothing about the pods that are called after its repair.
+func (c candidate) serviceUnchanged() (reason, message string, blocked bool) {
+	if !c.isProbed() {
+		return "", "", false
+	}
+	live := c.Observed.Services[c.deployment.Service.Name]
+	if live == nil || backends.LeadsAlike(live, c.deployment.Service) {
+		return "", "", false
+	}
+	return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name), true
+}
+
+// endpointsServe: the Service has ready endpoints, and each presents a trusted certificate and answers
+// the review. The plan asks for endpoints that were not dialled in this reconciliation.
+func (c candidate) endpointsServe() (reason, message string, blocked bool) {
+	if !c.isProbed() {
+		return "", "", false
+	}
+	endpoints, reason, message := c.endpoints.toProbe(c.deployment, c.webhook)
+	if reason == "" {
+		reason, message = c.probes.unanswered(endpoints, c.probes.probePause(c.webhook, c.backend))
+	}
+	return reason, message, reason != ""
+}
+
+// isProbed reports whether endpoints must serve before the next write. The first registration of a
+// webhook whose caBundle the administrator injects has no rules: nothing calls it.
+func (c candidate) isProbed() bool {
+	firstWithoutRules := c.webhook.Delegated && !c.converts() && c.live == nil
+	return c.Policy.Gate == GateServing && !firstWithoutRules
+}
+
+// awaitsRules reports whether the live registration has no rules yet, so that a caBundle can be injected.
+func (c candidate) awaitsRules() bool {
+	return c.webhook.Delegated && c.live != nil && len(registration.RulesOf(c.live)) == 0 && len(registration.RulesOf(registration.Of(c.webhook))) > 0
+}
+
+const reasonNotInjected = "CABundleNotInjected"

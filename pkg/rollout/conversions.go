@@ -1,0 +1,206 @@
+package rollout
+
+import (
+	"cmp"
+	"crypto/x509"
+	"slices"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+// conversions answers questions about the CustomResourceDefinitions that conversion webhooks convert.
+type conversions struct{ *facts }
+
+// unconverted are the conversions that are not registered with this webhook. One that is
+// as another version has it stays so until this one serves it.
+func (cs *conversions) unconverted(w render.Webhook) []render.Conversion {
+	ours := len(cs.Upgrade.From) == 0 && cs.wasRegistered(w)
+	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
+		live := cs.Observed.CRDs[c.CRD]
+		return live != nil && conversion.Calls(live, c) && (ours || conversion.CallsAlike(live, c))
+	})
+}
+
+// allNamed tells whether the definitions of some conversions all name their Service, however
+// they call it.
+func (cs *conversions) allNamed(conversions []render.Conversion) bool {
+	return !slices.ContainsFunc(conversions, func(c render.Conversion) bool {
+		live := cs.Observed.CRDs[c.CRD]
+		return live == nil || !conversion.Calls(live, c)
+	})
+}
+
+// upToDate tells whether a definition is as a conversion wants it, and says so of its
+// generation: until then a late write for an earlier one could come through. Who wrote the
+// annotation is not asked: another client may apply the definition with the same value.
+func (cs *conversions) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
+	is := live.Spec.Conversion.DeepCopy()
+	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && cs.verifies(live, c) {
+		is.Webhook.ClientConfig.CABundle = c.Spec.Webhook.ClientConfig.CABundle
+	}
+	return equality.Semantic.DeepEqual(is, &c.Spec) && conversion.HasAnnotations(live, c) &&
+		(c.Delegated || registration.NotedGeneration(live) == c.Generation)
+}
+
+// verifies reports whether the caBundle that another client wrote verifies what the pods may
+// serve, and trusts no CA beyond that whose trust the manager may have withdrawn.
+func (cs *conversions) verifies(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
+	has, wanted := conversion.CertificatesOf(live.Spec.Conversion.Webhook.ClientConfig.CABundle), conversion.CertificatesOf(c.Spec.Webhook.ClientConfig.CABundle)
+	if len(wanted) == 0 || drift.LastWriter(live, conversion.BundleField) == "" {
+		return false
+	}
+	for _, ca := range wanted {
+		if !slices.ContainsFunc(has, ca.Equal) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(has, func(ca *x509.Certificate) bool {
+		ofTheProvider := cmp.Or(cs.Provider, managerv1alpha1.ProviderManager) != managerv1alpha1.ProviderManager || slices.Contains(ca.Subject.Organization, wellknown.FieldManager)
+		return ofTheProvider && !slices.ContainsFunc(wanted, ca.Equal)
+	})
+}
+
+func (cs *conversions) convertedAlready(w render.Webhook) []render.Conversion {
+	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
+		live := cs.Observed.CRDs[c.CRD]
+		return live == nil || !conversion.Calls(live, c)
+	})
+}
+
+// routeEdited reports whether a definition is converted by the Service of a conversion at another
+// port or path, which the manager wrote. One that another client wrote is repaired at once.
+func (cs *conversions) routeEdited(c render.Conversion) bool {
+	live := cs.Observed.CRDs[c.CRD]
+	if live == nil || !conversion.Calls(live, c) {
+		return false
+	}
+	is, desired := conversion.RouteOf(live.Spec.Conversion), conversion.RouteOf(&c.Spec)
+	edited := fieldpath.NewSet()
+	if is.Path != desired.Path {
+		edited = edited.Union(conversion.PathField)
+	}
+	if is.Port != desired.Port {
+		edited = edited.Union(conversion.PortField)
+	}
+	return is != desired && drift.SoleOwner(live, edited)
+}
+
+// asRouted are conversions with the ports and paths that API servers call now, where the
+// description names others than before.
+func (cs *conversions) asRouted(conversions []render.Conversion) []render.Conversion {
+	routed := slices.Clone(conversions)
+	for i, c := range routed {
+		if cs.routeEdited(c) {
+			route := conversion.RouteOf(cs.Observed.CRDs[c.CRD].Spec.Conversion)
+			routed[i].Spec = *c.Spec.DeepCopy()
+			service := routed[i].Spec.Webhook.ClientConfig.Service
+			service.Port, service.Path = &route.Port, &route.Path
+		}
+	}
+	return routed
+}
+
+// mayReconvert tells whether a definition is converted by this conversion, or was until
+// somebody wrote over it.
+func (cs *conversions) mayReconvert(c render.Conversion) bool {
+	live := cs.Observed.CRDs[c.CRD]
+	if live == nil {
+		return false
+	}
+	_, by := owners.ConvertedBy(live)
+	return conversion.Calls(live, c) || by == "" && registersCRD(cs.Previous, c.CRD)
+}
+
+// lost are the definitions that no Service of the ClusterServiceVersion's Namespace converts.
+func (cs *conversions) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
+	for _, name := range d.ConversionCRDs {
+		if live := cs.Observed.CRDs[name]; live != nil && !cs.convertedHere(live) {
+			lost = append(lost, live)
+		}
+	}
+	return lost
+}
+
+// convertedHere goes by the definition alone: a Service that is handed over, or made again,
+// is missing for a moment, and makes no gap.
+func (cs *conversions) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	namespace, _ := owners.ConvertedBy(crd)
+	return namespace == cs.CSV.Namespace && conversion.HasBundle(crd, cs.Provider == managerv1alpha1.ProviderNone)
+}
+
+// endedConversions are those that older versions began and this one does not go on
+// with.
+func (cs *conversions) endedConversions() conversion.End {
+	var stale []*apiextensionsv1.CustomResourceDefinition
+	for _, crd := range cs.Observed.CRDs {
+		if csvspec.Converts(cs.CSV, crd.Name) < 0 {
+			stale = append(stale, crd)
+		}
+	}
+	return conversion.EndAll(cs.CSV.Namespace, cs.Observed.serviceNames(), stale, cs.Observed.Objects, cs.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+}
+
+// ownServices are those that no older version has in hand.
+func (cs *conversions) ownServices() map[string]bool {
+	services := map[string]bool{}
+	for name, s := range cs.Observed.Services {
+		services[name] = csvspec.HasOwnerLabels(s, cs.CSV)
+	}
+	return services
+}
+
+// conversionStep writes a conversion, and which generation it trusts; none, when it ends.
+func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) Step {
+	desired := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},
+		Spec:       apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &c.Spec},
+	}
+	step := Step{Verb: Convert, Object: desired, Live: live, Drift: drift.Drift{Fields: []string{"spec.conversion"}}}
+	if c.Spec.Strategy == apiextensionsv1.WebhookConverter {
+		desired.Annotations = map[string]string{}
+		if !c.Delegated {
+			desired.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(c.Generation, 10)
+		}
+		conversion.Propagate(desired, live, c)
+		step.Desired = desired
+		if changed := drift.Of(desired, live); !changed.None() {
+			step.Drift = changed
+		}
+	}
+	return step
+}
+
+// StepsToEnd returns the steps that end the conversion of CustomResourceDefinitions.
+func StepsToEnd(crds []*apiextensionsv1.CustomResourceDefinition) (steps []Step) {
+	for _, crd := range crds {
+		steps = append(steps, conversionStep(crd, render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
+	}
+	return steps
+}
+
+func crdKey(name string) string {
+	return drift.KeyOf(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+func (o Observed) serviceNames() map[string]bool {
+	names := map[string]bool{}
+	for name := range o.Services {
+		names[name] = true
+	}
+	return names
+}

@@ -1,0 +1,159 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+)
+
+// planner decides Deployment by Deployment.
+type planner struct {
+	*facts
+	*outcome
+	plan        *planBuilder
+	conversions *conversions
+	ports       *ports
+	registrar   *registrar
+	maintainer  *maintainer
+	remover     *remover
+}
+
+// outcome is what the status reports in addition to the steps of the plan.
+type outcome struct {
+	deployments  []deploymentView
+	relaxed      string    // why the order of the Deployments was given up; empty when it was not
+	reinstall    bool      // a Deployment that exists is being changed
+	inUse        string    // conversions that are not declared any more and cannot end yet
+	forbidden    string    // why this version must not replace an older one
+	compares     bool      // whether the objects are compared with the desired ones
+	unregistered time.Time // when the upgrade last unregistered a webhook
+}
+
+func newPlanner(in Input, now time.Time) *planner {
+	f := &facts{Input: in, now: now}
+	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistered()}, conversions: &conversions{facts: f}}
+	p.plan = &planBuilder{facts: f, conversions: p.conversions}
+	lookup := &endpoints{facts: f, conversions: p.conversions}
+	dialling := &probes{facts: f, endpoints: lookup, plan: p.plan}
+	p.ports = &ports{facts: f, endpoints: lookup, probes: dialling, plan: p.plan}
+	p.registrar = &registrar{facts: f, conversions: p.conversions, endpoints: lookup, probes: dialling, ports: p.ports, plan: p.plan}
+	p.maintainer = &maintainer{facts: f, conversions: p.conversions, ports: p.ports, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
+	p.remover = &remover{facts: f, outcome: p.outcome, conversions: p.conversions, plan: p.plan}
+	return p
+}
+
+// install walks the Deployments in their order. Each one's webhooks go live before
+// the next Deployment starts, unless it takes too long.
+func (p *planner) install() {
+	p.compares = true
+	p.ports.keepPorts("")
+	if len(p.Upgrade.From) > 0 {
+		p.remover.unregisterStale()
+		p.remover.unconvertStale()
+	}
+	p.plan.tell(p.Issuance...)
+	blocker := ""
+	for i, d := range p.Desired.Deployments {
+		if blocker != "" {
+			p.postpone(d, blocker)
+			continue
+		}
+		view := p.rollOut(d)
+		p.deployments = append(p.deployments, view)
+		if waits := view.waitsFor(); waits != "" && !p.relax(view, waits, p.Desired.Deployments[i+1:]) {
+			blocker = view.name
+		}
+	}
+	p.plan.wantCondition()
+	if len(p.Upgrade.From) == 0 {
+		p.remover.unregisterStale()
+		p.remover.unconvertStale()
+		p.remover.undelegateStale()
+	}
+	p.maintainer.maintain()
+	p.remover.removeStale()
+	for _, pod := range p.Nudges {
+		p.plan.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	}
+}
+
+// rollOut writes what one Deployment and its webhooks need, and looks how far they are.
+func (p *planner) rollOut(d render.Deployment) deploymentView {
+	name := d.Object.Name
+	if p.remover.clear(d) && p.startsAnew(p.Observed.Deployments[name]) {
+		return p.keepUntilCleared(d)
+	}
+	p.maintainer.rolledOut[name] = true
+	if d.Service != nil {
+		p.plan.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
+		p.plan.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
+		p.plan.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+		p.plan.wantDelegation(d)
+		p.plan.writeSecret(name)
+	}
+	view := deploymentView{name: name, progress: p.progressOf(d)}
+	live := lookUp(p.Observed.Deployments, name)
+	if p.plan.want(d.Object, live) && live != nil {
+		p.reinstall = true
+		view.progress = view.progress.Outdated(name)
+	}
+	for _, w := range d.Webhooks {
+		view.webhooks = append(view.webhooks, p.registrar.register(d, w, view.progress))
+	}
+	return view
+}
+
+// postpone leaves a Deployment that does not exist yet to a later pass. One that
+// exists is looked after all the same, unless it is still as an older version has it.
+func (p *planner) postpone(d render.Deployment, blocker string) {
+	if !p.startsAnew(p.Observed.Deployments[d.Object.Name]) {
+		p.deployments = append(p.deployments, p.rollOut(d))
+		return
+	}
+	p.deployments = append(p.deployments, p.notYet(d, "EarlierDeployment", "starts after deployment "+blocker+" and its webhooks"))
+}
+
+// keepUntilCleared leaves a Deployment as an older version has it until no API server
+// calls a webhook any more that it would not serve.
+func (p *planner) keepUntilCleared(d render.Deployment) deploymentView {
+	return p.notYet(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
+}
+
+// notYet is a Deployment that this version has not started. Webhooks that an older one
+// registered stay in service, and are looked after.
+func (p *planner) notYet(d render.Deployment, reason, message string) deploymentView {
+	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
+	for _, w := range d.Webhooks {
+		if w.Description.Type != operatorsv1alpha1.ConversionWebhook && p.registered(w) == nil {
+			view.webhooks = append(view.webhooks, waiting(w, reason, message))
+			continue
+		}
+		view.webhooks = append(view.webhooks, p.registrar.register(d, w, view.progress))
+	}
+	if live := p.Observed.Deployments[d.Object.Name]; live != nil && slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return p.liveOf(w) != nil }) {
+		p.plan.keepCertificate(d, live)
+	}
+	return view
+}
+
+// mayBegin tells whether the version may take over from those that it replaces, and
+// notes what speaks against it.
+func (p *planner) mayBegin() bool {
+	if len(p.Upgrade.From) == 0 || p.Upgrade.Began {
+		return true
+	}
+	if p.Upgrade.Waits() {
+		return false
+	}
+	p.forbidden = p.reselected()
+	if p.forbidden == "" {
+		ended := p.conversions.endedConversions()
+		p.plan.Count, p.inUse, p.forbidden = ended.Count, ended.InUse, ended.InUse
+	}
+	return p.forbidden == "" && len(p.plan.Count) == 0
+}

@@ -1,0 +1,170 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+// ports keeps the ports of Services that live registrations call.
+type ports struct {
+	*facts
+	endpoints *endpoints
+	probes    *probes
+	plan      *planBuilder
+	heldPorts map[portKey]heldPort // the ports that do not lead yet where they are to lead
+}
+
+// keepPorts changes the desired Services: each keeps the ports that live registrations call and
+// that an edit of the ClusterServiceVersion removes or points to another port of the pods. A port
+// is kept until API servers call the new one. waits is why no edit may take effect now; empty
+// when it may.
+func (k *ports) keepPorts(waits string) {
+	if k.Policy.Gate != GateServing || len(k.Upgrade.From) > 0 {
+		return
+	}
+	k.heldPorts = map[portKey]heldPort{}
+	decided := map[string]bool{} // what is maintained may be desired, too
+	for _, all := range []*[]render.Deployment{&k.Desired.Deployments, &k.Maintained} {
+		*all = slices.Clone(*all)
+		for i, d := range *all {
+			if d.Service == nil || decided[d.Service.Name] || k.Observed.Services[d.Service.Name] == nil {
+				continue
+			}
+			decided[d.Service.Name] = true
+			(*all)[i].Service = k.withKeptPorts(d, k.Observed.Services[d.Service.Name], waits)
+		}
+	}
+}
+
+// withKeptPorts is the desired Service of a Deployment with the ports of the live one that it
+// keeps, and the record of them.
+func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits string) *corev1.Service {
+	before, callers := backends.KeptPortsOf(live), k.callersOf(d)
+	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
+	for _, port := range before.Over(live.Spec.Ports) {
+		if kept, keeps := k.keeps(d, live, port, callers, before, waits); keeps {
+			record.Kept = append(record.Kept, kept)
+		}
+	}
+	if record.Empty() {
+		return d.Service
+	}
+	service := d.Service.DeepCopy()
+	service.Spec.Ports = drift.WithPorts(service.Spec.Ports, record.Ports())
+	slices.SortStableFunc(service.Spec.Ports, func(a, b corev1.ServicePort) int { return int(a.Port - b.Port) })
+	service.Annotations = maps.Clone(service.Annotations)
+	if service.Annotations == nil {
+		service.Annotations = map[string]string{}
+	}
+	service.Annotations[wellknown.AnnotationKeptPorts] = record.String()
+	return service
+}
+
+// keeps decides about one port of a live Service.
+func (k *ports) keeps(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
+	record, recorded := before.Find(port.Port)
+	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
+	if desired >= 0 && backends.Target(d.Service.Spec.Ports[desired]) == backends.Target(port) {
+		return backends.KeptPort{}, false
+	}
+	kept := backends.KeptPort{Port: port.Port, TargetPort: backends.Target(port)}
+	key := portKey{live.Name, port.Port}
+	if slices.ContainsFunc(callers, func(c caller) bool { return c.port == port.Port && c.leaves() && (desired < 0 || !c.swaps(d, live)) }) {
+		kept.Left = true
+		k.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
+		return kept, true
+	}
+	if desired >= 0 && (recorded && record.Since == nil || drift.SoleOwner(live, targetField(port))) {
+		if held := k.unservedTarget(d, d.Service.Spec.Ports[desired], callers, waits); held.reason != "" {
+			held.message = fmt.Sprintf("port %s of the pods is called until %s is served: %s", kept.TargetPort.String(), d.Service.Spec.Ports[desired].TargetPort.String(), held.message)
+			k.heldPorts[key] = held
+			return kept, true
+		}
+	}
+	return k.stillCalled(kept, record, recorded, key)
+}
+
+// stillCalled reports whether some API server may still call a port that no registration names
+// any more. The first reconciliation records the time.
+func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key portKey) (backends.KeptPort, bool) {
+	if !recorded || !record.Left {
+		return backends.KeptPort{}, false
+	}
+	kept.Left, kept.Since = true, record.Since
+	if kept.Since == nil || kept.Since.After(k.now) {
+		kept.Since = new(k.now.UTC())
+	}
+	settled := kept.Since.Add(k.Policy.Settle)
+	if !k.now.Before(settled) {
+		return backends.KeptPort{}, false
+	}
+	k.plan.lookAgain(settled)
+	k.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}
+	return kept, true
+}
+
+// unservedTarget is why the pods cannot be called at another port yet. All webhooks of the port
+// that an edit points there must be served; a port that no live registration calls is free.
+func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, callers []caller, waits string) heldPort {
+	for _, c := range callers {
+		if c.webhook == nil || c.port != to.Port || c.leaves() || !c.edited {
+			continue
+		}
+		if waits != "" {
+			return heldPort{"Held", waits}
+		}
+		if reason, message := k.unservedAt(d, *c.webhook, to); reason != "" {
+			return heldPort{reason, message}
+		}
+	}
+	return heldPort{}
+}
+
+// held is why the port of a webhook does not lead yet where it is to lead; empty when it does.
+func (k *ports) held(d render.Deployment, w render.Webhook) heldPort {
+	return k.heldPorts[portKey{d.Service.Name, w.Port}]
+}
+
+// unservedAt is why a webhook cannot be called yet at the port of the pods that a port of the
+// Service is to lead to. All pods behind the Service are dialled there.
+func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (reason, message string) {
+	if w.Delegated && registration.Of(w) != nil {
+		w = registration.WithLiveBundle(w, k.registered(w))
+	}
+	endpoints, reason, message := k.endpoints.endpointsAt(d, w, to)
+	if reason != "" {
+		return reason, message
+	}
+	k.askToCompare(d, w)
+	return k.probes.unanswered(endpoints, k.probes.probePause(w, k.progressOf(d)))
+}
+
+// askToCompare has the pods dialled where they are called now. If the manager reaches them there, a
+// new port that drops packets is not served. Otherwise the API server would be asked, which calls
+// the previous port.
+func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
+	endpoints, _, _ := k.endpoints.endpoints(d, w)
+	for _, e := range endpoints {
+		if _, asked := k.Observed.Answers[e]; !asked && !e.Virtual {
+			k.plan.ask(e)
+		}
+	}
+}
+
+// heldPort is a port of a Service that leads where it did before the description changed.
+type heldPort struct{ reason, message string }
+
+// portKey identifies a port of a Service.
+type portKey struct {
+	service string
+	port    int32
+}

@@ -1,0 +1,114 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+)
+
+// reachability is the state of a live registration. It stays registered under the
+// same policy even when nobody answers: to take it away would let through what it
+// is there to stop.
+func (r *registrar) reachability(d render.Deployment, w render.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
+	view := webhookView{
+		Webhook: w, configuration: configuration, registered: registered,
+		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
+	}
+	if before := r.before(w.Description); before != nil && before.Reason == reasonUndialled {
+		view.reason, view.message = reasonUndialled, undialled
+	}
+	reason, message := "", ""
+	switch {
+	case r.Policy.Gate == GateAvailable && !backend.Available:
+		reason, message = "DeploymentNotAvailable", backend.Message
+	case r.Policy.Gate == GateServing:
+		_, reason, message = r.endpoints.endpoints(d, w)
+	}
+	if reason == reasonNoEndpoints && backend.Message != "" {
+		message += ": " + backend.Message
+	}
+	if reason != "" {
+		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
+	}
+	if registration.IsAPIService(w) {
+		return r.availability(view)
+	}
+	return view
+}
+
+// availability is the state of a live APIService: to be registered is not enough. One that
+// has never been available is still waited for.
+func (r *registrar) availability(view webhookView) webhookView {
+	if reason, message := r.unavailable(view.Webhook); reason != "" && view.state == managerv1alpha1.WebhookRegistered {
+		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
+	}
+	if view.state == managerv1alpha1.WebhookUnreachable && !r.wasRegistered(view.Webhook) {
+		view.state = managerv1alpha1.WebhookWaiting
+	}
+	return view
+}
+
+// unavailable is why API servers do not pass requests on to a registered APIService; empty
+// when they do. They see for themselves whether it answers, all the time.
+func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
+	live, ok := r.heldRegistration(w.Description).(*apiregistrationv1.APIService)
+	if !ok {
+		return "", ""
+	}
+	for _, c := range live.Status.Conditions {
+		if c.Type == apiregistrationv1.Available && c.Status == apiregistrationv1.ConditionTrue {
+			return r.unserved(w)
+		}
+		if c.Type == apiregistrationv1.Available {
+			return cmp.Or(c.Reason, reasonUnavailable), c.Message
+		}
+	}
+	return reasonUnavailable, "the API server has not found out yet whether it answers"
+}
+
+// unserved is which kind an available APIService is to serve and does not. Nobody tells
+// when that changes. Without an answer, what was registered before serves it.
+func (r *registrar) unserved(w render.Webhook) (reason, message string) {
+	for _, owned := range csvspec.OwnedKinds(r.CSV, w.Description.GenerateName) {
+		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
+		group := kind.GroupVersion()
+		served, asked := r.Observed.Served[kind]
+		if served || !asked {
+			continue
+		}
+		r.plan.lookAgain(r.now.Add(requirements.DiscoveryInterval(r.Observed.Announced[group], r.now)))
+		switch {
+		case !r.Observed.Undiscovered[group]:
+			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
+		case !r.wasRegistered(w):
+			return "DiscoveryNotAnswered", requirements.NotDiscovered(group)
+		}
+	}
+	return "", ""
+}
+
+// backendOf is what a live registration calls, by its own word: nothing is rendered for
+// a ClusterServiceVersion that is held.
+func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) render.Deployment {
+	backend := render.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
+	backend.Object.Name = d.DeploymentName
+	if called := registration.ServiceOf(live); called != nil {
+		backend.Service.Namespace, backend.Service.Name = called.Namespace, called.Name
+	}
+	return backend
+}

@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+)
+
+// convert decides about a conversion webhook as register does about the others. It
+// is registered when each of its CustomResourceDefinitions names its Service.
+func (r *registrar) convert(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
+	view := r.converting(d, w, backend)
+	view.gap = r.conversions.gapOf(w.Description)
+	return view
+}
+
+func (r *registrar) converting(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
+	c := r.candidateFor(d, w, backend)
+	if view, blocked := c.firstBlocking(writeChecks); blocked {
+		return view
+	}
+	if missing := r.conversions.unconverted(w); len(missing) > 0 {
+		if blocking, blocked := c.firstBlocking(callChecks); blocked {
+			if len(r.Upgrade.From) == 0 && len(r.conversions.lost(w.Description)) == 0 && !r.conversions.allNamed(missing) {
+				since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
+				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, blocking.reason,
+					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, blocking.message))
+			}
+			return blocking
+		}
+		r.plan.wantConversions(missing)
+		if r.probes.undialled(d, w) {
+			return waiting(w, reasonUndialled, "spec.conversion of its CustomResourceDefinitions is being written: "+undialled)
+		}
+		return waiting(w, "Registering", "spec.conversion of its CustomResourceDefinitions is being written")
+	}
+	if view, awaits := r.awaitConversionRoute(c); awaits {
+		return view
+	}
+	r.plan.wantConversions(w.Conversions)
+	since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
+	return r.reachability(d, w, "", wholeSecond(since), backend)
+}
+
+// awaitConversionRoute reports live conversions whose description names another port or path than
+// before. API servers call the previous one until callChecks pass.
+func (r *registrar) awaitConversionRoute(c candidate) (view webhookView, awaits bool) {
+	w := c.webhook
+	i, held := slices.IndexFunc(w.Conversions, r.conversions.routeEdited), r.ports.held(c.deployment, w)
+	if r.Policy.Gate != GateServing || i < 0 && held.reason == "" {
+		return webhookView{}, false
+	}
+	blocking, blocked := c.firstBlocking(callChecks)
+	if !blocked {
+		return webhookView{}, false
+	}
+	called, message := w, blocking.message
+	if i >= 0 {
+		was := conversion.RouteOf(r.Observed.CRDs[w.Conversions[i].CRD].Spec.Conversion)
+		message, called.Port = was.Until(conversion.RouteOf(&w.Conversions[i].Spec))+": "+message, was.Port
+	}
+	r.plan.wantConversions(r.conversions.asRouted(w.Conversions))
+	since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
+	view = r.reachability(c.deployment, called, "", wholeSecond(since), c.backend)
+	view.Webhook = w
+	return moving(view, cmp.Or(held.reason, blocking.reason), cmp.Or(held.message, message)), true
+}

@@ -1,0 +1,226 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+// remover removes what is not declared any more, and what must not be served.
+type remover struct {
+	*facts
+	*outcome
+	conversions *conversions
+	plan        *planBuilder
+}
+
+func (x *remover) unregister(live registration.Registration) {
+	if x.plan.take(Step{Verb: Delete, Object: live.Object, Live: live.Object}) {
+		x.unregistered = x.now
+	}
+}
+
+// unregisterStale takes out of service what the ClusterServiceVersion registered
+// and does not declare any more.
+func (x *remover) unregisterStale() {
+	for _, live := range x.Observed.registrations() {
+		if !x.declares(live) {
+			x.unregister(live)
+		}
+	}
+}
+
+// unregisterReserved removes APIServices of groups that no operator may serve: an API server asks
+// them in place of the one that serves the group.
+func (x *remover) unregisterReserved() {
+	for _, live := range x.Observed.APIServices {
+		if x.Observed.reserves(live) && x.theirs(live) == nil {
+			x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+		}
+	}
+}
+
+// unconvertStale ends the conversions that the ClusterServiceVersion does not
+// declare any more.
+func (x *remover) unconvertStale() {
+	ended := x.conversions.endedConversions()
+	for _, step := range StepsToEnd(ended.CRDs) {
+		if !x.plan.plans(step.Key()) { // else it ends after that write
+			x.plan.take(step)
+		}
+	}
+	x.plan.Count = append(x.plan.Count, ended.Count...)
+	x.inUse = ended.InUse
+}
+
+// undelegateStale removes the bindings for servers of APIServices that are not declared any
+// more: they have no owner with whom they would go.
+func (x *remover) undelegateStale() {
+	wanted := map[string]bool{}
+	for _, d := range x.Desired.Deployments {
+		if d.AuthDelegator != nil {
+			wanted[drift.KeyOf(d.AuthDelegator)], wanted[drift.KeyOf(d.AuthReader)] = true, true
+		}
+	}
+	for _, live := range x.Observed.delegations() {
+		if !wanted[drift.KeyOf(live)] {
+			x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+		}
+	}
+}
+
+// removeStale removes the Deployments that the ClusterServiceVersion does not list any
+// more, once nothing else is left to write, all that it lists works, and API servers call none
+// of them: until then they may serve webhooks that are to be served by others, or conversions
+// that objects need, and every API server must have learned who serves them.
+func (x *remover) removeStale() {
+	if len(x.plan.Steps) > 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
+		live := x.Observed.Deployments[name]
+		if lists(x.CSV, name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(name) || x.waitsForAny() || x.mayBeCalled(live) {
+			continue
+		}
+		x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+	}
+}
+
+// mayBeCalled tells whether some API server may still call a Deployment that no registration calls any
+// more, because it has not learned that the registration is gone. A registration that is gone tells
+// nothing: the first look records its time on the Deployment.
+func (x *remover) mayBeCalled(live *appsv1.Deployment) bool {
+	if x.Policy.Gate == GateAvailable || !x.hasService(live.Name) {
+		return false
+	}
+	since, recorded := x.uncalledSince(live)
+	if !recorded {
+		return x.plan.want(x.uncalled(live), live)
+	}
+	settled := since.Add(x.Policy.Settle)
+	x.plan.lookAgain(settled)
+	return x.now.Before(settled)
+}
+
+// uncalled is a live Deployment with the record that nothing calls it. The record is of this generation of the
+// ClusterServiceVersion: another edit may have had the Deployment called once more since.
+func (x *remover) uncalled(live *appsv1.Deployment) *appsv1.Deployment {
+	marked := live.DeepCopy()
+	if marked.Annotations == nil {
+		marked.Annotations = map[string]string{}
+	}
+	marked.Annotations[wellknown.AnnotationUnused] = x.uncalledPrefix() + x.now.UTC().Format(time.RFC3339Nano)
+	return marked
+}
+
+// uncalledSince reads the record; recorded is false when there is none of this generation, or one that the
+// manager cannot have written.
+func (x *remover) uncalledSince(live *appsv1.Deployment) (since time.Time, recorded bool) {
+	text, ok := strings.CutPrefix(live.Annotations[wellknown.AnnotationUnused], x.uncalledPrefix())
+	since, err := time.Parse(time.RFC3339Nano, text)
+	return since, ok && err == nil && !since.After(x.now)
+}
+
+func (x *remover) uncalledPrefix() string {
+	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
+}
+
+// clear takes out of service, before a Deployment is rolled out, what is called in
+// another way afterwards. It tells whether the Deployment has to wait until every API
+// server has learned of it.
+func (x *remover) clear(d render.Deployment) bool {
+	for _, live := range x.Observed.registrations() {
+		older := x.theirs(live.Object)
+		if older == nil {
+			continue
+		}
+		change, servedBy := x.changeOf(older, live)
+		if change == render.Changed && (servedBy == d.Object.Name || serves(d, live)) {
+			x.unregister(live)
+		}
+	}
+	return x.unsettled()
+}
+
+// unsettled tells whether a webhook was taken out of service so lately that some API
+// server may still call it.
+func (x *remover) unsettled() bool {
+	if x.Policy.Gate == GateAvailable || x.unregistered.IsZero() {
+		return false
+	}
+	settled := x.unregistered.Add(x.Policy.Settle + time.Second)
+	x.plan.lookAgain(settled)
+	return x.now.Before(settled)
+}
+
+// waitsForAny tells whether anything that is listed is not complete yet.
+func (x *remover) waitsForAny() bool {
+	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool { return d.waits(x.plan) != "" })
+}
+
+// withdraw stops an operator that must not run. Webhooks come first: without their
+// Deployments they would refuse what they intercept. Where objects depend on a
+// conversion, what converts them stays.
+func (x *remover) withdraw() {
+	registered := false
+	for _, live := range x.Observed.registrations() {
+		if csvspec.HasOwnerLabels(live.Object, x.CSV) {
+			registered = true
+			x.plan.take(Step{Verb: Delete, Object: live.Object, Live: live.Object})
+		}
+	}
+	ended := conversion.EndAll(x.CSV.Namespace, x.conversions.ownServices(), slices.Collect(maps.Values(x.Observed.CRDs)), x.Observed.Objects,
+		x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	for _, step := range StepsToEnd(ended.CRDs) {
+		x.plan.take(step)
+	}
+	x.plan.Count, x.inUse = ended.Count, ended.InUse
+	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || !x.forgotten() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
+		if d := x.Observed.Deployments[name]; csvspec.OwnedBy(d, x.CSV) {
+			x.plan.take(Step{Verb: Delete, Object: d, Live: d})
+		}
+	}
+	for _, live := range x.Observed.delegations() {
+		if csvspec.HasOwnerLabels(live, x.CSV) {
+			x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+		}
+	}
+}
+
+// forgotten tells whether no API server calls a webhook any more. When each of them was
+// taken out of service stands in the status, in whole seconds, hence the one more.
+func (x *remover) forgotten() bool {
+	if x.Policy.Gate == GateAvailable {
+		return true
+	}
+	settle := x.Policy.Settle + time.Second
+	for _, d := range x.CSV.Spec.WebhookDefinitions {
+		settled := x.now
+		switch before := x.before(d); {
+		case before != nil && isRegistered(*before):
+			settled = x.now.Add(settle)
+		case before != nil && before.State == managerv1alpha1.WebhookBlocked && before.Since != nil:
+			settled = before.Since.Add(settle)
+		}
+		if x.now.Before(settled) {
+			x.plan.lookAgain(settled)
+			return false
+		}
+	}
+	return true
+}

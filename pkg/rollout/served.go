@@ -1,0 +1,263 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+// withLeftOut is a ClusterServiceVersion with the conversions that it does not declare any more, that
+// objects need, and that Deployments which it lists serve. Until spec.conversion ends, the Deployment
+// has to serve it (docs/adr/0056-conversions-left-out.md).
+func (in Input) withLeftOut(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	inUse := slices.DeleteFunc(in.leftOutOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == conversion.Ends })
+	if len(inUse) == 0 {
+		return csv
+	}
+	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
+	for _, crd := range inUse {
+		s.declare(crd, s.converter(crd))
+	}
+	return s.csv
+}
+
+// uncounted are the names of the definitions of which it must be known whether they have objects,
+// before it is known what a Deployment has to serve.
+func (in Input) uncounted() (names []string) {
+	for _, crd := range in.leftOutOfListed(in.CSV) {
+		if in.endOf(crd) == conversion.EndUnknown {
+			names = append(names, crd.Name)
+		}
+	}
+	return names
+}
+
+// leftOutOfListed are the definitions that Deployments convert which a ClusterServiceVersion lists,
+// and that it does not convert by its own account.
+func (in Input) leftOutOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
+	s := asServed{csv: csv, observed: in.Observed}
+	return slices.DeleteFunc(s.leftOut(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return !lists(csv, s.converter(crd)) })
+}
+
+// leftOut are the definitions that Deployments of the namespace convert and that the
+// ClusterServiceVersion does not convert by its own account, in the order of their names.
+func (s asServed) leftOut() (all []*apiextensionsv1.CustomResourceDefinition) {
+	for _, name := range slices.Sorted(maps.Keys(s.observed.CRDs)) {
+		if crd := s.observed.CRDs[name]; csvspec.Converts(s.csv, name) < 0 && s.converter(crd) != "" {
+			all = append(all, crd)
+		}
+	}
+	return all
+}
+
+// converter is the live Deployment that converts a definition; empty when none of the namespace
+// does.
+func (s asServed) converter(crd *apiextensionsv1.CustomResourceDefinition) string {
+	namespace, service := owners.ConvertedBy(crd)
+	if namespace != s.csv.Namespace {
+		return ""
+	}
+	return s.behind(service)
+}
+
+// declare adds the description of a conversion as API servers call it.
+func (s asServed) declare(crd *apiextensionsv1.CustomResourceDefinition, deployment string) {
+	called := crd.Spec.Conversion.Webhook.ClientConfig.Service
+	d := operatorsv1alpha1.WebhookDescription{
+		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: crd.Name, DeploymentName: deployment,
+		ConversionCRDs: []string{crd.Name}, WebhookPath: called.Path,
+		AdmissionReviewVersions: crd.Spec.Conversion.Webhook.ConversionReviewVersions,
+	}
+	if called.Port != nil {
+		d.ContainerPort = *called.Port
+	}
+	d.TargetPort = s.targetOf(called.Name, d.ContainerPort)
+	s.csv.Spec.WebhookDefinitions = append(s.csv.Spec.WebhookDefinitions, d)
+}
+
+// targetOf is where a port of a live Service leads; nil when it does not exist.
+func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
+	live := s.observed.Services[service]
+	if live == nil {
+		return nil
+	}
+	for _, p := range live.Spec.Ports {
+		if p.Port == port {
+			return new(backends.Target(p))
+		}
+	}
+	return nil
+}
+
+// ToRender is the ClusterServiceVersion whose objects the plan needs. One that is held is
+// rendered as it is called: an edit that waits, or is a mistake, may leave a webhook out,
+// or name another Deployment than the one that serves it, and the certificate there expires
+// all the same. One that is installed keeps the conversions that an edit left out while objects
+// need them.
+func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
+	if in.Holds() {
+		return in.asServed(in.CSV)
+	}
+	return in.withLeftOut(in.CSV)
+}
+
+// Holds reports whether the ClusterServiceVersion is rendered as it is called, because it may
+// not be installed as it is.
+func (in Input) Holds() bool { return in.Keeps() || in.KeepsTrust() }
+
+// asServed is a version of the operator as its registrations say that it is served.
+func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
+	for _, live := range in.Observed.registrations() {
+		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && csvspec.HasOwnerLabels(live.Object, csv) {
+			s.register(live, s.behind(called.Name))
+		}
+	}
+	for i := range csv.Spec.WebhookDefinitions {
+		s.convert(&s.csv.Spec.WebhookDefinitions[i])
+	}
+	for _, crd := range s.leftOut() {
+		if deployment := s.converter(crd); csvspec.HasOwnerLabels(in.Observed.Deployments[deployment], csv) {
+			s.list(deployment)
+			s.declare(crd, deployment)
+		}
+	}
+	return s.csv
+}
+
+// asServed is a ClusterServiceVersion that becomes what its registrations say.
+type asServed struct {
+	csv      *operatorsv1alpha1.ClusterServiceVersion
+	observed Observed
+}
+
+// behind is the live Deployment whose pods a Service leads to; empty when there is none.
+func (s asServed) behind(service string) string {
+	for _, name := range slices.Sorted(maps.Keys(s.observed.Deployments)) {
+		if service == names.Service(name) || service == csvspec.AlternateServiceName(s.csv, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// list puts a live Deployment among those that are declared.
+func (s asServed) list(deployment string) {
+	specs := &s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	if !slices.ContainsFunc(*specs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool { return spec.Name == deployment }) {
+		*specs = append(*specs, operatorsv1alpha1.StrategyDeploymentSpec{Name: deployment, Spec: s.observed.Deployments[deployment].Spec})
+	}
+}
+
+// register has a Deployment serve what is registered.
+func (s asServed) register(live registration.Registration, deployment string) {
+	if deployment == "" {
+		return
+	}
+	s.list(deployment)
+	if live.Kind == csvspec.APIServiceType {
+		s.registerAPI(live.Object.(*apiregistrationv1.APIService), deployment)
+		return
+	}
+	definitions := &s.csv.Spec.WebhookDefinitions
+	for i, d := range *definitions {
+		if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) {
+			(*definitions)[i].DeploymentName = deployment
+			return
+		}
+	}
+	*definitions = append(*definitions, operatorsv1alpha1.WebhookDescription{
+		Type: live.Kind, GenerateName: live.Object.GetLabels()[wellknown.LabelWebhookGenerateName], DeploymentName: deployment,
+	})
+}
+
+func (s asServed) registerAPI(live *apiregistrationv1.APIService, deployment string) {
+	owned, declared := &s.csv.Spec.APIServiceDefinitions.Owned, false
+	for i, d := range *owned {
+		if csvspec.APIServiceName(d.Group, d.Version) == live.Name {
+			(*owned)[i].DeploymentName, declared = deployment, true
+		}
+	}
+	if !declared {
+		*owned = append(*owned, operatorsv1alpha1.APIServiceDescription{Group: live.Spec.Group, Version: live.Spec.Version, DeploymentName: deployment})
+	}
+}
+
+// convert has a conversion webhook served by the Deployment that converts.
+func (s asServed) convert(d *operatorsv1alpha1.WebhookDescription) {
+	for _, name := range d.ConversionCRDs {
+		crd := s.observed.CRDs[name]
+		if d.Type != operatorsv1alpha1.ConversionWebhook || crd == nil {
+			continue
+		}
+		if deployment := s.converter(crd); deployment != "" {
+			d.DeploymentName = deployment
+			s.list(deployment)
+		}
+	}
+}
+
+func lists(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
+	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		return spec.Name == deployment
+	})
+}
+
+func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) conversion.Ending {
+	return conversion.EndingOf(crd, in.Observed.Objects, in.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+}
+
+// isCalled reports whether API servers call a Deployment: its Service is in a registration, or in
+// spec.conversion of a definition.
+func (f *facts) isCalled(deployment string) bool {
+	s := asServed{csv: f.CSV, observed: f.Observed}
+	for _, crd := range f.Observed.CRDs {
+		if s.converter(crd) == deployment {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Observed.registrations(), func(live registration.Registration) bool {
+		called := registration.ServiceOf(live.Object)
+		return called != nil && called.Namespace == f.CSV.Namespace && s.behind(called.Name) == deployment
+	})
+}
+
+// hasService tells whether a Service leads to a Deployment.
+func (f *facts) hasService(deployment string) bool {
+	s := asServed{csv: f.CSV, observed: f.Observed}
+	for service := range f.Observed.Services {
+		if s.behind(service) == deployment {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere reports whether pods of another Deployment serve the live registration of a webhook: an
+// older version registered it, or an edit waits.
+func (f *facts) elsewhere(d render.Deployment, w render.Webhook) bool {
+	live := f.liveOf(w)
+	if live == nil || len(w.Conversions) > 0 {
+		return false
+	}
+	called := registration.ServiceOf(live)
+	if called == nil || called.Namespace != f.CSV.Namespace {
+		return false
+	}
+	serves := asServed{csv: f.CSV, observed: f.Observed}.behind(called.Name)
+	return serves != "" && serves != d.Object.Name
+}

@@ -1,0 +1,134 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+)
+
+// deploymentView is what a Deployment came to.
+type deploymentView struct {
+	name     string
+	progress workload.Progress
+	webhooks []webhookView
+}
+
+// webhookView is what a webhook came to.
+type webhookView struct {
+	render.Webhook
+	configuration string
+	state         managerv1alpha1.WebhookState
+	reason        string
+	message       string
+	registered    time.Time // when it was first registered; zero while it is not
+	moving        string    // why it is not called yet where it is to be; empty when it is
+	gap           *managerv1alpha1.ConversionGap
+}
+
+func (w webhookView) live() bool { return !w.registered.IsZero() }
+
+// lacks tells whether a webhook that should be live is not, or an APIService not available.
+func (w webhookView) lacks() bool {
+	if registration.IsAPIService(w.Webhook) {
+		return w.state != managerv1alpha1.WebhookRegistered
+	}
+	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
+}
+
+// waits is what a Deployment and its webhooks lack to be complete.
+func (v deploymentView) waits(b *planBuilder) string {
+	if !v.progress.Complete() {
+		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message)
+	}
+	for _, w := range v.webhooks {
+		if w.lacks() {
+			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message)
+		}
+		if w.moving != "" {
+			return fmt.Sprintf("%s to be switched: %s", w.title(), w.moving)
+		}
+	}
+	return v.settling(b)
+}
+
+// settling is which registration is so young that some API server may not know it yet.
+func (v deploymentView) settling(b *planBuilder) string {
+	if b.Policy.Gate == GateAvailable {
+		return ""
+	}
+	for _, w := range v.webhooks {
+		if settled := w.registered.Add(b.Policy.Settle); b.now.Before(settled) {
+			b.lookAgain(settled)
+			return fmt.Sprintf("%s to be known to every API server", w.title())
+		}
+	}
+	return ""
+}
+
+func (v deploymentView) refusal() string {
+	if v.progress.Reason == reasonRefused {
+		return v.progress.Message
+	}
+	for _, w := range v.webhooks {
+		if w.reason == reasonRefused {
+			return w.message
+		}
+	}
+	return ""
+}
+
+// moving is a live webhook that is not called yet where it is to be.
+func moving(view webhookView, reason, message string) webhookView {
+	view.moving = message
+	if view.state == managerv1alpha1.WebhookRegistered {
+		view.reason, view.message = reason, message
+	}
+	return view
+}
+
+func (w webhookView) title() string {
+	return managerv1alpha1.Title(w.Description.Type, w.Description.GenerateName)
+}
+
+const reasonUnavailable = "NotAvailable"
+
+// unavailable is which APIService of a Deployment API servers pass no requests on to, and
+// why; empty when they do to all.
+func (v deploymentView) unavailable() string {
+	for _, w := range v.webhooks {
+		if registration.IsAPIService(w.Webhook) && w.lacks() {
+			return w.title() + ": " + w.message
+		}
+	}
+	return ""
+}
+
+func waiting(w render.Webhook, reason, message string) webhookView {
+	return webhookView{Webhook: w, state: managerv1alpha1.WebhookWaiting, reason: reason, message: message}
+}
+
+// has tells whether a webhook of that identity is there: one that is declared twice
+// is reported once.
+func (v deploymentView) has(of csvspec.Identity) bool {
+	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return csvspec.IdentityOf(w.Description) == of })
+}
+
+// waitsFor says what a Deployment still lacks before the next may start; empty when
+// it lacks nothing.
+func (v deploymentView) waitsFor() string {
+	if !v.progress.Complete() {
+		return v.progress.Message
+	}
+	for _, w := range v.webhooks {
+		if w.lacks() {
+			return fmt.Sprintf("%s: %s", w.title(), w.message)
+		}
+	}
+	return ""
+}
