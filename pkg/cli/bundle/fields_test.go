@@ -2,12 +2,18 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 const webhookText = `  webhookdefinitions:
@@ -124,6 +130,46 @@ func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 					if diff := cmp.Diff(want, o.Object["metadata"]); diff != "" {
 						t.Errorf("applied (-want +got):\n%s", diff)
 					}
+				}
+			}
+		})
+	}
+}
+
+// Labels and annotations that administrators and the manager set are not taken from a bundle: with them a bundle
+// could have a conversion ended that objects need, or replace the record of a storage migration.
+func TestInstructionsAreRemoved(t *testing.T) {
+	const instructions = `{olm-webhook-manager.io/force-conversion-removal: "true", olm-webhook-manager.io/stored-versions: v2,
+    olm-webhook-manager.io/installation: other/other, olm-webhook-manager.io/match-conditions: "{}", olm-webhook-manager.io/probe: handshake, example.com/mine: a}`
+	for name, c := range map[string]struct {
+		object string
+		kept   []string
+	}{
+		"a ClusterServiceVersion": {"apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nspec: {}\n",
+			[]string{"example.com/mine", "olm-webhook-manager.io/match-conditions", "olm-webhook-manager.io/probe"}},
+		"a definition":         {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", []string{"example.com/mine"}},
+		"an object of no type": {"apiVersion: shop.example.com/v1\nkind: Till\n", []string{"example.com/mine"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := c.object + "metadata:\n  name: a\n  labels: {olm-webhook-manager.io/aggregate-to-limited: \"true\", example.com/mine: a}\n  annotations: " + instructions + "\n"
+			b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText, "manifests/a.yaml": text}), "test")
+			at := slices.IndexFunc(b.Objects, func(o *Object) bool { return o.File == "manifests/a.yaml" })
+			if at < 0 {
+				t.Fatal(b.Problems)
+			}
+			o := b.Objects[at]
+			if diff := cmp.Diff(c.kept, slices.Sorted(maps.Keys(o.GetAnnotations()))); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(map[string]string{"example.com/mine": "a"}, o.GetLabels()); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+			if csv, ok := o.Typed.(*operatorsv1alpha1.ClusterServiceVersion); ok && csv.Annotations[vocabulary.AnnotationForceConversion] != "" {
+				t.Error("the typed object has an annotation that is not applied")
+			}
+			for _, path := range []string{"metadata.annotations[olm-webhook-manager.io/force-conversion-removal]", "metadata.annotations[olm-webhook-manager.io/stored-versions]", "metadata.labels[olm-webhook-manager.io/aggregate-to-limited]"} {
+				if !slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == UnknownField && p.Path == path && p.Line > 0 }) {
+					t.Errorf("%s is not reported: %v", path, b.Problems)
 				}
 			}
 		})

@@ -3,11 +3,19 @@ package bundle
 import (
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
 )
 
 // appliedMetadata are the fields of metadata that objects are applied with. creationTimestamp is among them
 // because generators write it; it is removed later.
 var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "creationTimestamp"}
+
+// annotationsOfAuthors are the annotations under vocabulary.OwnAnnotationPrefix that describe the webhooks of a
+// ClusterServiceVersion, and so belong to its author.
+var annotationsOfAuthors = []string{vocabulary.AnnotationMatchConditions, vocabulary.AnnotationProbe}
 
 // dropMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
 // cluster takes a finalizer away, or which uid an owner has there. With an unknown owner the garbage collector
@@ -22,5 +30,22 @@ func (b *Bundle) dropMetadata(o *Object) {
 			b.problemAt(UnknownField, o, keyPath{"metadata", field}.String(), "is not taken from a bundle: the cluster that an object is in sets it", "remove it")
 		}
 		delete(metadata, field)
+	}
+	b.dropInstructions(o, metadata, "annotations")
+	b.dropInstructions(o, metadata, "labels")
+}
+
+// dropInstructions removes and reports the labels or annotations that are instructions of an administrator to the
+// manager, or its records. A bundle could otherwise allow the manager to end a conversion that objects need, or
+// replace the list of the versions in which objects may be stored.
+func (b *Bundle) dropInstructions(o *Object, metadata map[string]any, field string) {
+	pairs, _ := metadata[field].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		ofAuthor := field == "annotations" && groupkind.Is(o, groupkind.ClusterServiceVersion) && slices.Contains(annotationsOfAuthors, key)
+		if !strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || ofAuthor {
+			continue
+		}
+		b.problemAt(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
+		delete(pairs, key)
 	}
 }

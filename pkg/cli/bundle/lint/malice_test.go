@@ -35,6 +35,8 @@ func TestMaliceIsNamed(t *testing.T) {
 		"unknown-field" + csv + "[spec.webhookdefinitions[1].failurePolicy]",
 		"unknown-field" + csv + "spec.webhookdefinitions[0].failurePolcy",
 		"unknown-field manifests/role.yaml [rules[0].resourceNames]",
+		"unknown-field" + csv + "metadata.annotations[olm-webhook-manager.io/force-conversion-removal]",
+		"unknown-field manifests/definition.yaml metadata.annotations[olm-webhook-manager.io/stored-versions]",
 		"media-type" + annotations + "mediatype.v1]",
 		"default-channel" + annotations + "channel.default.v1]",
 		"replaces-itself" + csv + "spec.replaces",
