@@ -2,6 +2,7 @@
 package owners
 
 import (
+	"maps"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -32,9 +33,11 @@ type Ownership struct {
 }
 
 // Proves reports whether an object belongs to one of the versions: its uid is recorded, a version is
-// its owner, or it does nothing except what the manager, or OLM v0, creates such an object for.
+// its owner, or it does nothing except what the manager, or OLM v0, creates such an object for. An
+// owner reference proves nothing outside of the namespace of its owner: Kubernetes ignores it there,
+// and a client that may label the object can write it, too.
 func (o Ownership) Proves(object metav1.Object) bool {
-	return o.Recorded[object.GetUID()] || o.Owns(object) || o.registers(object) || o.delegates(object) || o.installed(object)
+	return o.Recorded[object.GetUID()] || o.Owns(object) && o.isAtHome(object) || o.registers(object) || o.delegates(object) || o.installed(object)
 }
 
 // Owns reports whether one of the versions is an owner of an object, by its uid.
@@ -83,27 +86,30 @@ func (o Ownership) names(configuration string) bool {
 
 // serves reports whether a Service is one of the versions'.
 func (o Ownership) serves(namespace, service string) bool {
-	for _, csv := range o.Versions {
-		if namespace != csv.Namespace {
-			continue
-		}
-		if o.Services[service] {
-			return true
-		}
-		for _, spec := range csvspec.Deployments(csv) {
-			if service == names.Service(spec.Name) || service == csvspec.AlternateServiceName(csv, spec.Name) {
-				return true
-			}
-		}
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return namespace == csv.Namespace && slices.Contains(o.servicesOf(csv), service)
+	})
+}
+
+// servicesOf are the names of a version's Services: those that it owns, and those that are derived
+// from its Deployments.
+func (o Ownership) servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	services := slices.Collect(maps.Keys(o.Services))
+	for _, spec := range csvspec.Deployments(csv) {
+		services = append(services, names.Service(spec.Name), csvspec.AlternateServiceName(csv, spec.Name))
 	}
-	return false
+	return services
 }
 
 // delegates reports whether a binding lets servers of APIServices ask who calls them, and nobody
-// outside of the namespace of the versions.
+// outside of the namespace of the versions, and has the name that the manager and OLM v0 derive from a
+// Service of one of the versions. Other workloads of the namespace have such bindings as well.
 func (o Ownership) delegates(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return permissions.DelegatesTo(object, csv.Namespace)
+		return permissions.DelegatesTo(object, csv.Namespace) && slices.ContainsFunc(o.servicesOf(csv), func(service string) bool {
+			usual, alternate := permissions.UsualDelegation(service), permissions.AlternateDelegation(csv.Namespace, service)
+			return slices.Contains([]string{usual.Delegator, usual.Reader, alternate.Delegator, alternate.Reader}, object.GetName())
+		})
 	})
 }
 
@@ -169,16 +175,15 @@ func (o Ownership) installed(object metav1.Object) bool {
 		return false
 	}
 	name := object.GetName()
-	if o.planned(kind, name) && o.inPlace(object) {
+	if o.planned(kind, name) && (object.GetNamespace() == metav1.NamespaceAll || o.isAtHome(object)) {
 		return true
 	}
 	return o.grantsOwn(object) && (o.planned(lifted, name) || o.recordsName(name))
 }
 
-// inPlace reports whether an object is where an InstallPlan creates it.
-func (o Ownership) inPlace(object metav1.Object) bool {
-	namespace := object.GetNamespace()
-	return namespace == metav1.NamespaceAll || slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Namespace == namespace })
+// isAtHome reports whether an object is in the namespace of one of the versions.
+func (o Ownership) isAtHome(object metav1.Object) bool {
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Namespace == object.GetNamespace() })
 }
 
 func (o Ownership) planned(kind, name string) bool { return o.Planned[kind+" "+name] }
