@@ -1,8 +1,9 @@
 package decide
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -27,9 +28,9 @@ func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, erro
 	unstructured.RemoveNestedField(wanted.Object, "status")
 	switch {
 	case live == nil:
-		return &rollout.Step{Verb: rollout.Create, Object: wanted}, nil
+		return &rollout.Step{Verb: rollout.Create, Object: wanted, Desired: wanted}, nil
 	case !csvspec.OwnedBy(live, d.CSV):
-		return adoption(live, wanted.GetOwnerReferences()), nil
+		return adoption(live, d.CSV), nil
 	}
 	wanted.SetOwnerReferences(live.GetOwnerReferences()) // other owners stay
 	for _, step := range applyIfDiffers(wanted, live) {
@@ -38,11 +39,18 @@ func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, erro
 	return nil, nil
 }
 
-// adoption adopts the OperatorCondition of a deleted ClusterServiceVersion of the same name, before
-// garbage collection deletes it. It is an update: an apply does not remove what a creation wrote.
-func adoption(live *unstructured.Unstructured, owners []metav1.OwnerReference) *rollout.Step {
+// adoption adopts the OperatorCondition that a deleted ClusterServiceVersion of the same name, or OLM v0,
+// has left. It sets the owner reference, without which garbage collection deletes the object, and the
+// labels. It is an update: an apply does not remove what a creation wrote.
+func adoption(live *unstructured.Unstructured, csv *operatorsv1alpha1.ClusterServiceVersion) *rollout.Step {
 	adopted := live.DeepCopy()
-	adopted.SetOwnerReferences(owners)
+	csvspec.Own(adopted, csv)
 	adopted.SetManagedFields(nil) // a cache does not keep all of them; without any, they stay
-	return &rollout.Step{Verb: rollout.Update, Object: adopted, Live: live, Drift: drift.Drift{Fields: []string{"metadata.ownerReferences"}}}
+	metadata := &unstructured.Unstructured{Object: map[string]any{}}
+	metadata.SetGroupVersionKind(live.GroupVersionKind())
+	metadata.SetNamespace(adopted.GetNamespace())
+	metadata.SetName(adopted.GetName())
+	metadata.SetLabels(adopted.GetLabels())
+	metadata.SetOwnerReferences(adopted.GetOwnerReferences())
+	return &rollout.Step{Verb: rollout.Update, Object: adopted, Live: live, Drift: drift.Drift{Fields: []string{"metadata"}}, Desired: metadata}
 }
