@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -148,7 +149,18 @@ func (c *Controller) logWrite(k queue.Key, step rollout.Step) {
 
 // refused tells an answer that will not change until somebody changes something.
 func refused(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) || denied(err)
+}
+
+// denied reports whether admission denied a request. A webhook denies with any code, a
+// ValidatingAdmissionPolicy also with 401 and 413: the text alone shows it.
+func denied(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	message := status.Status().Message
+	return strings.Contains(message, "denied the request") || strings.Contains(message, "denied request")
 }
 
 // write sends one step to the API server.

@@ -31,7 +31,7 @@ func (c *Controller) pass(ctx context.Context, k queue.Key) {
 	case errors.Is(err, informers.ErrStale):
 		c.queue.Raise(k, queue.Regular)
 		c.queue.AddAfter(k, c.writes.Grace)
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err) && !denied(err):
 		log.WithError(err).Debug("somebody else wrote first, looking again")
 		c.queue.Raise(k, queue.Regular)
 		c.queue.AddRateLimited(k)
