@@ -111,12 +111,11 @@ func (c *Controller) remember(k queue.Key, s *snapshot, step rollout.Step, writt
 // or where admission made something else of it that is not accepted.
 func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Object) {
 	csv, object := records.NameOf(s.CSV), step.Key()
-	if step.Verb == rollout.Delete {
+	switch {
+	case step.Verb == rollout.Delete:
 		c.repairs.Deleted(csv, object)
 		delete(s.Observed.Writes, object)
-		return
-	}
-	if step.Desired != nil {
+	case step.Desired != nil:
 		write := drift.WriteOf(step.Desired, written)
 		c.repairs.Wrote(csv, object, write)
 		s.Observed.Writes[object] = write

@@ -57,6 +57,12 @@ func (b *planBuilder) take(step Step) bool {
 	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.reserves(step.Object) || b.Observed.occupies(step) {
 		return false
 	}
+	if step.Verb == Delete {
+		var ok bool
+		if step, ok = b.Observed.deletion(step.Live, b.now); !ok {
+			return false
+		}
+	}
 	if step.Desired != nil {
 		var ok bool
 		if step, ok = b.Observed.unlessHeld(step, b.now); !ok {

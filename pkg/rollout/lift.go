@@ -30,7 +30,9 @@ func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []drift.Obj
 	}
 	for _, l := range live {
 		if !needed[drift.KeyOf(l)] && csvspec.HasOwnerLabels(l, csv) {
-			steps = append(steps, Step{Verb: Delete, Object: l, Live: l})
+			if step, ok := o.deletion(l, now); ok {
+				steps = append(steps, step)
+			}
 		}
 	}
 	return steps

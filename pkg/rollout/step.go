@@ -70,10 +70,12 @@ func (s Step) Registers() bool {
 // Repairs reports whether the step undoes what somebody else did: a field that another
 // manager wrote last, what was written before and is otherwise now, or a registration that was
 // there before and is gone. One that is deleted again before the status tells of it is known by
-// its record.
+// its record. The deletion of what another client created counts, too.
 func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
 	switch {
-	case s.Verb == Delete, s.Verb == Nudge:
+	case s.Verb == Delete:
+		return s.Drift.By == drift.ByCreation
+	case s.Verb == Nudge:
 		return false
 	case s.Repeated:
 		return true
@@ -181,6 +183,16 @@ func (o Observed) unlessHeld(step Step, now time.Time) (_ Step, ok bool) {
 		step.Drift.By = drift.ByAnyClient
 	}
 	return step, !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
+}
+
+// deletion returns the step that deletes an object; ok is false when another client creates the object
+// again each time. What the manager created itself undoes no deletion.
+func (o Observed) deletion(live drift.Object, now time.Time) (step Step, ok bool) {
+	step = Step{Verb: Delete, Object: live, Live: live}
+	if last, known := o.Writes[step.Key()]; !known || !last.Wrote(live) {
+		step.Drift.By = drift.ByCreation
+	}
+	return step, !o.Contests[step.Key()].Blocks(live, live, step.Drift, now)
 }
 
 // lookUp finds an object by name; nil when it is absent.

@@ -72,6 +72,9 @@ func (w Write) RepeatedBy(desired, live Object) bool {
 	return w.uid == live.GetUID() && (err != nil || order >= 0)
 }
 
+// Wrote reports whether the write was to this object, and not to another of the same name.
+func (w Write) Wrote(live Object) bool { return w.uid == live.GetUID() }
+
 // Rehearsed returns the record of a dry run. The record is valid where the answer equals the live
 // object: then the live object is what admission makes of the desired one.
 func Rehearsed(desired, live, answer Object) (w Write, accepted bool) {

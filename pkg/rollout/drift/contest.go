@@ -21,6 +21,7 @@ const (
 const (
 	ByAdmission = "(admission)" // a mutating webhook or a MutatingAdmissionPolicy
 	ByAnyClient = "(anybody)"   // clients that give another name each time, or show in nothing
+	ByCreation  = "(creation)"  // a client that creates again what the manager deletes
 )
 
 // Contest is the record of repairs to one object that others undid, each by itself: clients
@@ -141,6 +142,8 @@ func (r rival) concerns(object, live Object, drift Drift) bool {
 	_, secret := object.(*corev1.Secret)
 	_, conversion := object.(*apiextensionsv1.CustomResourceDefinition)
 	switch {
+	case drift.By == ByCreation || r.by == ByCreation:
+		return drift.By == r.by
 	case secret && (r.by == ByAdmission || r.by == ByAnyClient):
 		return true
 	case r.by == ByAnyClient:
@@ -154,6 +157,11 @@ func (r rival) concerns(object, live Object, drift Drift) bool {
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string
 	for _, r := range c.contesting(now) {
+		if r.by == ByCreation {
+			all = append(all, fmt.Sprintf("%s: another client creates it again each time the manager deletes it; the manager deletes it again at %s. Stop that client",
+				key, r.heldUntil().UTC().Format(time.RFC3339)))
+			continue
+		}
 		all = append(all, fmt.Sprintf("%s: %s keeps changing %s back; the manager repairs it again at %s. %s",
 			key, r.who(), r.field, r.heldUntil().UTC().Format(time.RFC3339), r.remedy()))
 	}
