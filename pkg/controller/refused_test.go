@@ -39,7 +39,7 @@ func TestRefused(t *testing.T) {
 		}
 		c := &Controller{}
 		c.noteRefusal("shop", []string{"label"}, "", test.err)
-		if c.unlabelled.of("label")["shop"] == "" {
+		if c.unlabelled.Of("label")["shop"] == "" {
 			t.Errorf("%s: the refused label of the Namespace is not shown", name)
 		}
 	}
