@@ -60,6 +60,11 @@ func TestOwnership(t *testing.T) {
 	lifted := meta("", "lifted", "", wellknown.LabelGrantedPermissions)
 	ownedRole := meta(csv.Namespace, "owned", "")
 	ownedRole.OwnerReferences = []metav1.OwnerReference{csvspec.OwnerReference(csv)}
+	ownedClusterRole, ownedElsewhere := meta("", "owned", ""), meta("elsewhere", "owned", "")
+	ownedClusterRole.OwnerReferences, ownedElsewhere.OwnerReferences = ownedRole.OwnerReferences, ownedRole.OwnerReferences
+	reader := func(name string) metav1.Object {
+		return &rbacv1.RoleBinding{ObjectMeta: meta(permissions.AuthReaderNamespace, name, ""), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: permissions.AuthReader}, Subjects: []rbacv1.Subject{account}}
+	}
 	namesake := meta(csv.Namespace, "owned", "")
 	namesake.OwnerReferences = []metav1.OwnerReference{{Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: "of before"}}
 	named := names.Permissions(csv.Namespace, csv.Name, "account")
@@ -83,8 +88,12 @@ func TestOwnership(t *testing.T) {
 		"APIService of its Service":                 {api(&apiregistrationv1.ServiceReference{Namespace: csv.Namespace, Name: "manager-service"}), true},
 		"APIService of another":                     {api(&apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "manager-service"}), false},
 		"APIService of the API server":              {api(nil), false},
-		"delegates to its namespace":                {bound(meta("", "d", ""), permissions.AuthDelegator, account), true},
-		"delegates elsewhere":                       {bound(meta("", "d", ""), permissions.AuthDelegator, stranger), false},
+		"delegates to its namespace":                {bound(meta("", permissions.UsualDelegation("manager-service").Delegator, ""), permissions.AuthDelegator, account), true},
+		"delegates, by the other name":              {bound(meta("", permissions.AlternateDelegation(csv.Namespace, "renamed").Delegator, ""), permissions.AuthDelegator, account), true},
+		"lets read who calls":                       {reader(permissions.UsualDelegation("manager-service").Reader), true},
+		"lets another workload read who calls":      {reader("metrics-auth-reader"), false},
+		"delegates to another workload":             {bound(meta("", "metrics-auth", ""), permissions.AuthDelegator, account), false},
+		"delegates elsewhere":                       {bound(meta("", permissions.UsualDelegation("manager-service").Delegator, ""), permissions.AuthDelegator, stranger), false},
 		"labelled as lifted":                        {role(lifted, installtest.ReadPods, permissions.ReadNamespaces), false},
 		"labelled as lifted for its account":        {bound(lifted, "lifted", account), false},
 		"created by an InstallPlan, with any rules": {role(meta("", "planned", ""), installtest.ReadLeases), true},
@@ -98,6 +107,8 @@ func TestOwnership(t *testing.T) {
 		"a binding that is only labelled":           {bound(meta("", "reader", ""), "reader", account), false},
 		"owned by its uid":                          {&rbacv1.Role{ObjectMeta: ownedRole}, true},
 		"owned by a namesake of before":             {&rbacv1.Role{ObjectMeta: namesake}, false},
+		"cluster-scoped, with an owner reference":   {role(ownedClusterRole, installtest.Everything), false},
+		"elsewhere, with an owner reference":        {&rbacv1.Role{ObjectMeta: ownedElsewhere}, false},
 	} {
 		if got := o.Proves(test.object); got != test.want {
 			t.Errorf("%s: %t, want %t", title, got, test.want)
