@@ -13,7 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const webhookText = `  webhookdefinitions:
@@ -164,7 +164,7 @@ func TestInstructionsAreRemoved(t *testing.T) {
 			if diff := cmp.Diff(map[string]string{"example.com/mine": "a"}, o.GetLabels()); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
-			if csv, ok := o.Typed.(*operatorsv1alpha1.ClusterServiceVersion); ok && csv.Annotations[vocabulary.AnnotationForceConversion] != "" {
+			if csv, ok := o.Typed.(*operatorsv1alpha1.ClusterServiceVersion); ok && csv.Annotations[wellknown.AnnotationForceConversion] != "" {
 				t.Error("the typed object has an annotation that is not applied")
 			}
 			for _, path := range []string{"metadata.annotations[olm-webhook-manager.io/force-conversion-removal]", "metadata.annotations[olm-webhook-manager.io/stored-versions]", "metadata.labels[olm-webhook-manager.io/aggregate-to-limited]"} {

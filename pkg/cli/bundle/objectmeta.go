@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // appliedMetadata are the fields of metadata that objects are applied with. creationTimestamp is among them
 // because generators write it; it is removed later.
 var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "creationTimestamp"}
 
-// annotationsOfAuthors are the annotations under vocabulary.OwnAnnotationPrefix that describe the webhooks of a
+// annotationsOfAuthors are the annotations under wellknown.AnnotationPrefix that describe the webhooks of a
 // ClusterServiceVersion, and so belong to its author.
-var annotationsOfAuthors = []string{vocabulary.AnnotationMatchConditions, vocabulary.AnnotationProbe}
+var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe}
 
 // dropMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
 // cluster takes a finalizer away, or which uid an owner has there. With an unknown owner the garbage collector
@@ -42,7 +42,7 @@ func (b *Bundle) dropInstructions(o *Object, metadata map[string]any, field stri
 	pairs, _ := metadata[field].(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {
 		ofAuthor := field == "annotations" && groupkind.Is(o, groupkind.ClusterServiceVersion) && slices.Contains(annotationsOfAuthors, key)
-		if !strings.HasPrefix(key, vocabulary.OwnAnnotationPrefix) || ofAuthor {
+		if !strings.HasPrefix(key, wellknown.AnnotationPrefix) || ofAuthor {
 			continue
 		}
 		b.problemAt(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")

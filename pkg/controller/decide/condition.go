@@ -44,7 +44,7 @@ func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, erro
 // labels. It is an update: an apply does not remove what a creation wrote.
 func adoption(live *unstructured.Unstructured, csv *operatorsv1alpha1.ClusterServiceVersion) *rollout.Step {
 	adopted := live.DeepCopy()
-	csvspec.Own(adopted, csv)
+	csvspec.SetOwner(adopted, csv)
 	adopted.SetManagedFields(nil) // a cache does not keep all of them; without any, they stay
 	metadata := &unstructured.Unstructured{Object: map[string]any{}}
 	metadata.SetGroupVersionKind(live.GroupVersionKind())

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/vocabulary"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -33,7 +33,7 @@ func TestAdoptionOfAnOperatorCondition(t *testing.T) {
 			live.SetKind("OperatorCondition")
 			live.SetNamespace(csv.Namespace)
 			live.SetName(csv.Name)
-			live.SetLabels(map[string]string{vocabulary.LabelManaged: "true"})
+			live.SetLabels(map[string]string{wellknown.LabelManaged: "true"})
 			live.SetOwnerReferences(owners)
 			step := adoption(live, csv)
 			adopted := step.Object.(*unstructured.Unstructured)
