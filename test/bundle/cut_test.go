@@ -99,7 +99,7 @@ func (k killedAfter) RoundTrip(r *http.Request) (*http.Response, error) {
 func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle.Bundle) {
 	t.Helper()
 	o := bundle.Options{}
-	if _, err := c.Find(t.Context(), b, &o); err != nil {
+	if _, err := c.CompleteUninstall(t.Context(), b, &o); err != nil {
 		if b == latest {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle
 	}
 	for _, object := range left {
 		if stays := object.GetKind() == "Namespace"; e.isThere(t, object) != stays {
-			t.Errorf("%s: %s is there: %t, want %t; people were told %q", name, deploy.Title(object), !stays, stays, removal.Told)
+			t.Errorf("%s: %s is there: %t, want %t; people were told %q", name, deploy.Title(object), !stays, stays, removal.Messages)
 		}
 	}
 }

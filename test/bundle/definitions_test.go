@@ -21,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy/validation"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
@@ -61,9 +62,9 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 		must(t, utiljson.Unmarshal(text, &content))
 		object.Object["spec"] = content
 		for version := range schemas {
-			fitting, err := deploy.NewFitting(crd, deploy.Reading{Version: "anything", Fits: []string{version}})
+			validator, err := validation.NewValidator(crd, deploy.Reading{Version: "anything", Fits: []string{version}})
 			must(t, err)
-			foretold := fitting.Refuse(t.Context(), []unstructured.Unstructured{object})
+			foretold := validator.Validate(t.Context(), []unstructured.Unstructured{object})
 			resource := e.dynamic.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 			as := object.DeepCopy()
 			as.SetAPIVersion(crd.Spec.Group + "/" + version)
@@ -95,8 +96,8 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	must(t, err)
 	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
 	must(t, err)
-	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects", crd.Name, count); !slices.Contains(removal.Told, want) {
-		t.Errorf("a removal tells %q, want %q", removal.Told, want)
+	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects", crd.Name, count); !slices.Contains(removal.Messages, want) {
+		t.Errorf("a removal tells %q, want %q", removal.Messages, want)
 	}
 	for name, test := range map[string]struct {
 		schema string

@@ -62,7 +62,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 				b.CSV.Spec.Replaces = name + ".v1"
 			}
 			o := bundle.Options{Namespace: "joined", Watch: test.chosen}
-			kept, err := c.Join(t.Context(), b, &o)
+			kept, err := c.CompleteGroup(t.Context(), b, &o)
 			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Fatalf("got %v, want %q", err, test.err)
 			}
@@ -92,7 +92,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	c, err := installer.New(cluster.Config())
 	must(t, err)
 	i := prepared(t, c, edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"})
-	i.Patience = time.Millisecond
+	i.Timeout = time.Millisecond
 	p, err := c.Plan(t.Context(), i)
 	must(t, err)
 	applied, err := c.Install(t.Context(), p)
@@ -170,7 +170,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			left, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 			if gone := len(left.Items) == 0; gone != test.goes {
-				t.Errorf("it is gone: %t, want %t; people are told %q", gone, test.goes, removal.Told)
+				t.Errorf("it is gone: %t, want %t; people are told %q", gone, test.goes, removal.Messages)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 		left, err := groups.List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 		if want := 1 - n; len(left.Items) != want {
-			t.Errorf("after %s is removed there are %d groups, want %d; people are told %q", b.CSV.Name, len(left.Items), want, removal.Told)
+			t.Errorf("after %s is removed there are %d groups, want %d; people are told %q", b.CSV.Name, len(left.Items), want, removal.Messages)
 		}
 	}
 	for _, name := range []string{"first", "second"} {
@@ -242,8 +242,8 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 			if stays := e.isThere(t, subscription); stays != byHand {
 				t.Errorf("it stays: %t, want %t", stays, byHand)
 			}
-			if said := strings.Contains(strings.Join(removal.Told, "\n"), command); said != byHand {
-				t.Errorf("people are told %q", removal.Told)
+			if said := strings.Contains(strings.Join(removal.Messages, "\n"), command); said != byHand {
+				t.Errorf("people are told %q", removal.Messages)
 			}
 		})
 	}
@@ -252,12 +252,12 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 // prepared is an installation as the commands make it of a bundle.
 func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) installer.Installation {
 	t.Helper()
-	kept, err := c.Join(t.Context(), b, &o)
+	kept, err := c.CompleteGroup(t.Context(), b, &o)
 	must(t, err)
 	manifests, err := bundle.Manifests(b, o)
 	must(t, err)
-	i := installer.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: time.Minute, Say: t.Logf}
-	must(t, c.Adopt(t.Context(), i))
+	i := installer.Installation{Bundle: b, Manifests: manifests, KeptGroup: kept, Timeout: time.Minute, Print: t.Logf}
+	must(t, c.UseExistingNames(t.Context(), i))
 	return i
 }
 
@@ -280,7 +280,7 @@ func interrupted(t *testing.T, c *installer.Installer, p installer.Plan) error {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	p.Say = func(format string, args ...any) {
+	p.Print = func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); strings.HasPrefix(line, "applied ClusterServiceVersion") {
 			interrupt()
 		}

@@ -158,7 +158,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			_, err = c.Uninstall(t.Context(), i, removal)
 			must(t, err)
 			if there := e.isThere(t, class); there == test.goes {
-				t.Errorf("it is there: %t; people are told %q", there, removal.Told)
+				t.Errorf("it is there: %t; people are told %q", there, removal.Messages)
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	subscriptions, err := e.resource(subscription)
 	must(t, err)
 	e.remove(t, subscriptions, "unsubscribed")
-	if _, err := c.JoinNew(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o); !saysAll(err, "unsubscribed.v1") {
+	if _, err := c.CompleteInstall(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o); !saysAll(err, "unsubscribed.v1") {
 		t.Errorf("another version of the package beside it says %v", err)
 	}
 }
@@ -240,7 +240,7 @@ func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 	e.namespace(t, name)
 	p, err := c.Plan(t.Context(), prepared(t, c, written(t, name, name+".v1", text(priority, name, "bundle")), bundle.Options{Namespace: name}))
 	must(t, err)
-	taken, err := c.TryInstall(p)
+	taken, err := c.DryRunInstall(p)
 	must(t, err)
 	if len(taken) < 4 {
 		t.Errorf("only %d objects were tried", len(taken))

@@ -147,7 +147,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
 		if e.isThere(t, object) != stays {
-			t.Errorf("%s is there: %t, want %t; told %q", deploy.Title(object), !stays, stays, removal.Told)
+			t.Errorf("%s is there: %t, want %t; told %q", deploy.Title(object), !stays, stays, removal.Messages)
 		}
 	}
 	_, err = e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
@@ -179,10 +179,10 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	i := prepared(t, c, b, o)
 	removal, err := c.Removal(t.Context(), i, false)
 	must(t, err)
-	if !slices.ContainsFunc(removal.Told, func(line string) bool {
+	if !slices.ContainsFunc(removal.Messages, func(line string) bool {
 		return strings.Contains(line, "PriorityClass recorded-again stays: this installation did not create it")
 	}) {
-		t.Errorf("people are told %q", removal.Told)
+		t.Errorf("people are told %q", removal.Messages)
 	}
 	// One that is replaced between the question and the answer stays, too.
 	i.Adopted = []string{deploy.Reference(again)}

@@ -34,7 +34,7 @@ func TestStatusOfWhoSeesANamespace(t *testing.T) {
 	unseen := ""
 	e.eventually(t, "the namespace may be read", func() bool {
 		facts, err := c.Status(t.Context(), namespace)
-		unseen = facts.Unseen
+		unseen = facts.RegistrationsUnread
 		return err == nil
 	})
 	if unseen == "" {

@@ -36,7 +36,7 @@ func TestUninstallationsResume(t *testing.T) {
 	runs := 0
 	for {
 		o := bundle.Options{}
-		_, err := c.Find(t.Context(), b, &o)
+		_, err := c.CompleteUninstall(t.Context(), b, &o)
 		if err != nil {
 			if !saysAll(err, b.CSV.Name+" is not installed", "with -n") {
 				t.Errorf("in the end it says %v", err)
@@ -53,7 +53,7 @@ func TestUninstallationsResume(t *testing.T) {
 	}
 	for _, o := range left {
 		if stays := o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition"; e.isThere(t, o) != stays {
-			t.Errorf("after %d runs %s is there: %t, want %t", runs, installer.NameOf(o), !stays, stays)
+			t.Errorf("after %d runs %s is there: %t, want %t", runs, deploy.Title(o), !stays, stays)
 		}
 	}
 	if runs < 5 {
@@ -74,10 +74,10 @@ func (e *env) removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, 
 	i := prepared(t, c, b, o)
 	removal, err := c.Removal(t.Context(), i, false)
 	must(t, err)
-	must(t, installer.Left(i, removal))
+	must(t, installer.CheckRemoval(i, removal))
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	i.Say = func(format string, args ...any) {
+	i.Print = func(format string, args ...any) {
 		t.Logf(format, args...)
 		interrupt()
 	}
@@ -159,7 +159,7 @@ func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	p := e.planned(t, c, b, namespace)
-	p.Say = func(format string, args ...any) {
+	p.Print = func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); strings.HasPrefix(line, "applied Namespace") {
 			interrupt()
 		}

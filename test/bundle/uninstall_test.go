@@ -37,7 +37,7 @@ func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience tim
 	must(t, err)
 	o = o.DeepCopy()
 	o.SetUID(live.GetUID())
-	removed, err := c.Uninstall(t.Context(), installer.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Patience: patience, Say: t.Logf}, deploy.Removal{Goes: []*unstructured.Unstructured{o}})
+	removed, err := c.Uninstall(t.Context(), installer.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Timeout: patience, Print: t.Logf}, deploy.Removal{Delete: []*unstructured.Unstructured{o}})
 	if err == nil && len(removed) != 1 {
 		t.Errorf("%d objects were removed, want 1", len(removed))
 	}

@@ -51,11 +51,11 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, err := installer.New(test.config)
 			must(t, err)
-			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Patience: long, Say: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
+			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal, err := c.Removal(t.Context(), i, true)
 			must(t, err)
-			if want := "CustomResourceDefinition " + test.crd.Name + " goes, " + test.told; !slices.Contains(removal.Told, want) {
-				t.Errorf("people are told %q, want %q", removal.Told, want)
+			if want := "CustomResourceDefinition " + test.crd.Name + " goes, " + test.told; !slices.Contains(removal.Messages, want) {
+				t.Errorf("people are told %q, want %q", removal.Messages, want)
 			}
 		})
 	}

@@ -131,7 +131,7 @@ func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration, watch ...s
 	ctx, cancel := context.WithCancel(e.ctx)
 	i.cancel = cancel
 	go func() {
-		installation := installer.Installation{Bundle: b, Manifests: manifests, Patience: patience, Say: i.say}
+		installation := installer.Installation{Bundle: b, Manifests: manifests, Timeout: patience, Print: i.say}
 		for _, m := range manifests { // as an administrator who agrees to everything
 			installation.Adopted = append(installation.Adopted, deploy.Reference(m))
 		}

@@ -32,7 +32,7 @@ func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 		config.Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
 	})
 	e.succeeds("operator.v1")
-	if lag := e.lag(); lag == nil || !lag.Unseen {
+	if lag := e.lag(); lag == nil || !lag.Unobserved {
 		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
 	}
 	e.manage()
@@ -42,9 +42,9 @@ func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	}
 }
 
-func (e *env) lag() *deploy.Lag {
+func (e *env) lag() *deploy.PendingDeployment {
 	e.Helper()
 	subscription, err := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace).Get(e.ctx, "operator", metav1.GetOptions{})
 	e.must(err)
-	return deploy.LagOf(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
+	return deploy.FirstPendingDeployment(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
 }

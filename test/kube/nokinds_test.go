@@ -45,7 +45,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			seen := errors.New("seen")
-			err = c.Follow(ctx, metav1.NamespaceAll, time.Minute, func(ctx context.Context) error {
+			err = c.Watch(ctx, metav1.NamespaceAll, time.Minute, func(ctx context.Context) error {
 				all, err := c.Status(ctx, metav1.NamespaceAll)
 				if err != nil {
 					return err

@@ -65,7 +65,7 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 	facts.Answers = map[string][]doctor.Answer{}
 	for _, w := range facts.Webhooks {
 		if b, ok := backends[w.Service]; ok && w.URL == "" {
-			facts.Answers[w.String()] = c.ask(ctx, w, b, direct)
+			facts.Answers[w.String()] = c.probe(ctx, w, b, direct)
 		}
 	}
 	return facts, nil
@@ -120,7 +120,7 @@ func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]b
 // csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
 func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
 	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if c.undefined(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
+	if c.isUnknownKind(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
 		return nil, true, nil
 	}
 	if err != nil {

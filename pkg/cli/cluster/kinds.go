@@ -10,7 +10,7 @@ import (
 
 // undefined tells whether a list failed because the cluster does not know the kind. API servers
 // say so to whoever may list it; to others they say that they may not, whether it is there or not.
-func (c *Cluster) undefined(err error, kind schema.GroupVersionResource) bool {
+func (c *Cluster) isUnknownKind(err error, kind schema.GroupVersionResource) bool {
 	if apierrors.IsNotFound(err) {
 		return true
 	}

@@ -14,11 +14,11 @@ import (
 )
 
 // bounds keep a look at a cluster short where nobody answers.
-var bounds = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
+var probeOptions = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
 
 // ask dials the ready endpoints behind the port of a webhook, by their addresses or through the
 // API server. It returns one answer for each of them.
-func (c *Cluster) ask(ctx context.Context, w doctor.Webhook, b backend, direct bool) []doctor.Answer {
+func (c *Cluster) probe(ctx context.Context, w doctor.Webhook, b backend, direct bool) []doctor.Answer {
 	endpoints := route.Behind(b.service, w.Port, b.slices).Ready
 	targets, pods := make([]probe.Target, len(endpoints)), map[string]string{}
 	for i, e := range endpoints {
@@ -27,7 +27,7 @@ func (c *Cluster) ask(ctx context.Context, w doctor.Webhook, b backend, direct b
 			pods[e.Address()] = e.Ref.Name
 		}
 	}
-	options, undialled := bounds, sync.Map{} // of causes, by address
+	options, undialled := probeOptions, sync.Map{} // of causes, by address
 	options.AnyCertificate = w.Unverified
 	if !direct {
 		options.Dial = func(ctx context.Context, address string) (net.Conn, error) {

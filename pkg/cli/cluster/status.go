@@ -24,7 +24,7 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	}
 	facts.Facts, _, err = c.webhooks(ctx)
 	if namespace != metav1.NamespaceAll && apierrors.IsForbidden(err) {
-		facts.Facts, facts.Unseen, err = doctor.Facts{}, err.Error(), nil
+		facts.Facts, facts.RegistrationsUnread, err = doctor.Facts{}, err.Error(), nil
 	}
 	if err != nil {
 		return facts, err
@@ -50,7 +50,7 @@ func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 // Rollouts are the WebhookRollouts of a namespace, or of all. A cluster need not know the kind.
 func (c *Cluster) Rollouts(ctx context.Context, namespace string) (all []managerv1alpha1.WebhookRollout, unknown bool, err error) {
 	list, err := c.OLM.ManagerV1alpha1().WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
-	if c.undefined(err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
+	if c.isUnknownKind(err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
 		return nil, true, nil
 	}
 	if err != nil {

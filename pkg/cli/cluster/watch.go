@@ -13,14 +13,14 @@ import (
 
 // Heartbeat is how often a look is taken although nothing changed: what goes on for too
 // long becomes news by that alone.
-const Heartbeat = 10 * time.Second
+const ResyncPeriod = 10 * time.Second
 
 // calm is how long changes are gathered before one look is taken at all of them.
-const calm = 200 * time.Millisecond
+const batchPeriod = 200 * time.Millisecond
 
 // Follow calls look at once, and again whenever something about webhooks changes, and after
 // a time in which nothing did, until the context ends or look fails.
-func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Duration, look func(context.Context) error) error {
+func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Duration, look func(context.Context) error) error {
 	changed := make(chan struct{}, 1)
 	note := func() {
 		select {
@@ -39,7 +39,7 @@ func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Dur
 		kube.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(),
 		kube.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(),
 	} {
-		if err := informer.SetWatchErrorHandlerWithContext(report); err != nil {
+		if err := informer.SetWatchErrorHandlerWithContext(handleWatchError); err != nil {
 			return err
 		}
 		if _, err := informer.AddEventHandler(handler); err != nil {
@@ -61,13 +61,13 @@ func (c *Cluster) Follow(ctx context.Context, namespace string, atLeast time.Dur
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(calm):
+		case <-time.After(batchPeriod):
 		}
 	}
 }
 
 // report leaves out that a kind is not there, or may not be read: a look says so, and either may change.
-func report(ctx context.Context, r *cache.Reflector, err error) {
+func handleWatchError(ctx context.Context, r *cache.Reflector, err error) {
 	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		cache.DefaultWatchErrorHandler(ctx, r, err)
 	}

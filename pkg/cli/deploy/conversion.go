@@ -16,11 +16,11 @@ import (
 // does not declare. In all other cases it is as it is now: the manager sets up and ends what is declared, and
 // a conversion that the bundle does not have is another owner's, or of an older version, which the manager ends.
 func settledConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
-	if live.Spec.Conversion != nil && !bringsConversion(next, csv) {
+	if live.Spec.Conversion != nil && !hasOwnConversion(next, csv) {
 		return live.Spec.Conversion.DeepCopy()
 	}
 	settled := next.Spec.Conversion.DeepCopy()
-	if calledAlike(live, next) && len(settled.Webhook.ClientConfig.CABundle) == 0 {
+	if haveSameTarget(live, next) && len(settled.Webhook.ClientConfig.CABundle) == 0 {
 		settled.Webhook.ClientConfig.CABundle = live.Spec.Conversion.Webhook.ClientConfig.CABundle
 	}
 	return settled
@@ -39,25 +39,25 @@ func openingConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv
 // TakesConversion reports whether a definition that one webhook converts would be converted by another one of the
 // bundle.
 func TakesConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return webhookConverts(live) && bringsConversion(next, csv) && !calledAlike(live, next)
+	return webhookConverts(live) && hasOwnConversion(next, csv) && !haveSameTarget(live, next)
 }
 
 // KeepsConversion says that a webhook goes on to convert the objects of a definition although the bundle has none that
 // does; it is empty where that is not so.
 func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	if !webhookConverts(live) || bringsConversion(next, csv) || csvspec.Converts(csv, next.Name) >= 0 {
+	if !webhookConverts(live) || hasOwnConversion(next, csv) || csvspec.Converts(csv, next.Name) >= 0 {
 		return ""
 	}
 	return fmt.Sprintf("CustomResourceDefinition %s keeps its conversion by %s, which the bundle does not have", live.Name, converter(live))
 }
 
 // bringsConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
-func bringsConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func hasOwnConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && csvspec.Converts(csv, next.Name) < 0
 }
 
 // calledAlike reports whether the webhooks of two definitions are called by the same Service and path, or URL.
-func calledAlike(a, b *apiextensionsv1.CustomResourceDefinition) bool {
+func haveSameTarget(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	if !webhookConverts(a) || !webhookConverts(b) {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Look is what one look at an installation shows.
-type Look struct {
+type Observation struct {
 	// CSV and Rollout may be nil.
 	CSV     *operatorsv1alpha1.ClusterServiceVersion
 	Rollout *managerv1alpha1.WebhookRollout
@@ -23,11 +23,11 @@ type Look struct {
 	Subscription managerv1alpha1.SubscriptionReference
 	// Lag is what an operator without webhooks still waits for after it was Succeeded once; nil
 	// for nothing.
-	Lag *Lag
+	Pending *PendingDeployment
 	// Warnings are the last of the pods of each Deployment; nil where nobody may read them.
 	Warnings map[string]string
 	// Fresh is set for a while: what was said before anything was applied may still stand.
-	Fresh bool
+	MayBeStale bool
 }
 
 // Progress is how far an installation is, as a person is told.
@@ -37,15 +37,15 @@ type Progress struct {
 	// Done is set when the ClusterServiceVersion is Succeeded, and every webhook live.
 	Done bool
 	// Trouble is what is in the way; empty when nothing is, or it may well mend itself soon.
-	Trouble string
+	Problem string
 	// Certain is set when the trouble does not mend itself.
-	Certain bool
+	Permanent bool
 	// Unseen is set while no manager has looked at what was applied.
-	Unseen bool
+	Unobserved bool
 }
 
 // ProgressOf reads what a look shows.
-func ProgressOf(l Look) Progress {
+func ProgressOf(l Observation) Progress {
 	if l.CSV == nil {
 		return Progress{}
 	}
@@ -56,31 +56,31 @@ func ProgressOf(l Look) Progress {
 		}
 	}
 	csv := l.CSV
-	if csv.Status.Phase == "" || !l.followed() {
+	if csv.Status.Phase == "" || !l.isCurrent() {
 		p.Lines = append(p.Lines, "waiting for the manager to look at it")
-		p.Trouble, p.Unseen = unseen(csv), true
+		p.Problem, p.Unobserved = unobservedProblem(csv), true
 		return p
 	}
-	if l.Lag != nil {
-		p.Lines = append(p.Lines, joined(fmt.Sprintf("waiting for Deployment %s", l.Lag.Deployment), l.Lag.Message))
-		p.Trouble, p.Unseen = l.lagging(), l.Lag.Unseen
+	if l.Pending != nil {
+		p.Lines = append(p.Lines, withMessage(fmt.Sprintf("waiting for Deployment %s", l.Pending.Name), l.Pending.Message))
+		p.Problem, p.Unobserved = l.pendingProblem(), l.Pending.Unobserved
 		return p
 	}
-	p.Lines = append(p.Lines, joined(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), unsaid(csvstatus.Explained(csv.Status), l.Rollout)))
-	if p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && l.allLive(); !p.Done {
-		p.Trouble, p.Certain = l.trouble()
+	p.Lines = append(p.Lines, withMessage(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvMessage(csvstatus.Explained(csv.Status), l.Rollout)))
+	if p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && l.allWebhooksLive(); !p.Done {
+		p.Problem, p.Permanent = l.problem()
 	}
 	return p
 }
 
 // unseen is the diagnosis of what no manager looks at.
-func unseen(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+func unobservedProblem(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("no manager has looked at ClusterServiceVersion %s/%s as it is now: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
 		"and whether its --namespaces, if it has any, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
 }
 
 func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
-	lines := []string{joined(fmt.Sprintf("Deployment %s is %s", d.Name, d.State), d.Message)}
+	lines := []string{withMessage(fmt.Sprintf("Deployment %s is %s", d.Name, d.State), d.Message)}
 	if line := certificateLine(d); line != "" {
 		lines = append(lines, line)
 	}
@@ -89,14 +89,14 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 		if w.State == managerv1alpha1.WebhookRegistered || message == d.Message {
 			message = ""
 		}
-		lines = append(lines, joined(fmt.Sprintf("%s is %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State), message))
+		lines = append(lines, withMessage(fmt.Sprintf("%s is %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State), message))
 	}
 	return lines
 }
 
 // unsaid is what a ClusterServiceVersion says, unless it repeats what a Deployment says, or
 // said a moment ago.
-func unsaid(message string, r *managerv1alpha1.WebhookRollout) string {
+func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
 	if r == nil {
 		return message
 	}
@@ -116,7 +116,7 @@ func certificateLine(d managerv1alpha1.DeploymentStatus) string {
 	case c == nil:
 		return ""
 	case c.NotAfter != nil:
-		return joined(fmt.Sprintf("certificate of %s, until %s: %s", d.Name, c.NotAfter.UTC().Format(time.DateOnly), c.Phase), c.Message)
+		return withMessage(fmt.Sprintf("certificate of %s, until %s: %s", d.Name, c.NotAfter.UTC().Format(time.DateOnly), c.Phase), c.Message)
 	case c.Message != "":
 		return fmt.Sprintf("certificate of %s: %s: %s", d.Name, c.Phase, c.Message)
 	default:
@@ -124,7 +124,7 @@ func certificateLine(d managerv1alpha1.DeploymentStatus) string {
 	}
 }
 
-func joined(what, why string) string {
+func withMessage(what, why string) string {
 	if why == "" {
 		return what
 	}
@@ -132,23 +132,23 @@ func joined(what, why string) string {
 }
 
 // lagging is the trouble of a Deployment that lags: pods of which nobody warns are on their way.
-func (l Look) lagging() string {
-	warning := l.Warnings[l.Lag.Deployment]
-	if !l.Lag.Unseen && warning == "" {
+func (l Observation) pendingProblem() string {
+	warning := l.Warnings[l.Pending.Name]
+	if !l.Pending.Unobserved && warning == "" {
 		return ""
 	}
-	return joined(fmt.Sprintf("Deployment %s: %s", l.Lag.Deployment, l.Lag.Message), warning)
+	return withMessage(fmt.Sprintf("Deployment %s: %s", l.Pending.Name, l.Pending.Message), warning)
 }
 
 // Reported tells whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
-func Reported(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func HasRollout(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
 // followed tells whether the manager speaks of what was applied, and not of what was there
 // before.
-func (l Look) followed() bool {
-	if !Reported(l.CSV) {
+func (l Observation) isCurrent() bool {
+	if !HasRollout(l.CSV) {
 		return true
 	}
 	if l.Rollout == nil || l.Rollout.Status.ObservedGeneration != l.CSV.Generation {
@@ -167,8 +167,8 @@ func (l Look) followed() bool {
 
 // allLive tells whether the WebhookRollout, too, says that every webhook is, and every
 // Deployment as it was applied: what the manager has just begun to change, it says there first.
-func (l Look) allLive() bool {
-	if !Reported(l.CSV) {
+func (l Observation) allWebhooksLive() bool {
+	if !HasRollout(l.CSV) {
 		return true
 	}
 	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&

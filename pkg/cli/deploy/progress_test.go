@@ -32,7 +32,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		"before it was looked at": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, ProgressOf(Look{CSV: test.csv, Rollout: test.rollout}).Lines); diff != "" {
+			if diff := cmp.Diff(test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})
@@ -97,36 +97,36 @@ func TestProgressOf(t *testing.T) {
 	)
 	subscription, warned := managerv1alpha1.SubscriptionReference{Name: "shop", Generation: 4}, map[string]string{"manager": "FailedMount: secret absent"}
 	for name, test := range map[string]struct {
-		look    Look
+		look    Observation
 		done    bool
 		certain bool
 		trouble string
 	}{
-		"not there yet":                        {look: Look{}},
-		"not looked at yet":                    {look: Look{CSV: csv("", "", "")}, trouble: unseen},
-		"looked at as it was before":           {look: Look{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
-		"its config was not looked at":         {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
-		"its config was another when seen":     {look: Look{CSV: csv(succeeded, "", ""), Rollout: following("shop", 3), Subscription: subscription}, trouble: unseen},
-		"its config was seen":                  {look: Look{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
-		"another Subscription counts":          {look: Look{CSV: csv(succeeded, "", ""), Rollout: following("other", 1), Subscription: subscription}, done: true},
-		"on its way":                           {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
-		"it starts, and nobody warns":          {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: map[string]string{}}},
-		"it starts, and a kubelet warns":       {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: warned}, trouble: "the Deployment's cause: FailedMount: secret absent"},
-		"it starts, and nobody may be asked":   {look: Look{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, "")}, trouble: "the Deployment's cause"},
-		"its image is not there":               {look: Look{CSV: csv(installing, "", "waits"), Rollout: rollout("ImagePullFailed", no, ""), Warnings: map[string]string{}}, trouble: "the ready condition's cause"},
-		"it serves another certificate":        {look: Look{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "ForeignCertificate")}, trouble: "the webhook's cause"},
-		"no container has the port":            {look: Look{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "NoSuchPort")}, trouble: "the webhook's cause", certain: true},
-		"an account is missing":                {look: Look{CSV: csv(pending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "ServiceAccount shop is missing"), Rollout: rollout("", no, "")}, trouble: "ServiceAccount shop is missing"},
-		"it failed":                            {look: Look{CSV: csv(failed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "a rule is forbidden"), Rollout: rollout("", no, "")}, trouble: "a rule is forbidden", certain: true},
-		"it failed, perhaps only until now":    {look: Look{CSV: csv(failed, operatorsv1alpha1.CSVReasonNoOperatorGroup, "no group"), Rollout: rollout("", no, ""), Fresh: true}, trouble: "no group"},
-		"it succeeded":                         {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, "")}, done: true},
-		"it succeeded, and is being changed":   {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("Updating", yes, "")}},
-		"it succeeded, and a webhook is lost":  {look: Look{CSV: csv(succeeded, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
-		"it has no webhooks, and no manager's": {look: Look{CSV: &operatorsv1alpha1.ClusterServiceVersion{Status: operatorsv1alpha1.ClusterServiceVersionStatus{Phase: succeeded}}}, done: true},
+		"not there yet":                        {look: Observation{}},
+		"not looked at yet":                    {look: Observation{CSV: csv("", "", "")}, trouble: unseen},
+		"looked at as it was before":           {look: Observation{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
+		"its config was not looked at":         {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
+		"its config was another when seen":     {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 3), Subscription: subscription}, trouble: unseen},
+		"its config was seen":                  {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
+		"another Subscription counts":          {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("other", 1), Subscription: subscription}, done: true},
+		"on its way":                           {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
+		"it starts, and nobody warns":          {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: map[string]string{}}},
+		"it starts, and a kubelet warns":       {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: warned}, trouble: "the Deployment's cause: FailedMount: secret absent"},
+		"it starts, and nobody may be asked":   {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, "")}, trouble: "the Deployment's cause"},
+		"its image is not there":               {look: Observation{CSV: csv(installing, "", "waits"), Rollout: rollout("ImagePullFailed", no, ""), Warnings: map[string]string{}}, trouble: "the ready condition's cause"},
+		"it serves another certificate":        {look: Observation{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "ForeignCertificate")}, trouble: "the webhook's cause"},
+		"no container has the port":            {look: Observation{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "NoSuchPort")}, trouble: "the webhook's cause", certain: true},
+		"an account is missing":                {look: Observation{CSV: csv(pending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "ServiceAccount shop is missing"), Rollout: rollout("", no, "")}, trouble: "ServiceAccount shop is missing"},
+		"it failed":                            {look: Observation{CSV: csv(failed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "a rule is forbidden"), Rollout: rollout("", no, "")}, trouble: "a rule is forbidden", certain: true},
+		"it failed, perhaps only until now":    {look: Observation{CSV: csv(failed, operatorsv1alpha1.CSVReasonNoOperatorGroup, "no group"), Rollout: rollout("", no, ""), MayBeStale: true}, trouble: "no group"},
+		"it succeeded":                         {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, "")}, done: true},
+		"it succeeded, and is being changed":   {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("Updating", yes, "")}},
+		"it succeeded, and a webhook is lost":  {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
+		"it has no webhooks, and no manager's": {look: Observation{CSV: &operatorsv1alpha1.ClusterServiceVersion{Status: operatorsv1alpha1.ClusterServiceVersionStatus{Phase: succeeded}}}, done: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ProgressOf(test.look)
-			if p.Done != test.done || p.Certain != test.certain || (test.trouble == "") != (p.Trouble == "") || !strings.Contains(p.Trouble, test.trouble) {
+			if p.Done != test.done || p.Permanent != test.certain || (test.trouble == "") != (p.Problem == "") || !strings.Contains(p.Problem, test.trouble) {
 				t.Errorf("progress: %+v, want done %t, certain %t, trouble %q", p, test.done, test.certain, test.trouble)
 			}
 		})
@@ -142,7 +142,7 @@ func TestProgressOfAnAPIService(t *testing.T) {
 		Name: "manager", State: managerv1alpha1.DeploymentAvailable,
 		APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Message: "it does not answer"}},
 	}}}}
-	p := ProgressOf(Look{CSV: csv, Rollout: rollout})
+	p := ProgressOf(Observation{CSV: csv, Rollout: rollout})
 	if line := "APIService v1.shop.io is Unreachable: it does not answer"; p.Done || !strings.Contains(strings.Join(p.Lines, "\n"), line) {
 		t.Errorf("done %t, lines %q, want %q", p.Done, p.Lines, line)
 	}

@@ -71,7 +71,7 @@ func (r Record) Data() (map[string]string, error) {
 }
 
 // of is the entry of an object, or nil.
-func (r Record) of(o *unstructured.Unstructured) *Recorded {
+func (r Record) find(o *unstructured.Unstructured) *Recorded {
 	for i := range r.Objects {
 		e := &r.Objects[i]
 		if groupkind.Of(e) == groupkind.Of(o) && e.Namespace == o.GetNamespace() && e.Name == o.GetName() {
@@ -84,8 +84,8 @@ func (r Record) of(o *unstructured.Unstructured) *Recorded {
 // Knows reports whether the installation has created or changed a live object.
 // Whoever can edit the record can delete objects of its own namespace anyway; any other object has to
 // name the installation as well, and so has one whose creation was interrupted before its uid was recorded.
-func (r Record) Knows(live *unstructured.Unstructured) bool {
-	switch e := r.of(live); {
+func (r Record) Contains(live *unstructured.Unstructured) bool {
+	switch e := r.find(live); {
 	case e == nil || e.UID != "" && e.UID != live.GetUID():
 		return false
 	case e.UID != "" && e.Namespace == r.Namespace:
@@ -106,7 +106,7 @@ func (r Record) IsNamedBy(o *unstructured.Unstructured) bool {
 func (r Record) name() string { return r.Namespace + "/" + r.Package }
 
 // Marked is an object as the installation writes it: one that it creates, or has created, names it.
-func (r Record) Marked(o, live *unstructured.Unstructured) *unstructured.Unstructured {
+func (r Record) Annotate(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil && !r.IsNamedBy(live) {
 		return o
 	}
@@ -129,12 +129,12 @@ func (r Record) Has(csv string) bool { return csv != "" && (csv == r.CSV || csv 
 
 // Created reports whether the installation has created a live object.
 func (r Record) Created(live *unstructured.Unstructured) bool {
-	return r.Knows(live) && r.of(live).Created
+	return r.Contains(live) && r.find(live).Created
 }
 
 // Intend records an object before it is written, so that an interrupted command is not forgotten.
-func (r *Record) Intend(s Step) {
-	e := r.of(s.Object)
+func (r *Record) Add(s Step) {
+	e := r.find(s.Object)
 	if s.Action != Create && s.Action != Overwrite || s.Contested {
 		return
 	}
@@ -150,15 +150,15 @@ func (r *Record) Intend(s Step) {
 }
 
 // Written records the uid of an object that was written.
-func (r *Record) Written(live *unstructured.Unstructured) {
-	if e := r.of(live); e != nil {
+func (r *Record) SetUID(live *unstructured.Unstructured) {
+	if e := r.find(live); e != nil {
 		e.UID = live.GetUID()
 	}
 }
 
 // Rest is the record of what stays when an installation is removed: its definitions, which a later
 // installation may change again.
-func (r Record) Rest(removed []*unstructured.Unstructured) Record {
+func (r Record) AfterRemoval(removed []*unstructured.Unstructured) Record {
 	r.CSV, r.Next = "", ""
 	r.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
 		return !groupkind.Is(&e, groupkind.CustomResourceDefinition) || !e.Created ||
@@ -201,7 +201,7 @@ func written(live *unstructured.Unstructured) bool {
 }
 
 // Others are the other clients that have written a live object.
-func Others(live *unstructured.Unstructured) []string {
+func OtherManagers(live *unstructured.Unstructured) []string {
 	var managers []string
 	for _, m := range live.GetManagedFields() {
 		if m.Manager != FieldManager && m.Subresource == "" && !slices.Contains(managers, m.Manager) {

@@ -123,7 +123,7 @@ func TestMarked(t *testing.T) {
 		"of another installation": {live: naming("mall/stock", object("Class", "", "1"))},
 		"of another client":       {live: object("Class", "", "1")},
 	} {
-		if got := r.Marked(o, test.live).GetAnnotations()[wellknown.AnnotationInstallation]; got != test.want {
+		if got := r.Annotate(o, test.live).GetAnnotations()[wellknown.AnnotationInstallation]; got != test.want {
 			t.Errorf("%s: it names %q, want %q", name, got, test.want)
 		}
 	}
@@ -137,11 +137,11 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 	r := Record{CSV: "shop.v1"}
 	r.Begin("shop.v2")
 	for _, csv := range []string{"shop.v1", "shop.v2"} {
-		if !r.Has(csv) || RefuseRemoval(r, csv, "mall") != nil {
+		if !r.Has(csv) || CheckRemoval(r, csv, "mall") != nil {
 			t.Errorf("during the upgrade %s is unknown", csv)
 		}
 	}
-	if r.Has("") || RefuseRemoval(r, "shop.v3", "mall") == nil {
+	if r.Has("") || CheckRemoval(r, "shop.v3", "mall") == nil {
 		t.Error("another version is known")
 	}
 	r.End()
@@ -177,11 +177,11 @@ func TestChanges(t *testing.T) {
 func TestRecord(t *testing.T) {
 	var r Record
 	created, adopted := Step{Object: object("Class", "", ""), Action: Create}, Step{Object: object("Role", "mall", ""), Live: object("Role", "mall", "2"), Action: Overwrite}
-	r.Intend(created)
-	r.Intend(adopted)
-	r.Intend(Step{Object: object("Kept", "", ""), Live: object("Kept", "", "3"), Action: Keep})
-	r.Written(object("Class", "", "1"))
-	r.Intend(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
+	r.Add(created)
+	r.Add(adopted)
+	r.Add(Step{Object: object("Kept", "", ""), Live: object("Kept", "", "3"), Action: Keep})
+	r.SetUID(object("Class", "", "1"))
+	r.Add(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
 	data, err := r.Data()
 	if err != nil {
 		t.Fatal(err)
@@ -220,10 +220,10 @@ func TestRefuseInstall(t *testing.T) {
 		"replaces that of another package": {csv: version("shop.v2", "stock.v1"), there: Installed{version("stock.v1", ""), "stock"}, refused: true, noUpgrade: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := RefuseInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
+			if err := CheckInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
 				t.Errorf("install says %v", err)
 			}
-			if err := RefuseUpgrade(test.csv, "shop", []Installed{test.there}); (err != nil) != test.noUpgrade {
+			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}); (err != nil) != test.noUpgrade {
 				t.Errorf("upgrade says %v", err)
 			}
 		})

@@ -17,28 +17,28 @@ type Removal struct {
 	// whose webhooks go before what serves them. Last are the OperatorGroup and the Subscription,
 	// by which a removal that was interrupted knows again for which namespaces the operator was
 	// installed, and in which.
-	Goes []*unstructured.Unstructured
+	Delete []*unstructured.Unstructured
 	// Definitions is how many of them are CustomResourceDefinitions, which take all their
 	// objects along.
 	Definitions int
-	Told        []string
-	stays       []*unstructured.Unstructured
+	Messages    []string
+	kept        []*unstructured.Unstructured
 }
 
 // RemovalOf decides what of an installation's manifests goes. Objects are those of each definition
 // that exists, and others are the ClusterServiceVersions that stay in the namespace.
-func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]Population, others []string, definitions bool) Removal {
+func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, others []string, definitions bool) Removal {
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
 		switch groupkind.Of(o) {
 		case groupkind.Namespace:
-			r.Told = append(r.Told, fmt.Sprintf("Namespace %s stays", o.GetName()))
+			r.Messages = append(r.Messages, fmt.Sprintf("Namespace %s stays", o.GetName()))
 		case groupkind.OperatorGroup:
 			if len(others) == 0 {
 				groups = append(groups, o)
 			} else {
-				r.stay(o, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
+				r.keep(o, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
 			}
 		case groupkind.Subscription:
 			subscriptions = append(subscriptions, o)
@@ -47,33 +47,33 @@ func RemovalOf(manifests []*unstructured.Unstructured, objects map[string]Popula
 			switch {
 			case there && definitions:
 				definitionsGo = append(definitionsGo, o)
-				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s goes, with %s", o.GetName(), population.byNamespace()))
+				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s goes, with %s", o.GetName(), population.byNamespace()))
 			case there:
-				r.Told = append(r.Told, fmt.Sprintf("CustomResourceDefinition %s stays, with %s", o.GetName(), population))
+				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %s", o.GetName(), population))
 			}
 		default:
-			r.Goes = append(r.Goes, o)
+			r.Delete = append(r.Delete, o)
 		}
 	}
-	r.Goes, r.Definitions = slices.Concat(definitionsGo, r.Goes, groups, subscriptions), len(definitionsGo)
+	r.Delete, r.Definitions = slices.Concat(definitionsGo, r.Delete, groups, subscriptions), len(definitionsGo)
 	return r
 }
 
-func (r *Removal) stay(o *unstructured.Unstructured, why string) {
-	r.stays, r.Told = append(r.stays, o), append(r.Told, why)
+func (r *Removal) keep(o *unstructured.Unstructured, why string) {
+	r.kept, r.Messages = append(r.kept, o), append(r.Messages, why)
 }
 
 // byHand returns why an OperatorGroup or a Subscription stays, and the command that removes it.
-func byHand(o *unstructured.Unstructured, kind string) string {
+func manualDeletion(o *unstructured.Unstructured, kind string) string {
 	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
 }
 
 // Uncounted is the number of a definition's objects that nobody can read now.
-const Uncounted = -1
+const UnknownCount = -1
 
-func counted(n int) string {
+func countText(n int) string {
 	switch n {
-	case Uncounted:
+	case UnknownCount:
 		return "objects that cannot be read now, and so not be counted"
 	case 0:
 		return "no objects"
@@ -88,9 +88,9 @@ func counted(n int) string {
 // adds what an earlier version of the operator has left. Earlier are the other records in the namespace: an
 // OperatorGroup may stay longer than the installation that created it. Live returns the object that exists, or
 // nil. Each object that goes has the uid that was decided about.
-func (r *Removal) Own(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
-	going, last := r.Goes, []*unstructured.Unstructured(nil)
-	if n := slices.IndexFunc(going, goesLast); n >= 0 {
+func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
+	going, last := r.Delete, []*unstructured.Unstructured(nil)
+	if n := slices.IndexFunc(going, isDeletedLast); n >= 0 {
 		going, last = going[:n:n], going[n:]
 	}
 	for _, e := range slices.Backward(record.Objects) {
@@ -100,7 +100,7 @@ func (r *Removal) Own(record Record, earlier []Record, adopted []string, live fu
 		}
 	}
 	going = append(going, last...)
-	r.Goes, r.Definitions = nil, 0
+	r.Delete, r.Definitions = nil, 0
 	for _, o := range going {
 		there, err := live(o)
 		switch {
@@ -108,13 +108,13 @@ func (r *Removal) Own(record Record, earlier []Record, adopted []string, live fu
 			return err
 		case there == nil:
 			continue
-		case !record.Removes(there, adopted) && !groupOf(there, earlier):
-			r.Told = append(r.Told, NotOurs(there))
+		case !record.Removes(there, adopted) && !isGroupOf(there, earlier):
+			r.Messages = append(r.Messages, KeptMessage(there))
 			continue
 		}
 		o = o.DeepCopy()
 		o.SetUID(there.GetUID())
-		r.Goes = append(r.Goes, o)
+		r.Delete = append(r.Delete, o)
 		if groupkind.Is(o, groupkind.CustomResourceDefinition) {
 			r.Definitions++
 		}
@@ -123,13 +123,13 @@ func (r *Removal) Own(record Record, earlier []Record, adopted []string, live fu
 }
 
 // goesLast reports whether an object is one by which an interrupted removal finds the rest.
-func goesLast(o *unstructured.Unstructured) bool {
+func isDeletedLast(o *unstructured.Unstructured) bool {
 	return groupkind.Is(o, groupkind.OperatorGroup) || groupkind.Is(o, groupkind.Subscription)
 }
 
 // names reports whether an object goes, or stays for a reason that is reported already.
 func (r *Removal) names(o *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(slices.Concat(r.Goes, r.stays), func(g *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(slices.Concat(r.Delete, r.kept), func(g *unstructured.Unstructured) bool {
 		return groupkind.Of(g) == groupkind.Of(o) && g.GetNamespace() == o.GetNamespace() && g.GetName() == o.GetName()
 	})
 }
@@ -141,16 +141,16 @@ func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool 
 
 // groupOf reports whether a live object is an OperatorGroup that one of these installations has created. The
 // object has to show it as well: these records are not the one of the bundle that is removed.
-func groupOf(live *unstructured.Unstructured, records []Record) bool {
+func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && r.IsNamedBy(live) })
 }
 
 // Rest is the record of what stays: the definitions, which a later installation may change again, and an
 // OperatorGroup that other operators need, which the last of them removes.
-func (r Removal) Rest(record Record, removed []*unstructured.Unstructured) Record {
-	rest := record.Rest(removed)
-	for _, o := range r.stays {
-		if e := record.of(o); e != nil && e.Created {
+func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured) Record {
+	rest := record.AfterRemoval(removed)
+	for _, o := range r.kept {
+		if e := record.find(o); e != nil && e.Created {
 			rest.Objects = append(rest.Objects, *e)
 		}
 	}
@@ -158,18 +158,18 @@ func (r Removal) Rest(record Record, removed []*unstructured.Unstructured) Recor
 }
 
 // NotOurs says why an object stays that the installation did not create.
-func NotOurs(live *unstructured.Unstructured) string {
+func KeptMessage(live *unstructured.Unstructured) string {
 	switch groupkind.Of(live) {
 	case groupkind.OperatorGroup:
-		return fmt.Sprintf("OperatorGroup %s stays%s", live.GetName(), byHand(live, "operatorgroup"))
+		return fmt.Sprintf("OperatorGroup %s stays%s", live.GetName(), manualDeletion(live, "operatorgroup"))
 	case groupkind.Subscription:
-		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), byHand(live, "subscription.operators.coreos.com"))
+		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), manualDeletion(live, "subscription.operators.coreos.com"))
 	}
 	return fmt.Sprintf("%s stays: this installation did not create it%s; --adopt %s removes it", Title(live), writtenBy(live), Reference(live))
 }
 
 func writtenBy(live *unstructured.Unstructured) string {
-	others := Others(live)
+	others := OtherManagers(live)
 	if len(others) == 0 {
 		return ""
 	}
@@ -178,7 +178,7 @@ func writtenBy(live *unstructured.Unstructured) string {
 
 // RefuseRemoval says why a bundle is not the one to remove an installation with: another version is
 // installed.
-func RefuseRemoval(record Record, csv, namespace string) error {
+func CheckRemoval(record Record, csv, namespace string) error {
 	if record.CSV == "" || record.Has(csv) {
 		return nil
 	}

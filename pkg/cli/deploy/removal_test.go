@@ -25,23 +25,23 @@ func TestRemovalOf(t *testing.T) {
 		manifests = append(manifests, o)
 	}
 	for name, test := range map[string]struct {
-		objects     map[string]Population
+		objects     map[string]ObjectCounts
 		others      []string
 		definitions bool
 		goes, told  []string
 	}{
 		"definitions stay": {
-			objects: map[string]Population{"shop": {"a": 1, "b": 1}},
+			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 1}},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
 		},
 		"nobody can count": {
-			objects: map[string]Population{"shop": nil},
+			objects: map[string]ObjectCounts{"shop": nil},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with objects that cannot be read now, and so not be counted", "Namespace shop stays"},
 		},
 		"definitions go": {
-			objects: map[string]Population{"shop": {"a": 1, "b": 2}}, definitions: true,
+			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 2}}, definitions: true,
 			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told: []string{"CustomResourceDefinition shop goes, with 3 objects in namespaces: 2 in b, 1 in a", "Namespace shop stays"},
 		},
@@ -57,10 +57,10 @@ func TestRemovalOf(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := RemovalOf(manifests, test.objects, test.others, test.definitions)
+			r := NewRemoval(manifests, test.objects, test.others, test.definitions)
 			var goes []string
 			definitions := 0
-			for _, o := range r.Goes {
+			for _, o := range r.Delete {
 				goes = append(goes, o.GetKind())
 				if o.GetKind() == "CustomResourceDefinition" {
 					definitions++
@@ -69,7 +69,7 @@ func TestRemovalOf(t *testing.T) {
 			if diff := gocmp.Diff(test.goes, goes); diff != "" {
 				t.Errorf("what goes (-want +got)\n%s", diff)
 			}
-			if diff := gocmp.Diff(test.told, r.Told); diff != "" {
+			if diff := gocmp.Diff(test.told, r.Messages); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 			if r.Definitions != definitions {
@@ -134,18 +134,18 @@ func TestOwn(t *testing.T) {
 				}
 				return cmp.Or(test.group, group), nil
 			}
-			r := Removal{Goes: []*unstructured.Unstructured{group, subscription}}
-			if err := r.Own(test.record, test.earlier, nil, live); err != nil {
+			r := Removal{Delete: []*unstructured.Unstructured{group, subscription}}
+			if err := r.Restrict(test.record, test.earlier, nil, live); err != nil {
 				t.Fatal(err)
 			}
 			var goes []string
-			for _, o := range r.Goes {
+			for _, o := range r.Delete {
 				goes = append(goes, o.GetKind())
 			}
 			if diff := gocmp.Diff(test.goes, goes); diff != "" {
 				t.Errorf("what goes (-want +got)\n%s", diff)
 			}
-			if diff := gocmp.Diff(test.told, r.Told); diff != "" {
+			if diff := gocmp.Diff(test.told, r.Messages); diff != "" {
 				t.Errorf("what is told (-want +got)\n%s", diff)
 			}
 		})

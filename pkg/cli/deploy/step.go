@@ -37,12 +37,12 @@ type Step struct {
 	// of those fields since.
 	Contested bool
 	// Unasked is why the API server could not be asked about the object; empty when it was.
-	Unasked string
+	Unchecked string
 	// Changed are the fields of an object that exists and would change.
 	Changed []string
 	// Keeps says what of an object that exists stays although the bundle does not have it; empty for nothing
 	// that people have to know.
-	Keeps string
+	KeptConversion string
 }
 
 // StepOf decides about one object. Answered is the object as the API server would store it; nil when
@@ -54,7 +54,7 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	}
 	switch {
 	case live == nil:
-	case r.Knows(live):
+	case r.Contains(live):
 		s.Action = Update
 	case answered == nil || len(s.Changed) > 0:
 		s.Action = Overwrite
@@ -66,7 +66,7 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 
 // Contest returns the step for an object with fields that another client has set since the installation wrote
 // them.
-func (s Step) Contest() Step {
+func (s Step) AsContested() Step {
 	s.Action, s.Contested = Overwrite, true
 	return s
 }
@@ -140,7 +140,7 @@ func (s Step) Describe() string {
 	if s.Contested {
 		text = Title(s.Object) + " has changed since this installation wrote it"
 	}
-	if others := Others(s.Live); len(others) > 0 {
+	if others := OtherManagers(s.Live); len(others) > 0 {
 		text += fmt.Sprintf(" (written by %s)", strings.Join(others, ", "))
 	}
 	if len(s.Changed) > 0 {
@@ -154,8 +154,8 @@ func (s Step) Describe() string {
 func Changes(steps []Step, adopted []string) []string {
 	var overwritten, updated, kept []string
 	for _, s := range steps {
-		if s.Keeps != "" {
-			kept = append(kept, "not changed: "+s.Keeps)
+		if s.KeptConversion != "" {
+			kept = append(kept, "not changed: "+s.KeptConversion)
 		}
 		switch {
 		case s.Action == Overwrite && slices.Contains(adopted, Reference(s.Object)):
@@ -189,4 +189,11 @@ func Unadopted(steps []Step, adopted []string) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		return s.Action != Overwrite || slices.Contains(adopted, Reference(s.Object))
 	})
+}
+
+func nameOf(o unstructured.Unstructured) string {
+	if o.GetNamespace() == "" {
+		return o.GetName()
+	}
+	return o.GetNamespace() + "/" + o.GetName()
 }

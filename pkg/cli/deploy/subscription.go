@@ -12,7 +12,7 @@ func AdoptSubscription(subscription *unstructured.Unstructured, live []operators
 	for _, l := range live {
 		if l.Spec != nil && l.Spec.Package == name {
 			subscription.SetName(l.Name)
-			madeAs(subscription, l.Annotations)
+			limitOrigin(subscription, l.Annotations)
 		}
 	}
 }

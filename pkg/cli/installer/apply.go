@@ -65,11 +65,11 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 			return applied, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", NameOf(o), err)
+	return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
 }
 
 // knows tells whether the cluster has the kind of an object now.
-func (a applier) knows(o *unstructured.Unstructured) bool {
+func (a applier) hasKind(o *unstructured.Unstructured) bool {
 	kind := o.GroupVersionKind()
 	_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	return !meta.IsNoMatchError(err)
@@ -94,12 +94,4 @@ func (a applier) clientFor(ctx context.Context, o *unstructured.Unstructured) (d
 		return a.dynamic.Resource(mapping.Resource), nil
 	}
 	return a.dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
-}
-
-// NameOf is what messages call an object.
-func NameOf(o *unstructured.Unstructured) string {
-	if o.GetNamespace() == "" {
-		return fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
-	}
-	return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 }

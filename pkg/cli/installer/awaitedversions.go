@@ -33,7 +33,7 @@ func (c *Installer) awaited(ctx context.Context, i Installation) (map[string][]s
 }
 
 // waiting says which versions a definition does not serve yet.
-func waiting(o *unstructured.Unstructured, awaited map[string][]string) string {
+func awaitedNote(o *unstructured.Unstructured, awaited map[string][]string) string {
 	versions := awaited[o.GetName()]
 	if !groupkind.Is(o, groupkind.CustomResourceDefinition) || len(versions) == 0 {
 		return ""
@@ -42,7 +42,7 @@ func waiting(o *unstructured.Unstructured, awaited map[string][]string) string {
 }
 
 // awaiting is a ClusterServiceVersion that knows which versions it has to wait for.
-func awaiting(csv *unstructured.Unstructured, awaited map[string][]string) *unstructured.Unstructured {
+func withAwaitedVersions(csv *unstructured.Unstructured, awaited map[string][]string) *unstructured.Unstructured {
 	versions := deploy.AwaitedBy(awaited)
 	if len(versions) == 0 {
 		return csv
@@ -58,7 +58,7 @@ func awaiting(csv *unstructured.Unstructured, awaited map[string][]string) *unst
 }
 
 // serveConverted serves awaited versions of definitions whose conversion is in place now.
-func (v *vigil) serveConverted(ctx context.Context, l deploy.Look) error {
+func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error {
 	return v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
 		if !l.Converts(live) {
 			return ""
@@ -69,23 +69,23 @@ func (v *vigil) serveConverted(ctx context.Context, l deploy.Look) error {
 
 // serveUnconverted serves versions that nobody converts to yet where the webhook's own pods
 // may be what waits for them, and gives those the same time once more.
-func (v *vigil) serveUnconverted(ctx context.Context, l deploy.Look) (served bool, err error) {
+func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (served bool, err error) {
 	before := len(v.awaited)
 	err = v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
-		deployment := l.Awaits(live.Name)
+		deployment := l.WaitsForVersions(live.Name)
 		if deployment == "" {
 			return ""
 		}
 		return fmt.Sprintf("CustomResourceDefinition %s serves %s, for which Deployment %s may be waiting: requests in it fail until its webhook serves", live.Name, versions, deployment)
 	})
 	if served = len(v.awaited) < before; served {
-		v.troubled = time.Time{}
+		v.problemSince = time.Time{}
 	}
 	return served, err
 }
 
 // replaced reports whether a definition is another one than the one that was written under its name.
-func (v *vigil) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
+func (v *watch) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(v.applied, func(o *unstructured.Unstructured) bool {
 		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == live.Name && o.GetUID() != live.UID
 	})
@@ -93,7 +93,7 @@ func (v *vigil) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
 
 // serve adds awaited versions where may gives a reason: each in one write with the
 // conversion that was seen, or none if anybody has written the definition since.
-func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
+func (v *watch) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
 	for _, next := range v.Bundle.CRDs() {
 		versions, awaited := v.awaited[next.Name]
 		if !awaited {
@@ -118,7 +118,7 @@ func (v *vigil) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 			return fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
 		}
 		delete(v.awaited, next.Name)
-		v.Say("%s", why)
+		v.Print("%s", why)
 	}
 	return nil
 }

@@ -15,18 +15,18 @@ import (
 
 // TryInstall says what the API server answers to each object of a plan, and returns those that it
 // would take as it would store them.
-func (c *Installer) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
+func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
 	for n, s := range p.steps {
 		switch {
-		case s.Unasked != "":
-			p.Say("would apply %s; the API server cannot be asked before %s is there", NameOf(s.Object), s.Unasked)
+		case s.Unchecked != "":
+			p.Print("would apply %s; the API server cannot be asked before %s is there", deploy.Title(s.Object), s.Unchecked)
 		case p.answers[n] == nil:
-			p.Say("would fail to apply %s", NameOf(s.Object))
+			p.Print("would fail to apply %s", deploy.Title(s.Object))
 		case s.Action == deploy.Keep:
-			p.Say("would keep %s: it is as the bundle has it", NameOf(s.Object))
+			p.Print("would keep %s: it is as the bundle has it", deploy.Title(s.Object))
 		default:
-			p.Say("would apply %s%s: the API server takes it", NameOf(s.Object), waiting(s.Object, p.awaited))
+			p.Print("would apply %s%s: the API server takes it", deploy.Title(s.Object), awaitedNote(s.Object, p.awaited))
 			taken = append(taken, p.answers[n])
 		}
 	}
@@ -36,7 +36,7 @@ func (c *Installer) TryInstall(p Plan) ([]*unstructured.Unstructured, error) {
 // missing is what has to be there before the API server can judge an object: a dry run
 // leaves nothing for the next one to stand on.
 func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
-	if !a.knows(o) {
+	if !a.hasKind(o) {
 		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
 	}
 	if o.GetNamespace() == "" {
@@ -51,17 +51,17 @@ func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (str
 
 // tryElsewhere asks the API server about an object of one of its own kinds whose namespace does not exist yet, by a
 // dry run in a namespace that exists. It returns why its own namespace would refuse it as well.
-func (a applier) tryElsewhere(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
-	if !a.knows(o) {
+func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
+	if !a.hasKind(o) {
 		return nil, nil
 	}
-	elsewhere := deploy.Elsewhere(o)
+	elsewhere := deploy.DryRunCopy(o)
 	client, err := a.clientFor(ctx, elsewhere)
 	if err != nil {
 		return nil, err
 	}
 	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
-	return deploy.RefusedElsewhere(o, answer), nil
+	return deploy.DryRunRefusal(o, answer), nil
 }
 
 func missingDefinition(group, kind string) string {
@@ -70,23 +70,23 @@ func missingDefinition(group, kind string) string {
 
 // TryUninstall asks the API server for its answer to each deletion, without effect, and
 // returns the objects that are there to be removed.
-func (c *Installer) TryUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()
 	if err != nil {
 		return nil, err
 	}
 	var there []*unstructured.Unstructured
 	var refused []error
-	for _, o := range removal.Goes {
-		err := a.tryDelete(ctx, o)
+	for _, o := range removal.Delete {
+		err := a.dryRunDelete(ctx, o)
 		switch {
 		case apierrors.IsNotFound(err):
-			i.Say("%s is not there", NameOf(o))
+			i.Print("%s is not there", deploy.Title(o))
 		case err != nil:
-			i.Say("would fail to remove %s", NameOf(o))
-			refused = append(refused, fmt.Errorf("%s: %w", NameOf(o), err))
+			i.Print("would fail to remove %s", deploy.Title(o))
+			refused = append(refused, fmt.Errorf("%s: %w", deploy.Title(o), err))
 		default:
-			i.Say("would remove %s: the API server lets it go", NameOf(o))
+			i.Print("would remove %s: the API server lets it go", deploy.Title(o))
 			there = append(there, o)
 		}
 	}
@@ -96,8 +96,8 @@ func (c *Installer) TryUninstall(ctx context.Context, i Installation, removal de
 	return there, nil
 }
 
-func (a applier) tryDelete(ctx context.Context, o *unstructured.Unstructured) error {
-	served, err := a.reachable(ctx, o)
+func (a applier) dryRunDelete(ctx context.Context, o *unstructured.Unstructured) error {
+	served, err := a.inServedVersion(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -24,22 +24,22 @@ type Installation struct {
 	Bundle    *bundle.Bundle
 	Manifests []*unstructured.Unstructured
 	// Kept says that the group was there already, and stays as it is; else empty.
-	Kept string
+	KeptGroup string
 	// Patience is how long it may be in trouble before that is the diagnosis.
-	Patience time.Duration
+	Timeout time.Duration
 	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
 	Adopted []string
 	// Say tells a person what happens.
-	Say func(format string, args ...any)
+	Print func(format string, args ...any)
 }
 
 // Namespace is the operator's own.
 func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
 
 // Applied are the manifests that are written: all, but for a group that stays as it is.
-func (i Installation) Applied() []*unstructured.Unstructured {
+func (i Installation) Objects() []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
-		return i.Kept != "" && groupkind.Is(o, groupkind.OperatorGroup)
+		return i.KeptGroup != "" && groupkind.Is(o, groupkind.OperatorGroup)
 	})
 }
 
@@ -67,12 +67,12 @@ func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstru
 	if err != nil {
 		return nil, err
 	}
-	applied, err := c.bringAll(ctx, a, &p)
+	applied, err := c.writeAll(ctx, a, &p)
 	if err != nil {
 		return applied, err
 	}
-	v := &vigil{Installer: c, Installation: p.Installation, applied: applied, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
-	if err := v.await(ctx); err != nil {
+	v := &watch{Installer: c, Installation: p.Installation, applied: applied, subscription: subscriptionIn(applied), awaited: maps.Clone(p.awaited)}
+	if err := v.wait(ctx); err != nil {
 		return applied, err
 	}
 	return applied, c.settle(ctx, a, p, applied)
@@ -80,7 +80,7 @@ func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstru
 
 // bringAll writes the objects in their order. The record is written as soon as its namespace exists, before
 // the first object in it, and completed at the end, also of an interrupted command.
-func (c *Installer) bringAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
+func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
 	p.record.Begin(p.Bundle.CSV.Name)
 	recorded, checked := false, false
 	for n, s := range p.steps {
@@ -91,13 +91,13 @@ func (c *Installer) bringAll(ctx context.Context, a applier, p *Plan) (applied [
 			recorded = true
 			defer func() { err = errors.Join(err, c.records.save(ctx, &p.record)) }()
 		}
-		if s.Unasked != "" && !checked {
-			if err := c.checkRest(ctx, a, *p, p.steps[n:]); err != nil {
+		if s.Unchecked != "" && !checked {
+			if err := c.checkUnchecked(ctx, a, *p, p.steps[n:]); err != nil {
 				return applied, err
 			}
 			checked = true
 		}
-		written, err := c.carryOut(ctx, a, p, s)
+		written, err := c.execute(ctx, a, p, s)
 		if written != nil {
 			applied = append(applied, written)
 		}
@@ -115,33 +115,33 @@ func (c *Installer) bringAll(ctx context.Context, a applier, p *Plan) (applied [
 }
 
 // carryOut writes the object of a step and records it; an object that is kept is not written, and nil.
-func (c *Installer) carryOut(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
+func (c *Installer) execute(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if s.Action == deploy.Keep {
-		p.Say("kept %s: it is as the bundle has it", NameOf(s.Object))
+		p.Print("kept %s: it is as the bundle has it", deploy.Title(s.Object))
 		return nil, nil
 	}
 	written, err := c.write(ctx, a, *p, s)
 	if err != nil {
 		return nil, err
 	}
-	p.record.Written(written)
-	p.Say("applied %s%s", NameOf(s.Object), waiting(s.Object, p.awaited))
+	p.record.SetUID(written)
+	p.Print("applied %s%s", deploy.Title(s.Object), awaitedNote(s.Object, p.awaited))
 	return written, nil
 }
 
 // beginRecord records what is to be written, and what has been.
 func (c *Installer) beginRecord(ctx context.Context, p *Plan, applied []*unstructured.Unstructured) error {
 	for _, s := range p.steps {
-		p.record.Intend(s)
+		p.record.Add(s)
 	}
 	for _, o := range applied {
-		p.record.Written(o)
+		p.record.SetUID(o)
 	}
 	return c.records.save(ctx, &p.record)
 }
 
 // attempts is how often a step is carried out on an object whose status others write meanwhile.
-const attempts = 5
+const writeAttempts = 5
 
 // write carries out a step, also when the command is interrupted meanwhile, if the object is still the one that
 // the step was decided about.
@@ -152,7 +152,7 @@ func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step)
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		written, err := c.bring(ctx, a, p, s)
+		written, err := c.apply(ctx, a, p, s)
 		if !apierrors.IsConflict(err) {
 			return written, err
 		}
@@ -163,7 +163,7 @@ func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step)
 		if outdated := s.Outdated(now); outdated != nil {
 			return nil, outdated
 		}
-		if s.Action != deploy.Overwrite || attempt == attempts {
+		if s.Action != deploy.Overwrite || attempt == writeAttempts {
 			return nil, err
 		}
 		s.Live = now
@@ -172,13 +172,13 @@ func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step)
 
 // checkRest asks the API server about the objects that it could not be asked about before their
 // namespace and their definitions existed.
-func (c *Installer) checkRest(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
+func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
 	var refused []error
 	for _, s := range steps {
-		if s.Unasked == "" {
+		if s.Unchecked == "" {
 			continue
 		}
-		if _, err := c.bring(ctx, a, p, s, metav1.DryRunAll); err != nil && !p.bringsRoleOf(s.Object, err) {
+		if _, err := c.apply(ctx, a, p, s, metav1.DryRunAll); err != nil && !p.createsRoleOf(s.Object, err) {
 			refused = append(refused, err)
 		}
 	}
@@ -191,12 +191,12 @@ func (c *Installer) checkRest(ctx context.Context, a applier, p Plan, steps []de
 // bring writes one object of an installation: a definition as it may be before its
 // operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
 // as it is.
-func (c *Installer) bring(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
-	if crd := p.bundled(s.Object); crd != nil {
+func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+	if crd := p.definition(s.Object); crd != nil {
 		return c.definitions.open(ctx, s, crd, p.CSV(), dryRun...)
 	}
 	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
-		s.Object = awaiting(s.Object, p.awaited)
+		s.Object = withAwaitedVersions(s.Object, p.awaited)
 	}
 	return a.apply(ctx, s, dryRun...)
 }
@@ -205,7 +205,7 @@ func (c *Installer) bring(ctx context.Context, a applier, p Plan, s deploy.Step,
 // removes the list of versions to wait for.
 func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
-		if crd := p.bundled(o); crd != nil {
+		if crd := p.definition(o); crd != nil {
 			if err := c.definitions.settle(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 
 // Inherit completes the options for an upgrade by what the version that is replaced was
 // installed with. Kept is what Join says.
-func (c *Installer) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
 	// The bundle's own is what there is where an upgrade was interrupted after that one went.
 	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
@@ -38,20 +38,20 @@ func (c *Installer) Inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Opt
 	if err != nil {
 		return "", err
 	}
-	if err := deploy.RefuseUpgrade(b.CSV, b.Package(), replaced); err != nil {
+	if err := deploy.CheckUpgrade(b.CSV, b.Package(), replaced); err != nil {
 		return "", err
 	}
 	if err := c.installedWith(ctx, found, b, o); err != nil {
 		return "", err
 	}
 	o.Watch = chosen
-	return c.Join(ctx, b, o)
+	return c.CompleteGroup(ctx, b, o)
 }
 
 // Join completes the options for an installation by the group that is in their namespace
 // already. Kept says so, where that group is to stay as it is. It refuses those by which other
 // operators there would change.
-func (c *Installer) Join(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
 	groups, err := c.OLM.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -78,7 +78,7 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 
 // Find completes the options for a removal by what the bundle was installed with. Where
 // only the rest of it is left, its Subscription says where that is: it goes last.
-func (c *Installer) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
 	if err != nil {
 		return "", err
@@ -87,7 +87,7 @@ func (c *Installer) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Option
 		return "", c.installedWith(ctx, found, b, o)
 	}
 	if o.Namespace == "" {
-		if o.Namespace, err = c.subscribed(ctx, b); err != nil {
+		if o.Namespace, err = c.subscriptionNamespace(ctx, b); err != nil {
 			return "", err
 		}
 	}
@@ -111,11 +111,11 @@ func (c *Installer) Find(ctx context.Context, b *bundle.Bundle, o *bundle.Option
 	if o.Namespace == "" {
 		return "", fmt.Errorf("%s is not installed; name the namespace of what may be left of it with -n", b.CSV.Name)
 	}
-	return "", c.inherit(ctx, b, o)
+	return "", c.completeFromInstalled(ctx, b, o)
 }
 
 // subscribed is the namespace of the Subscription for a bundle's version; empty where there is none.
-func (c *Installer) subscribed(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
+func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
 	list, err := c.OLM.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
@@ -151,12 +151,12 @@ func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1
 		}
 	}
 	o.Namespace = found[0].Namespace
-	return c.inherit(ctx, b, o)
+	return c.completeFromInstalled(ctx, b, o)
 }
 
 // inherit takes what the options leave open from the group and the Subscription in their
 // namespace.
-func (c *Installer) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
 		groups, err := c.OLM.OperatorsV1().OperatorGroups(o.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -184,7 +184,7 @@ func (c *Installer) inherit(ctx context.Context, b *bundle.Bundle, o *bundle.Opt
 // Adopt gives the group and the Subscription of an installation the names of those that
 // are in its namespace already: a second group would fail every operator there, and a
 // second Subscription would not be the one that counts.
-func (c *Installer) Adopt(ctx context.Context, i Installation) error {
+func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error {
 	groups, err := c.OLM.OperatorsV1().OperatorGroups(i.Namespace()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
@@ -206,7 +206,7 @@ func (c *Installer) Adopt(ctx context.Context, i Installation) error {
 
 // JoinNew completes the options for an installation as Join does, and refuses one next to another version
 // of the same operator.
-func (c *Installer) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
 	if err != nil {
 		return "", err
@@ -215,10 +215,10 @@ func (c *Installer) JoinNew(ctx context.Context, b *bundle.Bundle, o *bundle.Opt
 	if err != nil {
 		return "", err
 	}
-	if err := deploy.RefuseInstall(b.CSV, b.Package(), there); err != nil {
+	if err := deploy.CheckInstall(b.CSV, b.Package(), there); err != nil {
 		return "", err
 	}
-	return c.Join(ctx, b, o)
+	return c.CompleteGroup(ctx, b, o)
 }
 
 // installed are ClusterServiceVersions with their packages, as Subscriptions or the records of installations state them.

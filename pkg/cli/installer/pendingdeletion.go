@@ -26,7 +26,7 @@ type pendingDeletion struct{ *Installer }
 // wait waits until an object that is being deleted is not there any more, or nothing has
 // become less of it for too long.
 func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
-	var last deploy.Hold
+	var last deploy.PendingDeletion
 	since := time.Now()
 	return wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
@@ -39,37 +39,37 @@ func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterf
 		if live.GetUID() != o.GetUID() {
 			return true, nil
 		}
-		hold := d.holdOf(ctx, live)
-		if hold.Left() != last.Left() {
+		hold := d.observe(ctx, live)
+		if hold.Remaining() != last.Remaining() {
 			since = time.Now()
 		}
-		if hold.Said != "" && hold.Said != last.Said {
-			i.Say("waiting for %s: %s", NameOf(o), hold.Said)
+		if hold.ManagerMessage != "" && hold.ManagerMessage != last.ManagerMessage {
+			i.Print("waiting for %s: %s", deploy.Title(o), hold.ManagerMessage)
 		}
 		last = hold
-		if time.Since(since) < i.Patience {
+		if time.Since(since) < i.Timeout {
 			return false, nil
 		}
-		return false, fmt.Errorf("it does not go on: %s is deleted and still there: %s; then run the same command again", NameOf(o), hold.Why())
+		return false, fmt.Errorf("it does not go on: %s is deleted and still there: %s; then run the same command again", deploy.Title(o), hold.Cause())
 	})
 }
 
 // holdOf is one look at what keeps an object. What cannot be read is not said.
-func (d pendingDeletion) holdOf(ctx context.Context, o *unstructured.Unstructured) deploy.Hold {
-	hold := deploy.Hold{Namespace: o.GetNamespace(), Finalizers: o.GetFinalizers()}
+func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructured) deploy.PendingDeletion {
+	hold := deploy.PendingDeletion{Namespace: o.GetNamespace(), Finalizers: o.GetFinalizers()}
 	switch groupkind.Of(o) {
 	case groupkind.ClusterServiceVersion:
-		hold.Said = d.blockedBy(ctx, o)
+		hold.ManagerMessage = d.blockedBy(ctx, o)
 		if leases, err := d.Leases(ctx); err == nil {
 			for _, away := range leader.AwayOf(leases, time.Now()) {
-				hold.Lease = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.Lease, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
+				hold.LeaseMessage = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.LeaseMessage, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
 			}
 		}
 	case groupkind.CustomResourceDefinition:
-		hold.Objects = deploy.Uncounted
+		hold.Objects = deploy.UnknownCount
 		if crd, err := d.definitions.get(ctx, o.GetName()); err == nil && crd != nil {
-			hold.Terminating = terminating(crd)
-			hold.Objects, hold.Held = d.left(ctx, crd)
+			hold.APIServerMessage = terminating(crd)
+			hold.Objects, hold.Finalized = d.remainingObjects(ctx, crd)
 		}
 	}
 	return hold
@@ -100,23 +100,23 @@ func terminating(crd *apiextensionsv1.CustomResourceDefinition) string {
 
 // What of the objects that are left is read, and named.
 const (
-	leftRead  = 100
-	leftNamed = 3
+	maxListed = 100
+	maxNamed  = 3
 )
 
 // left counts the objects of a definition that are left, and names some that have finalizers.
-func (d pendingDeletion) left(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
+func (d pendingDeletion) remainingObjects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
 	served := deploy.VersionsServed(crd)
 	client, err := metadata.NewForConfig(d.Config)
 	if err != nil || len(served) == 0 {
-		return deploy.Uncounted, nil
+		return deploy.UnknownCount, nil
 	}
-	list, err := client.Resource(resourceOf(crd, served[0])).List(ctx, metav1.ListOptions{Limit: leftRead})
+	list, err := client.Resource(resourceOf(crd, served[0])).List(ctx, metav1.ListOptions{Limit: maxListed})
 	if err != nil {
-		return deploy.Uncounted, nil
+		return deploy.UnknownCount, nil
 	}
 	for _, object := range list.Items {
-		if len(object.Finalizers) == 0 || len(held) == leftNamed {
+		if len(object.Finalizers) == 0 || len(held) == maxNamed {
 			continue
 		}
 		name := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/")

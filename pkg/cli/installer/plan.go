@@ -17,6 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy/validation"
 )
 
 // Plan is what an installation does to each object, once everything that can be checked is checked.
@@ -55,9 +56,9 @@ func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 	if p.record, err = c.record(ctx, i); err != nil {
 		return p, err
 	}
-	for _, o := range i.Applied() {
+	for _, o := range i.Objects() {
 		if deploy.IsRecord(o, i.Namespace(), i.packageName()) {
-			return p, fmt.Errorf("%s of the bundle has the name of the installation's own record: the bundle cannot be installed", NameOf(o))
+			return p, fmt.Errorf("%s of the bundle has the name of the installation's own record: the bundle cannot be installed", deploy.Title(o))
 		}
 		step, answer, refused, err := c.step(ctx, a, p, o)
 		if err != nil {
@@ -68,7 +69,7 @@ func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 			p.refused = append(p.refused, refused)
 		}
 	}
-	refused, err := c.tryRecord(ctx, a, p)
+	refused, err := c.dryRunRecord(ctx, a, p)
 	if refused != nil {
 		p.refused = append(p.refused, refused)
 	}
@@ -87,11 +88,11 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 		if err != nil {
 			return s, nil, nil, err
 		}
-		s = deploy.StepOf(p.record.Marked(o, nil), nil, nil, p.record)
-		s.Unasked = missing
-		refused = deploy.RefuseUnasked(ctx, o, definition, p.brings(missing))
+		s = deploy.StepOf(p.record.Annotate(o, nil), nil, nil, p.record)
+		s.Unchecked = missing
+		refused = validation.ValidateManifest(ctx, o, definition, p.creates(missing))
 		if refused == nil && definition == nil {
-			refused, err = a.tryElsewhere(ctx, o)
+			refused, err = a.dryRunInDefault(ctx, o)
 		}
 		return s, nil, refused, err
 	}
@@ -99,15 +100,15 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 	if err != nil {
 		return s, nil, nil, err
 	}
-	o = p.record.Marked(o, live)
+	o = p.record.Annotate(o, live)
 	s = deploy.StepOf(o, live, nil, p.record)
-	answer, refused = c.bring(ctx, a, p, s, metav1.DryRunAll)
+	answer, refused = c.apply(ctx, a, p, s, metav1.DryRunAll)
 	if apierrors.HasStatusCause(refused, metav1.CauseTypeFieldManagerConflict) {
-		answer, refused = c.bring(ctx, a, p, s.Contest(), metav1.DryRunAll)
-		return deploy.StepOf(o, live, answer, p.record).Contest(), answer, refused, nil
+		answer, refused = c.apply(ctx, a, p, s.AsContested(), metav1.DryRunAll)
+		return deploy.StepOf(o, live, answer, p.record).AsContested(), answer, refused, nil
 	}
-	if refused != nil && p.bringsRoleOf(o, refused) {
-		s.Unasked = "the role that it refers to"
+	if refused != nil && p.createsRoleOf(o, refused) {
+		s.Unchecked = "the role that it refers to"
 		return s, nil, nil, nil
 	}
 	if answer == nil || live == nil || !groupkind.Is(o, groupkind.CustomResourceDefinition) {
@@ -123,17 +124,17 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 
 // converted returns the step of a definition that exists, with what becomes of its conversion.
 func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
-	next := p.bundled(s.Object)
+	next := p.definition(s.Object)
 	if next == nil {
 		return s, nil
 	}
 	live := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Live.Object, live); err != nil {
-		return s, fmt.Errorf("%s: %w", NameOf(s.Object), err)
+		return s, fmt.Errorf("%s: %w", deploy.Title(s.Object), err)
 	}
-	s.Keeps = deploy.KeepsConversion(live, next, p.CSV())
+	s.KeptConversion = deploy.KeepsConversion(live, next, p.CSV())
 	if s.Action != deploy.Overwrite && deploy.TakesConversion(live, next, p.CSV()) {
-		s = s.Contest()
+		s = s.AsContested()
 	}
 	return s, nil
 }
@@ -141,7 +142,7 @@ func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
 // settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
 // it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
 func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	next := p.bundled(s.Object)
+	next := p.definition(s.Object)
 	if next == nil {
 		return answer, nil
 	}
@@ -155,26 +156,26 @@ func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *
 		return answer, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", NameOf(s.Object), err)
+		return nil, fmt.Errorf("%s: %w", deploy.Title(s.Object), err)
 	}
 	return definitionObject(written)
 }
 
 // bringsRoleOf reports whether a dry run of a binding failed because the installation creates the role itself.
-func (p Plan) bringsRoleOf(o *unstructured.Unstructured, err error) bool {
+func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 	if groupkind.Of(o).Group != rbacv1.GroupName || !apierrors.IsNotFound(err) {
 		return false
 	}
 	kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
 	name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
-	return slices.ContainsFunc(p.Applied(), func(role *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(p.Objects(), func(role *unstructured.Unstructured) bool {
 		return groupkind.Of(role) == schema.GroupKind{Group: rbacv1.GroupName, Kind: kind} && role.GetName() == name &&
 			(role.GetNamespace() == "" || role.GetNamespace() == o.GetNamespace())
 	})
 }
 
 // brings reports whether what is missing comes with the installation itself.
-func (p Plan) brings(missing string) bool {
+func (p Plan) creates(missing string) bool {
 	if missing == "namespace "+p.Namespace() {
 		return true
 	}
@@ -187,7 +188,7 @@ func (p Plan) brings(missing string) bool {
 }
 
 // bundled is the bundle's definition behind a manifest, or nil.
-func (i Installation) bundled(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
+func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
 	for _, crd := range i.Bundle.CRDs() {
 		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {
 			return crd
@@ -214,7 +215,7 @@ func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstr
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", NameOf(o), err)
+		return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
 	}
 	return live, nil
 }

@@ -41,7 +41,7 @@ func TestRolesOfTheBundle(t *testing.T) {
 		"another kind of that name":   {bindingTo("ClusterRole", "shop"), absent, false},
 		"another error":               {bindingTo("Role", "shop"), errors.New("refused"), false},
 	} {
-		if got := p.bringsRoleOf(test.o, test.err); got != test.want {
+		if got := p.createsRoleOf(test.o, test.err); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // warnings are the last of the pods of each Deployment, as kubectl describe shows them: what
 // a kubelet cannot mount or start is told nowhere else. Nil where nobody may read them.
-func (v *vigil) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
+func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
 	pods, err := v.Kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
@@ -37,8 +37,8 @@ func (v *vigil) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 		var newest time.Time
 		for _, pod := range pods.Items {
 			e, warned := last[pod.UID]
-			if warned && pod.DeletionTimestamp == nil && selector.Matches(labels.Set(pod.Labels)) && happened(e).After(newest) {
-				newest, warnings[spec.Name] = happened(e), fmt.Sprintf("pod %s: %s: %s", pod.Name, e.Reason, e.Message)
+			if warned && pod.DeletionTimestamp == nil && selector.Matches(labels.Set(pod.Labels)) && timeOf(e).After(newest) {
+				newest, warnings[spec.Name] = timeOf(e), fmt.Sprintf("pod %s: %s: %s", pod.Name, e.Reason, e.Message)
 			}
 		}
 	}
@@ -47,10 +47,10 @@ func (v *vigil) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 
 // news is how long a warning says something of how a pod is now: kubelets repeat themselves
 // after two minutes at most.
-const news = 3 * time.Minute
+const warningAge = 3 * time.Minute
 
 // lastWarnings are the last of each pod of a namespace, if they are not old.
-func (v *vigil) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
+func (v *watch) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
 	list, err := v.Kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
@@ -60,7 +60,7 @@ func (v *vigil) lastWarnings(ctx context.Context, namespace string) (map[types.U
 	}
 	last := map[types.UID]corev1.Event{}
 	for _, e := range list.Items {
-		if of := e.InvolvedObject.UID; time.Since(happened(e)) < news && happened(e).After(happened(last[of])) {
+		if of := e.InvolvedObject.UID; time.Since(timeOf(e)) < warningAge && timeOf(e).After(timeOf(last[of])) {
 			last[of] = e
 		}
 	}
@@ -68,7 +68,7 @@ func (v *vigil) lastWarnings(ctx context.Context, namespace string) (map[types.U
 }
 
 // happened is when an event was last seen.
-func happened(e corev1.Event) time.Time {
+func timeOf(e corev1.Event) time.Time {
 	if e.Series != nil {
 		return e.Series.LastObservedTime.Time
 	}

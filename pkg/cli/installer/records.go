@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
@@ -37,10 +37,10 @@ type recordStore struct{ kube kubernetes.Interface }
 // get reads the record of a package's installation.
 func (s recordStore) get(ctx context.Context, packageName, namespace string) (deploy.Record, error) {
 	empty, name := deploy.Record{Namespace: namespace, Package: packageName}, deploy.RecordName(packageName)
-	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
+	if wrong := utilvalidation.IsDNS1123Subdomain(name); len(wrong) > 0 {
 		return empty, fmt.Errorf("the package name %q makes no valid name of a ConfigMap: %s", packageName, wrong[0])
 	}
-	live, err := found(s.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{}))
+	live, err := orNil(s.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{}))
 	if err != nil || live == nil {
 		return empty, err
 	}
@@ -80,22 +80,22 @@ func (s recordStore) list(ctx context.Context, namespace string) (map[string]dep
 }
 
 // endWithin limits how long an interrupted command takes to end a write, and to record it.
-const endWithin = 10 * time.Second
+const interruptGrace = 10 * time.Second
 
 // afterInterrupt returns a context that outlives the command's interruption, by endWithin. A write that is under
 // way when the command is interrupted is waited for, since the record has to say whether it was done.
 func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(endWithin, cancel) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })
 	return after, func() { stop(); cancel() }
 }
 
 // tryRecord returns why the API server would not store a record of these steps; nil if it would, or if it cannot be asked.
-func (c *Installer) tryRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
+func (c *Installer) dryRunRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
 	record := p.record
 	record.Objects = slices.Clone(record.Objects)
 	for _, s := range p.steps {
-		record.Intend(s)
+		record.Add(s)
 	}
 	data, err := record.Data()
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Installer) tryRecord(ctx context.Context, a applier, p Plan) (refused, 
 	if missing, err := a.missing(ctx, o); err != nil {
 		return nil, err
 	} else if missing != "" {
-		return a.tryElsewhere(ctx, o)
+		return a.dryRunInDefault(ctx, o)
 	}
 	return c.records.save(ctx, &record, metav1.DryRunAll), nil
 }
@@ -139,7 +139,7 @@ var errOtherCommand = errors.New("it was written or deleted by another command s
 
 func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string]string, dryRun ...string) (*corev1.ConfigMap, error) {
 	client, name := s.kube.CoreV1().ConfigMaps(r.Namespace), deploy.RecordName(r.Package)
-	live, err := found(client.Get(ctx, name, metav1.GetOptions{}))
+	live, err := orNil(client.Get(ctx, name, metav1.GetOptions{}))
 	switch {
 	case err != nil:
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy/validation"
 )
 
 // CheckDefinitions says which definitions of a bundle the cluster's cannot become without
@@ -34,33 +35,33 @@ func (c *Installer) CheckDefinitions(ctx context.Context, b *bundle.Bundle) erro
 			continue
 		}
 		for _, r := range deploy.Readings(live, next, b.CSV) {
-			refusals = append(refusals, invalidated(ctx, objects, live, next, r))
+			refusals = append(refusals, checkObjects(ctx, objects, live, next, r))
 		}
 	}
 	return errors.Join(refusals...)
 }
 
 const (
-	page = 500 // objects that are read at a time: of a million, no more are held
-	told = 10  // refused objects that are told of one by one
+	pageSize       = 500 // objects that are read at a time: of a million, no more are held
+	listedRefusals = 10  // refused objects that are told of one by one
 )
 
 // invalidated looks at every object, in one version.
-func invalidated(ctx context.Context, objects dynamic.Interface, live, next *apiextensionsv1.CustomResourceDefinition, r deploy.Reading) error {
-	fitting, err := deploy.NewFitting(next, r)
+func checkObjects(ctx context.Context, objects dynamic.Interface, live, next *apiextensionsv1.CustomResourceDefinition, r deploy.Reading) error {
+	validator, err := validation.NewValidator(next, r)
 	if err != nil {
 		return err
 	}
 	resource := objects.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: r.Version, Resource: live.Spec.Names.Plural})
 	var all []error
 	more := 0
-	for options := (metav1.ListOptions{Limit: page}); ; {
+	for options := (metav1.ListOptions{Limit: pageSize}); ; {
 		list, err := resource.List(ctx, options)
 		if err != nil {
 			return fmt.Errorf("the objects of %s could not be read, so whether the next schema refuses them is not known: %w", live.Name, err)
 		}
-		for _, refusal := range fitting.Refuse(ctx, list.Items) {
-			if len(all) < told {
+		for _, refusal := range validator.Validate(ctx, list.Items) {
+			if len(all) < listedRefusals {
 				all = append(all, errors.New(refusal))
 			} else {
 				more++

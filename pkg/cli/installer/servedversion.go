@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 // reachable returns an object in a version that the cluster serves: the one in which it was written may
 // have ended since. It returns nil for an object that went with the definition of its kind. It is an error
 // when that is not known.
-func (a applier) reachable(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a applier) inServedVersion(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	kind := o.GroupVersionKind()
 	for _, versions := range [][]string{{kind.Version}, nil} {
 		mapping, err := a.mapper.RESTMapping(kind.GroupKind(), versions...)
@@ -29,15 +31,15 @@ func (a applier) reachable(ctx context.Context, o *unstructured.Unstructured) (*
 			return nil, err
 		}
 	}
-	if err := a.unserved(ctx, kind.GroupKind()); err != nil {
-		return nil, fmt.Errorf("%s cannot be removed: %w", NameOf(o), err)
+	if err := a.checkUnserved(ctx, kind.GroupKind()); err != nil {
+		return nil, fmt.Errorf("%s cannot be removed: %w", deploy.Title(o), err)
 	}
 	return nil, nil
 }
 
 // unserved is nil if a kind has no objects in the cluster. Discovery leaves out what a server of its own does
 // not answer for, and a definition that serves no version.
-func (a applier) unserved(ctx context.Context, kind schema.GroupKind) error {
+func (a applier) checkUnserved(ctx context.Context, kind schema.GroupKind) error {
 	_, _, err := a.kube.Discovery().ServerGroupsAndResources()
 	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !some {

@@ -24,7 +24,7 @@ import (
 
 // Removal is what goes with an operator that is installed, and what stays.
 func (c *Installer) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
-	objects, err := c.objects(ctx, i)
+	objects, err := c.countObjects(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
@@ -32,11 +32,11 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	others, err := c.staying(ctx, i, record)
+	others, err := c.otherCSVs(ctx, i, record)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	if err := deploy.RefuseRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
+	if err := deploy.CheckRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
 		return deploy.Removal{}, err
 	}
 	a, err := c.applier()
@@ -44,7 +44,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 		return deploy.Removal{}, err
 	}
 	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		served, err := a.reachable(ctx, o)
+		served, err := a.inServedVersion(ctx, o)
 		if err != nil || served == nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	}
 	var kept []string
 	for _, o := range i.Manifests {
-		if !definitions || i.bundled(o) == nil {
+		if !definitions || i.definition(o) == nil {
 			continue
 		}
 		crd, err := live(o)
@@ -61,21 +61,21 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 		}
 		if crd != nil && !record.Removes(crd, i.Adopted) {
 			delete(objects, o.GetName()) // It does not go, and neither do they.
-			kept = append(kept, deploy.NotOurs(crd))
+			kept = append(kept, deploy.KeptMessage(crd))
 		}
 	}
-	removal := deploy.RemovalOf(i.Manifests, objects, others, definitions)
-	removal.Told = append(removal.Told, kept...)
+	removal := deploy.NewRemoval(i.Manifests, objects, others, definitions)
+	removal.Messages = append(removal.Messages, kept...)
 	earlier, err := c.otherRecords(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	return removal, removal.Own(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
+	return removal, removal.Restrict(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
 }
 
 // staying are the names of the other ClusterServiceVersions in the namespace. A version that an upgrade has left is
 // none of them: it goes as well.
-func (c *Installer) staying(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
+func (c *Installer) otherCSVs(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
 	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
 	for _, other := range others {
 		if !record.Created(csvObject(&other)) {
@@ -97,12 +97,12 @@ func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstr
 }
 
 // objects counts those of each definition of a bundle that there is.
-func (c *Installer) objects(ctx context.Context, i Installation) (map[string]deploy.Population, error) {
+func (c *Installer) countObjects(ctx context.Context, i Installation) (map[string]deploy.ObjectCounts, error) {
 	client, err := metadata.NewForConfig(c.Config)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]deploy.Population{}
+	counts := map[string]deploy.ObjectCounts{}
 	for _, crd := range i.Bundle.CRDs() {
 		live, err := c.definitions.get(ctx, crd.Name)
 		if err != nil {
@@ -112,7 +112,7 @@ func (c *Installer) objects(ctx context.Context, i Installation) (map[string]dep
 			continue
 		}
 		if !apihelpers.IsCRDConditionTrue(live, apiextensionsv1.Established) {
-			counts[crd.Name] = deploy.Population{} // Nobody has ever served them, and with it none goes.
+			counts[crd.Name] = deploy.ObjectCounts{} // Nobody has ever served them, and with it none goes.
 			continue
 		}
 		counts[crd.Name] = nil
@@ -142,8 +142,8 @@ func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) s
 const countPage = 500
 
 // count reads the metadata of all objects.
-func count(ctx context.Context, resource metadata.Getter) (deploy.Population, error) {
-	population := deploy.Population{}
+func count(ctx context.Context, resource metadata.Getter) (deploy.ObjectCounts, error) {
+	population := deploy.ObjectCounts{}
 	page := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return resource.List(ctx, options)
 	})
@@ -157,8 +157,8 @@ func count(ctx context.Context, resource metadata.Getter) (deploy.Population, er
 
 // Left refuses a removal where nothing that goes exists: then it was never installed by these
 // commands, or is gone already.
-func Left(i Installation, removal deploy.Removal) error {
-	if len(removal.Goes) > 0 {
+func CheckRemoval(i Installation, removal deploy.Removal) error {
+	if len(removal.Delete) > 0 {
 		return nil
 	}
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
@@ -172,8 +172,8 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deplo
 		return nil, err
 	}
 	var removed []*unstructured.Unstructured
-	for _, o := range removal.Goes {
-		there, err := c.remove(ctx, a, i, o)
+	for _, o := range removal.Delete {
+		there, err := c.delete(ctx, a, i, o)
 		if err != nil {
 			if ctx.Err() != nil {
 				err = ErrInterrupted
@@ -184,12 +184,12 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deplo
 			removed = append(removed, o)
 		}
 	}
-	return removed, c.forgetRemoved(ctx, i, removal, removed)
+	return removed, c.updateRecords(ctx, i, removal, removed)
 }
 
 // forgetRemoved ends the record of an installation, except for what stays, and removes from the other
 // records of the namespace what was deleted.
-func (c *Installer) forgetRemoved(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
+func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
 	others, err := c.otherRecords(ctx, i)
@@ -207,12 +207,12 @@ func (c *Installer) forgetRemoved(ctx context.Context, i Installation, removal d
 	if err != nil || len(record.Objects) == 0 {
 		return err
 	}
-	return c.records.delete(ctx, removal.Rest(record, removed))
+	return c.records.delete(ctx, removal.RecordAfter(record, removed))
 }
 
 // remove deletes one object, if it is there, and waits until it is gone.
-func (c *Installer) remove(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
-	served, err := a.reachable(ctx, o)
+func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
+	served, err := a.inServedVersion(ctx, o)
 	if err != nil || served == nil {
 		return false, err
 	}
@@ -225,12 +225,12 @@ func (c *Installer) remove(ctx context.Context, a applier, i Installation, o *un
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", NameOf(o), err)
+		return false, fmt.Errorf("%s: %w", deploy.Title(o), err)
 	}
 	if err := (pendingDeletion{c}).wait(ctx, client, i, o); err != nil {
 		return true, err
 	}
-	i.Say("removed %s", NameOf(o))
+	i.Print("removed %s", deploy.Title(o))
 	return true, nil
 }
 

@@ -30,8 +30,8 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 		rows = append(rows, w.line(wide, now))
 	}
 	to.Table("", append(header, "PROBLEM"), rows)
-	if s.Unseen != "" {
-		to.Printf("\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.Unseen)
+	if s.NotChecked != "" {
+		to.Printf("\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.NotChecked)
 	}
 	if len(s.Others) == 0 {
 		return

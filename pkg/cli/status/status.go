@@ -33,7 +33,7 @@ type Facts struct {
 	// LeasesUnread is why Leases may not be listed; else empty.
 	LeasesUnread string
 	// Unseen is why whoever asks may not see the webhooks of the cluster; else empty.
-	Unseen string
+	RegistrationsUnread string
 }
 
 // Status is the answer to "which webhooks are live, and if not, why".
@@ -46,7 +46,7 @@ type Status struct {
 	NotInstalled string    `json:"notInstalled,omitempty"`
 	Webhooks     []Webhook `json:"webhooks"`
 	// Unseen is why nobody looked whether API servers call them, and reach them; else empty.
-	Unseen string `json:"unseen,omitempty"`
+	NotChecked string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
 	Others []Other `json:"others,omitempty"`
 }
@@ -88,7 +88,7 @@ type Other struct {
 // Of puts the status of a cluster together. An empty namespace is all of them; only then
 // are others told of, which are in none.
 func Of(f Facts, namespace string, now time.Time) Status {
-	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), Unseen: f.Unseen, Webhooks: []Webhook{}}
+	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), NotChecked: f.RegistrationsUnread, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
 		if namespace == "" || r.Namespace == namespace {
 			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
@@ -134,7 +134,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 			switch {
 			case w.State != managerv1alpha1.WebhookRegistered:
 				one.Reason, one.Problem = w.Reason, w.Message
-			case f.Unseen == "":
+			case f.RegistrationsUnread == "":
 				one.check(registrations(w, f.Facts), f.Facts, now)
 			}
 			if c := d.Certificate; c != nil {

@@ -47,7 +47,7 @@ type Progress struct {
 }
 
 // Tell is told how far a migration is, by one goroutine at a time.
-type Tell func(Progress)
+type ReportFunc func(Progress)
 
 // Refusal is an object that could not be rewritten.
 type Refusal struct {
@@ -75,27 +75,27 @@ const writers = 8
 
 // attempts is how often a run repeats a step before it gives up: because another client changes
 // the definition each time, or because the API server accepts a write that has no effect.
-const attempts = 10
+const maxAttempts = 10
 
 // migration is one run of the command.
 type migration struct {
 	Cluster
-	to     string
-	tell   Tell
-	own    run
-	agreed revision // of the definition that every API server is known to store objects by
-	since  string   // a resourceVersion: newer objects are stored in the version
-	count  int      // objects rewritten
+	to        string
+	report    ReportFunc
+	completed run
+	agreed    revision // of the definition that every API server is known to store objects by
+	since     string   // a resourceVersion: newer objects are stored in the version
+	count     int      // objects rewritten
 
-	taken    map[step]int
+	attempts map[step]int
 	conflict error  // the answer to the last write of the definition, if it was a conflict
 	at       string // the resourceVersion that was written under
 }
 
 // Migrate rewrites all objects in a version, or in the present storage version when to is
 // empty, and returns how many. When it returns no error, no object is stored in another.
-func Migrate(ctx context.Context, c Cluster, to string, tell Tell) (rewritten int, err error) {
-	m := &migration{Cluster: c, to: to, tell: tell, taken: map[step]int{}}
+func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (rewritten int, err error) {
+	m := &migration{Cluster: c, to: to, report: tell, attempts: map[step]int{}}
 	for {
 		crd, err := c.Definition(ctx)
 		if err != nil {
@@ -104,14 +104,14 @@ func Migrate(ctx context.Context, c Cluster, to string, tell Tell) (rewritten in
 		if m.to == "" {
 			m.to = Stored(crd)
 		}
-		step, err := next(crd, m.to, m.own)
+		step, err := next(crd, m.to, m.completed)
 		if err != nil || step == done {
 			return m.count, err
 		}
-		if err := m.stuck(crd, step); err != nil {
+		if err := m.checkRepeat(crd, step); err != nil {
 			return m.count, err
 		}
-		if err := m.take(ctx, crd, step); err != nil {
+		if err := m.execute(ctx, crd, step); err != nil {
 			return m.count, err
 		}
 	}
@@ -119,22 +119,22 @@ func Migrate(ctx context.Context, c Cluster, to string, tell Tell) (rewritten in
 
 // stuck returns an error where another attempt of a step is of no use. A conflict although the
 // definition is unchanged is a denial by admission.
-func (m *migration) stuck(crd *apiextensionsv1.CustomResourceDefinition, step step) error {
-	m.taken[step]++
+func (m *migration) checkRepeat(crd *apiextensionsv1.CustomResourceDefinition, step step) error {
+	m.attempts[step]++
 	switch {
 	case m.conflict != nil && m.at == crd.ResourceVersion:
 		return fmt.Errorf("CustomResourceDefinition %s is refused by admission (%s): %w", crd.Name, step, m.conflict)
-	case m.taken[step] <= attempts:
+	case m.attempts[step] <= maxAttempts:
 		return nil
 	case m.conflict != nil:
-		return fmt.Errorf("CustomResourceDefinition %s is changed by another client at each of %d attempts (%s): run the command again when the other client is done: %w", crd.Name, attempts, step, m.conflict)
+		return fmt.Errorf("CustomResourceDefinition %s is changed by another client at each of %d attempts (%s): run the command again when the other client is done: %w", crd.Name, maxAttempts, step, m.conflict)
 	default:
-		return fmt.Errorf("CustomResourceDefinition %s: %d attempts had no effect (%s): another client, or admission, changes it at once; see its managedFields", crd.Name, attempts, step)
+		return fmt.Errorf("CustomResourceDefinition %s: %d attempts had no effect (%s): another client, or admission, changes it at once; see its managedFields", crd.Name, maxAttempts, step)
 	}
 }
 
 // take does one step. It returns no error when the next step is to be decided again.
-func (m *migration) take(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, step step) (err error) {
+func (m *migration) execute(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, step step) (err error) {
 	possible := storedversions.Possible(crd)
 	switch step {
 	case record:
@@ -144,8 +144,8 @@ func (m *migration) take(ctx context.Context, crd *apiextensionsv1.CustomResourc
 		err = m.Record(ctx, crd, possible)
 	case restore:
 		err = m.Restore(ctx, crd, possible)
-	case makeStorage:
-		if err := readable(ctx, m, crd, m.to); err != nil {
+	case setStorage:
+		if err := checkReadable(ctx, m, crd, m.to); err != nil {
 			return err
 		}
 		err = m.Store(ctx, crd, m.to)
@@ -171,8 +171,8 @@ func (m *migration) order(ctx context.Context, crd *apiextensionsv1.CustomResour
 	if err := m.agree(ctx, crd); err != nil {
 		return err
 	}
-	m.own.ordered = true
-	since, err := migrated(ctx, m, crd, m.to, m.tell)
+	m.completed.ordered = true
+	since, err := useMigrator(ctx, m, crd, m.to, m.report)
 	m.since = since
 	return err
 }
@@ -185,17 +185,17 @@ func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomReso
 	if err := m.agree(ctx, crd); err != nil {
 		return err
 	}
-	n, err := rewriteAll(ctx, m, crd, m.to, m.since, m.tell)
+	n, err := rewriteAll(ctx, m, crd, m.to, m.since, m.report)
 	m.count = n
 	if err == nil {
 		err = unchanged(ctx, m, crd, m.to)
 	}
 	if errors.Is(err, errChanged) {
-		m.tell(Progress{Line: fmt.Sprintf("%s was changed meanwhile, such as by a rotation of its certificate: all objects are rewritten again", crd.Name), Final: true})
+		m.report(Progress{Line: fmt.Sprintf("%s was changed meanwhile, such as by a rotation of its certificate: all objects are rewritten again", crd.Name), Final: true})
 		return nil
 	}
 	if err == nil {
-		m.own.rewritten = revisionOf(crd)
+		m.completed.rewritten = revisionOf(crd)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResour
 	if m.agreed == revisionOf(crd) {
 		return nil
 	}
-	if err := known(ctx, m, crd, m.to); err != nil {
+	if err := waitForServers(ctx, m, crd, m.to); err != nil {
 		return err
 	}
 	m.agreed = revisionOf(crd)

@@ -28,7 +28,7 @@ type Migrator interface {
 // migrated has the migrator of the cluster rewrite the objects, and returns the resourceVersion since which
 // it did: older objects are still to be written. It is empty where there is no migrator, or where it fails or stalls.
 // The migrator names one refused object at most, and skips those that are refused as a conflict or as not found.
-func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell Tell) (since string, err error) {
+func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell ReportFunc) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 	if left := page.GetRemainingItemCount(); left != nil {
 		count += int(*left)
 	}
-	if err = ordered(ctx, c, crd, to, page.Items, count, tell); err == nil {
+	if err = createAndWait(ctx, c, crd, to, page.Items, count, tell); err == nil {
 		tell(Progress{Line: fmt.Sprintf("the cluster has rewritten %d objects", count), Final: true})
 		return page.GetResourceVersion(), nil
 	}
@@ -48,16 +48,16 @@ func migrated(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 }
 
 // withdrawWithin limits how long an interrupted command takes to delete its order.
-const withdrawWithin = 10 * time.Second
+const withdrawTimeout = 10 * time.Second
 
 // ordered creates a StorageVersionMigration, and returns when it is over, or says why it is not done. It deletes
 // what an earlier run has left and, however it ends, its own: a migrator that is started later would run it then.
-func ordered(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell Tell) (err error) {
+func createAndWait(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell ReportFunc) (err error) {
 	if err := c.Withdraw(ctx, crd); err != nil {
 		return err
 	}
 	defer func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 		defer cancel()
 		err = errors.Join(err, c.Withdraw(ending, crd))
 	}()
@@ -65,14 +65,14 @@ func ordered(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResource
 	if err != nil {
 		return err
 	}
-	return over(ctx, c, crd, to, name, objects, count, tell)
+	return waitForMigrator(ctx, c, crd, to, name, objects, count, tell)
 }
 
 // over returns when the migrator has ended an order.
 //
 // The migrator waits until its cache is as new as the order. It learns that from the next write of
 // an object, or within a minute or two: so one object is written.
-func over(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, tell Tell) error {
+func waitForMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, tell ReportFunc) error {
 	started, written := time.Now(), len(objects) == 0
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		now, err := c.Ordered(ctx, name)
@@ -85,22 +85,22 @@ func over(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDef
 		}
 		waited := time.Since(started)
 		tell(Progress{Line: fmt.Sprintf("the cluster rewrites %d objects: %s", count, waited.Round(time.Second))})
-		return judge(now, waited, count)
+		return migratorResult(now, waited, count)
 	})
 }
 
 // How long the migrator may take: until somebody takes an order up; for its cache to get ready;
 // and for each object, since it writes one after the other.
 const (
-	takenUpWithin = 10 * time.Second
-	readyWithin   = 2 * time.Minute
-	eachWithin    = 50 * time.Millisecond
+	startTimeout  = 10 * time.Second
+	cacheTimeout  = 2 * time.Minute
+	objectTimeout = 50 * time.Millisecond
 )
 
 // judge tells whether an order is over, and what is wrong with how it ended. It runs until the
 // migrator has written the definition, too.
-func judge(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure error) {
-	limit := readyWithin + time.Duration(count)*eachWithin
+func migratorResult(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure error) {
+	limit := cacheTimeout + time.Duration(count)*objectTimeout
 	failed := meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationFailed))
 	running := isTrue(order, storagemigrationv1beta1.MigrationRunning)
 	switch {
@@ -108,8 +108,8 @@ func judge(order *storagemigrationv1beta1.StorageVersionMigration, waited time.D
 		return true, errors.New(failed.Message)
 	case isTrue(order, storagemigrationv1beta1.MigrationSucceeded) && !running:
 		return true, nil
-	case !running && waited > takenUpWithin:
-		return true, fmt.Errorf("after %s nobody has taken up StorageVersionMigration %s", takenUpWithin, order.Name)
+	case !running && waited > startTimeout:
+		return true, fmt.Errorf("after %s nobody has taken up StorageVersionMigration %s", startTimeout, order.Name)
 	case waited > limit:
 		return true, fmt.Errorf("StorageVersionMigration %s is not done after %s", order.Name, limit)
 	default:

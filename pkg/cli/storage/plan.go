@@ -33,7 +33,7 @@ const (
 	// restore writes them to status.storedVersions, from which another client has removed some.
 	restore step = "restore status.storedVersions"
 	// makeStorage makes the version the one that is written.
-	makeStorage step = "make it the storage version"
+	setStorage step = "make it the storage version"
 	// order has the migrator of the cluster rewrite the objects.
 	order step = "order a StorageVersionMigration"
 	// rewrite writes every object that is not known to be written since.
@@ -80,7 +80,7 @@ func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (st
 	case !containsAll(crd.Status.StoredVersions, slices.DeleteFunc(slices.Clone(possible), func(v string) bool { return v == to })):
 		return restore, nil
 	case Stored(crd) != to:
-		return makeStorage, nil
+		return setStorage, nil
 	case !own.ordered:
 		return order, nil
 	default:

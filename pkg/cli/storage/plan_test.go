@@ -60,7 +60,7 @@ func TestNext(t *testing.T) {
 		"stored in both":                  {definition("v2", converted("ca"), "v1", "v2"), "v2", run{}, record, ""},
 		"stored in the other":             {definition("v2", converted("ca"), "v1"), "v2", run{}, record, ""},
 		"written in the other":            {definition("v2", converted("ca"), "v2"), "v1", run{}, record, ""},
-		"recorded, written in the other":  {recorded("v2", "v1,v2", "v2"), "v1", run{}, makeStorage, ""},
+		"recorded, written in the other":  {recorded("v2", "v1,v2", "v2"), "v1", run{}, setStorage, ""},
 		"recorded without the version":    {recorded("v2", "v2", "v2"), "v1", run{}, record, ""},
 		"recorded":                        {recorded("v2", "v1,v2", "v1", "v2"), "v2", run{}, order, ""},
 		"ordered":                         {recorded("v2", "v1,v2", "v1", "v2"), "v2", run{ordered: true}, rewrite, ""},

@@ -16,10 +16,10 @@ import (
 
 // readable reads all objects in a version before anything is changed: one that cannot be
 // converted to it could not be rewritten either, and what is written meanwhile would be stored so.
-func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, version, after)
-		if token, expired := continued(err); expired {
+		if token, expired := nextToken(err); expired {
 			after = token
 			continue
 		}
@@ -33,11 +33,11 @@ func readable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourc
 }
 
 // rewriteAll writes all objects that nobody has written since a resourceVersion; all, when it is empty.
-func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell Tell) (int, error) {
-	refused, count := &RefusedError{CRD: crd.Name}, &tally{tell: tell}
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell ReportFunc) (int, error) {
+	refused, count := &RefusedError{CRD: crd.Name}, &counter{report: tell}
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, to, after)
-		if token, expired := continued(err); expired {
+		if token, expired := nextToken(err); expired {
 			after = token
 			continue
 		}
@@ -47,7 +47,7 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		if err := unchanged(ctx, c, crd, to); err != nil {
 			return count.done, err
 		}
-		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return writtenSince(&o, since) })
+		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return isWrittenSince(&o, since) })
 		count.all = count.done + len(refused.Refusals) + len(page.Items)
 		if left := page.GetRemainingItemCount(); left != nil {
 			count.all += int(*left)
@@ -71,7 +71,7 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 
 // writtenSince tells whether an object is newer than a resourceVersion. Where versions cannot be
 // compared it is written once more, which does no harm.
-func writtenSince(o *unstructured.Unstructured, since string) bool {
+func isWrittenSince(o *unstructured.Unstructured, since string) bool {
 	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
 	return err == nil && order > 0
 }
@@ -79,7 +79,7 @@ func writtenSince(o *unstructured.Unstructured, since string) bool {
 // continued is the token with which to go on where one has expired: what is read from
 // then on is newer than what was read before, and whatever was written in between is
 // stored as it should be.
-func continued(err error) (token string, expired bool) {
+func nextToken(err error) (token string, expired bool) {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
 		return "", false
@@ -89,7 +89,7 @@ func continued(err error) (token string, expired bool) {
 }
 
 // rewritePage writes some objects side by side.
-func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *tally) ([]Refusal, error) {
+func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) ([]Refusal, error) {
 	results := make([]error, len(objects))
 	next := make(chan int)
 	var group sync.WaitGroup
@@ -111,7 +111,7 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	for i, err := range results {
 		switch {
 		case err == nil:
-		case refuses(err):
+		case isRefusal(err):
 			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
 		default:
 			return nil, fmt.Errorf("%s: %w", nameOf(&objects[i]), err)
@@ -144,7 +144,7 @@ func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 // refuses tells an answer about this object; another, such as that the API server is
 // not there, is one about all of them, unless it is admission's: a webhook denies with any
 // code. One that does not answer gives an internal error.
-func refuses(err error) bool {
+func isRefusal(err error) bool {
 	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
 		return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")
 	}

@@ -14,7 +14,7 @@ import (
 // adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes is no answer
 // to that: where nobody can be asked, --adopt names each object.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
-	if err := deploy.RefuseAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
+	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
 		return err
 	}
 	foreign := deploy.Unadopted(plan.Steps(), plan.Adopted)

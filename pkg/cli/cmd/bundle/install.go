@@ -44,7 +44,7 @@ const (
 
 func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
 	f := cmd.Flags()
-	f.DurationVar(&o.patience, "patience", deploy.DefaultPatience, "how long it may be in trouble that does not mend itself before the command ends and says which, and how long a registry may take to send the image")
+	f.DurationVar(&o.patience, "patience", deploy.DefaultTimeout, "how long it may be in trouble that does not mend itself before the command ends and says which, and how long a registry may take to send the image")
 	o.connection.Add(cmd, f)
 	o.targetOptions.add(cmd, &o.connection)
 	o.output.Add(cmd, forPeople...)
@@ -99,7 +99,7 @@ Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
 }
 
 func (o *installOptions) install(cmd *cobra.Command, reference string) error {
-	c, i, err := o.prepare(cmd, reference, (*installer.Installer).JoinNew)
+	c, i, err := o.prepare(cmd, reference, (*installer.Installer).CompleteInstall)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *installer.Installer, i i
 		o.output.Messages(cmd).Printf("%s\n", change)
 	}
 	if o.dryRun == dryRunServer {
-		tried, err := c.TryInstall(plan)
+		tried, err := c.DryRunInstall(plan)
 		return errors.Join(err, o.warnForeign(cmd, plan), o.output.Print(terminal.Stdout(cmd), tried))
 	}
 	if err := plan.Err(); err != nil {
@@ -146,10 +146,10 @@ func (o *installOptions) tryHere(cmd *cobra.Command, i installer.Installation) e
 	out := o.output.Messages(cmd)
 	report := lint.Run(i.Bundle, o.waivers...)
 	report.Print(out)
-	for _, m := range i.Applied() {
-		out.Printf("would apply %s\n", installer.NameOf(m))
+	for _, m := range i.Objects() {
+		out.Printf("would apply %s\n", deploy.Title(m))
 	}
-	if err := o.output.Print(terminal.Stdout(cmd), i.Applied()); err != nil {
+	if err := o.output.Print(terminal.Stdout(cmd), i.Objects()); err != nil {
 		return err
 	}
 	if n := report.Count(lint.Error); n > 0 {

@@ -44,13 +44,13 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, installer.Installation{}, err
 	}
-	i.Say = teller(out)
+	i.Print = teller(out)
 	introduce(out, b, i.Manifests)
 	if suggested, suggests := b.AuthorsNamespace(); suggests && suggested != i.Namespace() {
 		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
 	}
-	if i.Kept != "" {
-		out.Printf("%s\n", i.Kept)
+	if i.KeptGroup != "" {
+		out.Printf("%s\n", i.KeptGroup)
 	}
 	return c, i, nil
 }
@@ -92,8 +92,8 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	if err != nil {
 		return installer.Installation{}, err
 	}
-	i := installer.Installation{Bundle: b, Manifests: manifests, Kept: kept, Patience: o.patience, Adopted: o.adopted}
-	return i, c.Adopt(ctx, i)
+	i := installer.Installation{Bundle: b, Manifests: manifests, KeptGroup: kept, Timeout: o.patience, Adopted: o.adopted}
+	return i, c.UseExistingNames(ctx, i)
 }
 
 // introduce shows all that an installation brings, from the objects that it applies.

@@ -27,7 +27,7 @@ func (f *registryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.ca, "registry-ca", "", "a file with the CA of the image's registry, in PEM, trusted beside those of this machine")
 	cmd.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "ask the image's registry without TLS, if it does not answer with TLS: names and passwords are then sent in plain text")
 	if cmd.Flags().Lookup("patience") == nil {
-		cmd.Flags().DurationVar(&f.patience, "patience", deploy.DefaultPatience, "how long a registry may take to send the image")
+		cmd.Flags().DurationVar(&f.patience, "patience", deploy.DefaultTimeout, "how long a registry may take to send the image")
 	}
 }
 
@@ -41,7 +41,7 @@ func (f *registryFlags) open(ctx context.Context, reference string) (*bundle.Bun
 		}
 		registry.CA = text
 	}
-	patience := cmp.Or(f.patience, deploy.DefaultPatience)
+	patience := cmp.Or(f.patience, deploy.DefaultTimeout)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	b, err := bundle.Open(ctx, reference, registry)

@@ -46,7 +46,7 @@ Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 1
 // findInstalled finds an installation to remove. What --allow-kind let in is removed without it.
 var findInstalled completion = func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
 	o.AllowKinds = b.KindsToAllow()
-	return c.Find(ctx, b, o)
+	return c.CompleteUninstall(ctx, b, o)
 }
 
 func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, definitions, really bool) error {
@@ -55,17 +55,17 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 	if err != nil {
 		return err
 	}
-	if err := deploy.RefuseAdoptions(i.Adopted, i.Manifests, removal.Goes); err != nil {
+	if err := deploy.CheckAdoptions(i.Adopted, i.Manifests, removal.Delete); err != nil {
 		return err
 	}
-	if err := installer.Left(i, removal); err != nil {
+	if err := installer.CheckRemoval(i, removal); err != nil {
 		return err
 	}
-	for _, line := range removal.Told {
+	for _, line := range removal.Messages {
 		out.Printf("%s\n", line)
 	}
-	for _, object := range removal.Goes {
-		out.Printf("to be removed: %s\n", installer.NameOf(object))
+	for _, object := range removal.Delete {
+		out.Printf("to be removed: %s\n", deploy.Title(object))
 	}
 	if o.dryRun != dryRunNone {
 		return o.tryUninstall(cmd, c, i, removal)
@@ -92,11 +92,11 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 // tryUninstall shows what would go, and what the API server says to it if that is to be asked.
 func (o *installOptions) tryUninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, removal deploy.Removal) error {
 	if o.dryRun == dryRunServer {
-		tried, err := c.TryUninstall(cmd.Context(), i, removal)
+		tried, err := c.DryRunUninstall(cmd.Context(), i, removal)
 		return errors.Join(err, o.output.Print(terminal.Stdout(cmd), tried))
 	}
-	for _, object := range removal.Goes {
-		o.output.Messages(cmd).Printf("would remove %s\n", installer.NameOf(object))
+	for _, object := range removal.Delete {
+		o.output.Messages(cmd).Printf("would remove %s\n", deploy.Title(object))
 	}
-	return o.output.Print(terminal.Stdout(cmd), removal.Goes)
+	return o.output.Print(terminal.Stdout(cmd), removal.Delete)
 }

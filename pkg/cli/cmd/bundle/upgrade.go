@@ -23,7 +23,7 @@ once that webhook serves, in one write with its conversion, and stored at the en
 Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], (*installer.Installer).Inherit)
+			c, i, err := o.prepare(cmd, args[0], (*installer.Installer).CompleteUpgrade)
 			if err != nil {
 				return err
 			}

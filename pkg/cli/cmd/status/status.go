@@ -91,7 +91,7 @@ func (o options) print(to output.Writer, s status.Status) error {
 func (o options) follow(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
 	var last status.Status
 	first := true
-	return c.Follow(ctx, o.namespace, cluster.Heartbeat, func(ctx context.Context) error {
+	return c.Watch(ctx, o.namespace, cluster.ResyncPeriod, func(ctx context.Context) error {
 		s, err := o.look(ctx, c)
 		if err != nil || (!first && s.Same(last)) {
 			return err

@@ -16,7 +16,7 @@ func TestRefuseAdoptions(t *testing.T) {
 		"Role.example.com/mall/shap": true,
 		"":                           true,
 	} {
-		err := RefuseAdoptions([]string{adopted}, []*unstructured.Unstructured{bundled}, []*unstructured.Unstructured{left})
+		err := CheckAdoptions([]string{adopted}, []*unstructured.Unstructured{bundled}, []*unstructured.Unstructured{left})
 		if (err != nil) != refused {
 			t.Errorf("--adopt %s: %v, want it refused: %t", adopted, err, refused)
 		}

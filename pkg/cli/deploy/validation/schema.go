@@ -1,4 +1,6 @@
-package deploy
+// Package validation validates manifests and stored objects as the API server does. It needs a context, which
+// the pure package deploy must not have: CEL rules can be cancelled.
+package validation
 
 import (
 	"context"
@@ -18,18 +20,16 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// schema is what an API server asks of the objects of one version. All of it is the API
-// server's own code.
+// schema validates the objects of one version with the code of the API server.
 type schema struct {
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
-	rules      *cel.Validator // nil where the schema has none
+	rules      *cel.Validator // nil if the schema has none
 }
 
-// schemaOf is that of a version; nil where the definition does not have the version, or no
-// schema for it.
+// schemaOf returns the schema of a version, or nil if the CustomResourceDefinition has none.
 func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*schema, error) {
-	i := slices.IndexFunc(crd.Spec.Versions, named(version))
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
 	if i < 0 || crd.Spec.Versions[i].Schema == nil {
 		return nil, nil
 	}
@@ -49,18 +49,18 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	return s, nil
 }
 
-// refuse says what an API server would answer to whoever wrote an object as it is stored:
-// unknown fields and nulls are dropped first, and defaults filled in. Rules in CEL are asked
-// only about what fits the rest.
-func (s *schema) refuse(ctx context.Context, stored map[string]any) field.ErrorList {
+// validate returns what the API server would answer to a write of a stored object. The API server first
+// drops unknown fields and nulls, and sets defaults. It evaluates CEL rules only for objects that the
+// schema accepts.
+func (s *schema) validate(ctx context.Context, stored map[string]any) field.ErrorList {
 	pruning.Prune(stored, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored, s.structural)
 	defaulting.Default(stored, s.structural)
-	found := validation.ValidateCustomResource(nil, stored, s.validator)
-	found = append(found, objectmeta.Validate(nil, stored, s.structural, false)...)
-	found = append(found, listtype.ValidateListSetsAndMaps(nil, s.structural, stored)...)
-	if s.rules != nil && len(found) == 0 {
-		found, _ = s.rules.Validate(ctx, nil, s.structural, stored, nil, celconfig.RuntimeCELCostBudget)
+	errs := validation.ValidateCustomResource(nil, stored, s.validator)
+	errs = append(errs, objectmeta.Validate(nil, stored, s.structural, false)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, stored)...)
+	if s.rules != nil && len(errs) == 0 {
+		errs, _ = s.rules.Validate(ctx, nil, s.structural, stored, nil, celconfig.RuntimeCELCostBudget)
 	}
-	return found
+	return errs
 }

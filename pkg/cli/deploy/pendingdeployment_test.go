@@ -29,7 +29,7 @@ func TestLagOf(t *testing.T) {
 		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "b"}}},
 	}}
 	written := func(under *operatorsv1alpha1.Subscription, updated, all, available int32) *appsv1.Deployment {
-		d := render.Objects(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(under)}).Deployments[0].Object
+		d := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: subscriptions.ConfigOf(under)}).Deployments[0].Object
 		d.Generation, d.Status = 3, appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: updated, Replicas: all, AvailableReplicas: available}
 		return d
 	}
@@ -53,16 +53,16 @@ func TestLagOf(t *testing.T) {
 			if test.live == nil {
 				live = nil
 			}
-			lag := LagOf(csv, now, live)
-			if (lag != nil) != (test.message != "") || lag != nil && (lag.Unseen != test.unseen || !strings.Contains(lag.Message, test.message)) {
+			lag := FirstPendingDeployment(csv, now, live)
+			if (lag != nil) != (test.message != "") || lag != nil && (lag.Unobserved != test.unseen || !strings.Contains(lag.Message, test.message)) {
 				t.Errorf("got %+v, want %q", lag, test.message)
 			}
-			p := ProgressOf(Look{CSV: csv, Lag: lag})
-			if p.Done != (test.message == "") || (p.Trouble != "") != test.unseen || p.Unseen != test.unseen || !strings.Contains(strings.Join(p.Lines, "\n"), test.message) {
+			p := ProgressOf(Observation{CSV: csv, Pending: lag})
+			if p.Done != (test.message == "") || (p.Problem != "") != test.unseen || p.Unobserved != test.unseen || !strings.Contains(strings.Join(p.Lines, "\n"), test.message) {
 				t.Errorf("people are told %+v", p)
 			}
-			warned := ProgressOf(Look{CSV: csv, Lag: lag, Warnings: map[string]string{"manager": "no image"}})
-			if lag != nil && !lag.Unseen && !strings.Contains(warned.Trouble, "no image") {
+			warned := ProgressOf(Observation{CSV: csv, Pending: lag, Warnings: map[string]string{"manager": "no image"}})
+			if lag != nil && !lag.Unobserved && !strings.Contains(warned.Problem, "no image") {
 				t.Errorf("what events warn of is no trouble: %+v", warned)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 // RefuseAdoptions says which values of --adopt name none of the objects that an installation or a removal is about.
-func RefuseAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) error {
+func CheckAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) error {
 	all := slices.Concat(objects...)
 	var wrong []error
 	for _, reference := range adopted {

@@ -10,25 +10,25 @@ import (
 
 // Population is how many objects a definition has in each namespace; objects without a namespace are
 // counted under the empty name. It is nil where nobody can read them now.
-type Population map[string]int
+type ObjectCounts map[string]int
 
 // namedNamespaces is how many namespaces are named before the rest is only counted.
 const namedNamespaces = 10
 
 // String is the number of objects.
-func (p Population) String() string {
+func (p ObjectCounts) String() string {
 	if p == nil {
-		return counted(Uncounted)
+		return countText(UnknownCount)
 	}
 	total := 0
 	for _, n := range p {
 		total += n
 	}
-	return counted(total)
+	return countText(total)
 }
 
 // byNamespace is the number of objects, and how many are in which namespace, the most first.
-func (p Population) byNamespace() string {
+func (p ObjectCounts) byNamespace() string {
 	namespaces := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Or(cmp.Compare(p[b], p[a]), cmp.Compare(a, b)) })
 	namespaces = slices.DeleteFunc(namespaces, func(namespace string) bool { return namespace == "" || p[namespace] == 0 })
 	var parts []string

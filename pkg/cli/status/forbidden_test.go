@@ -16,7 +16,7 @@ import (
 // What may not be read is not said to be missing.
 func TestUnseenRegistrations(t *testing.T) {
 	f := facts()
-	f.Facts, f.Unseen = doctor.Facts{}, "customresourcedefinitions is forbidden"
+	f.Facts, f.RegistrationsUnread = doctor.Facts{}, "customresourcedefinitions is forbidden"
 	f.CSVs = []operatorsv1alpha1.ClusterServiceVersion{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "other.v1"},
 		Spec:       operatorsv1alpha1.ClusterServiceVersionSpec{WebhookDefinitions: []operatorsv1alpha1.WebhookDescription{{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.other.io"}}},

@@ -18,10 +18,10 @@ import (
 )
 
 // Lag is a Deployment that is not yet as its ClusterServiceVersion and its config have it.
-type Lag struct {
-	Deployment string
+type PendingDeployment struct {
+	Name string
 	// Unseen is set while no manager has written it so.
-	Unseen bool
+	Unobserved bool
 	// Message says how far it is.
 	Message string
 }
@@ -29,22 +29,22 @@ type Lag struct {
 // LagOf is what is to be waited for where no WebhookRollout says so: the phase is that of what
 // was there before until a manager has looked, and the pods are until they are replaced. Nil
 // when all is there.
-func LagOf(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *Lag {
-	wanted := render.Objects(render.Input{CSV: csv, Scope: annotated(csv), Config: subscriptions.ConfigOf(subscription)})
+func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *PendingDeployment {
+	wanted := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: subscriptions.ConfigOf(subscription)})
 	for _, w := range wanted.Deployments {
 		d := live[w.Object.Name]
 		if d == nil || d.Labels[wellknown.LabelDeploymentHash] != w.Object.Labels[wellknown.LabelDeploymentHash] {
-			return &Lag{w.Object.Name, true, "no manager has written it yet as the ClusterServiceVersion and its config have it now, or it is one of another version than this command"}
+			return &PendingDeployment{w.Object.Name, true, "no manager has written it yet as the ClusterServiceVersion and its config have it now, or it is one of another version than this command"}
 		}
-		if message := unfinished(d); message != "" {
-			return &Lag{w.Object.Name, false, message}
+		if message := rolloutMessage(d); message != "" {
+			return &PendingDeployment{w.Object.Name, false, message}
 		}
 	}
 	return nil
 }
 
 // unfinished is why the rollout of a Deployment goes on; empty when every pod is a new one and available.
-func unfinished(d *appsv1.Deployment) string {
+func rolloutMessage(d *appsv1.Deployment) string {
 	s, replicas := d.Status, ptr.Deref(d.Spec.Replicas, 1)
 	switch {
 	case s.ObservedGeneration < d.Generation:
@@ -61,7 +61,7 @@ func unfinished(d *appsv1.Deployment) string {
 }
 
 // annotated is the scope that a manager has written on a ClusterServiceVersion.
-func annotated(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
+func scopeOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
 	return scope.Scope{
 		Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{
 			Name: csv.Annotations[wellknown.AnnotationOperatorGroup], Namespace: csv.Annotations[wellknown.AnnotationOperatorNamespace],

@@ -26,14 +26,14 @@ func AwaitedBy(definitions map[string][]string) []string {
 
 // Converts tells whether the operator's webhook serves, and is what converts the objects of
 // a live definition: now its awaited versions can be served.
-func (l Look) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
+func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
 	d, w := l.converter(live.Name)
-	return d != nil && l.followed() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
+	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
 }
 
 // Awaits is the Deployment that is to convert the objects of a definition where it may
 // itself be waiting for the awaited versions: its containers run, and do not get ready.
-func (l Look) Awaits(crd string) (deployment string) {
+func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	if d, _ := l.converter(crd); d != nil && (d.Reason == notReady || d.Reason == crashes) {
 		return d.Name
 	}
@@ -41,7 +41,7 @@ func (l Look) Awaits(crd string) (deployment string) {
 }
 
 // converter is the webhook that converts the objects of a definition, and its Deployment.
-func (l Look) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
+func (l Observation) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Webhooks {
 			if w.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(w.CRDs, crd) {

@@ -36,7 +36,7 @@ func TestServingAwaitedVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := converting()
 			csv.Generation = 2
-			l := Look{CSV: csv, Rollout: &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
+			l := Observation{CSV: csv, Rollout: &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
 				ObservedGeneration: test.seen,
 				Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", State: test.deployment, Reason: test.reason, Webhooks: []managerv1alpha1.WebhookStatus{
 					{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, State: registered},
@@ -46,10 +46,10 @@ func TestServingAwaitedVersions(t *testing.T) {
 			if got := l.Converts(live(test.caBundle, "v1")); got != test.converts {
 				t.Errorf("it converts: %t, want %t", got, test.converts)
 			}
-			if got := l.Awaits("things.example.com"); got != test.awaits {
+			if got := l.WaitsForVersions("things.example.com"); got != test.awaits {
 				t.Errorf("%q may wait, want %q", got, test.awaits)
 			}
-			if l.Converts(crd("v1")) || l.Awaits("others.example.com") != "" {
+			if l.Converts(crd("v1")) || l.WaitsForVersions("others.example.com") != "" {
 				t.Error("another definition is taken for this one")
 			}
 		})

@@ -1,12 +1,9 @@
 package deploy
 
 import (
-	"context"
-	"fmt"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -56,48 +53,4 @@ func VersionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
 		}
 	}
 	return served
-}
-
-// Fitting judges objects by the schemas of a definition's versions.
-type Fitting struct {
-	schemas map[string]*schema
-	fits    []string
-}
-
-// NewFitting is for the objects of one reading.
-func NewFitting(next *apiextensionsv1.CustomResourceDefinition, r Reading) (*Fitting, error) {
-	f := &Fitting{schemas: map[string]*schema{}}
-	for _, version := range r.Fits {
-		s, err := schemaOf(next, version)
-		if err != nil {
-			return nil, err
-		}
-		if s != nil {
-			f.schemas[version], f.fits = s, append(f.fits, version)
-		}
-	}
-	return f, nil
-}
-
-// Refuse says why objects could not be written as they are once the definition is the next
-// one, and the way out.
-func (f *Fitting) Refuse(ctx context.Context, objects []unstructured.Unstructured) []string {
-	var refusals []string
-	for _, o := range objects {
-		for _, version := range f.fits {
-			as := o.DeepCopy()
-			as.SetAPIVersion(o.GroupVersionKind().Group + "/" + version)
-			if found := f.schemas[version].refuse(ctx, as.Object); len(found) > 0 {
-				refusals = append(refusals, fmt.Sprintf("%s %s: the next schema of version %s refuses it: %v: change the object first", o.GetKind(), nameOf(o), version, found.ToAggregate()))
-			}
-		}
-	}
-	return refusals
-}
-
-func nameOf(o unstructured.Unstructured) string {
-	if o.GetNamespace() == "" {
-		return o.GetName()
-	}
-	return o.GetNamespace() + "/" + o.GetName()
 }

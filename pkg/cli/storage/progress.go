@@ -6,26 +6,26 @@ import (
 )
 
 // tally counts the objects that are rewritten, side by side, and tells each.
-type tally struct {
+type counter struct {
 	mutex     sync.Mutex
 	done, all int
-	tell      Tell
+	report    ReportFunc
 }
 
-func (t *tally) add(n int) {
+func (t *counter) add(n int) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.done += n
-	t.say(false)
+	t.print(false)
 }
 
 // end tells the number that it has come to.
-func (t *tally) end() {
+func (t *counter) end() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.say(true)
+	t.print(true)
 }
 
-func (t *tally) say(final bool) {
-	t.tell(Progress{Line: fmt.Sprintf("rewritten %d of %d objects", t.done, t.all), Done: t.done, All: t.all, Final: final})
+func (t *counter) print(final bool) {
+	t.report(Progress{Line: fmt.Sprintf("rewritten %d of %d objects", t.done, t.all), Done: t.done, All: t.all, Final: final})
 }

@@ -17,7 +17,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
 	o.SetNamespace("shop")
 	o.SetName("web")
-	name, services := Elsewhere(o).GetName(), api.GroupResource{Resource: "services"}
+	name, services := DryRunCopy(o).GetName(), api.GroupResource{Resource: "services"}
 	ports := field.ErrorList{field.Invalid(field.NewPath("spec", "ports"), 99999, "must be lower")}
 	policy := apierrors.NewForbidden(services, name, errors.New("ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no"))
 	policy.ErrStatus.Reason, policy.ErrStatus.Code = metav1.StatusReasonInvalid, 422
@@ -37,7 +37,7 @@ func TestRefusedElsewhere(t *testing.T) {
 		"an absent role":            {apierrors.NewNotFound(api.GroupResource{Resource: "roles"}, "a"), ""},
 	} {
 		t.Run(text, func(t *testing.T) {
-			err := RefusedElsewhere(o, test.err)
+			err := DryRunRefusal(o, test.err)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

@@ -13,15 +13,15 @@ import (
 
 // agreement is how often every API server has to say so before it is believed: what it
 // says and what it does are two parts of it that learn of a change one after the other.
-const agreement = 10
+const requiredAnswers = 10
 
 // known waits until every API server stores objects in the version. One that does not
 // yet would store an object, just rewritten, in the version before.
-func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
+func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	doubt, agreed := "", 0
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		agreed++
-		now, err := doubtful(ctx, c, crd, to)
+		now, err := serverProblem(ctx, c, crd, to)
 		if err != nil {
 			return false, err
 		}
@@ -31,7 +31,7 @@ func known(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDe
 				doubt = now
 			}
 		}
-		return agreed == agreement, nil
+		return agreed == requiredAnswers, nil
 	})
 	switch {
 	case errors.Is(err, ErrNoAddresses):
@@ -48,7 +48,7 @@ var ErrNoAddresses = errors.New("the Service default/kubernetes has no EndpointS
 
 // doubtful returns why it is not known that every API server stores objects in the version; empty
 // when each of them says so. One that restarts answers later.
-func doubtful(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (string, error) {
+func serverProblem(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (string, error) {
 	hashes, err := c.Hashes(ctx, crd, to)
 	switch {
 	case errors.Is(err, ErrNoAddresses):

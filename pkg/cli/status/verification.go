@@ -23,22 +23,22 @@ var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
 }
 
 // registered is an object that makes API servers call a webhook; found is nil when it does not.
-type registered struct {
+type registration struct {
 	kind, name string
-	found      *doctor.Webhook
+	webhook    *doctor.Webhook
 }
 
 // registrations are the objects by which a WebhookRollout says that a webhook is registered.
-func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registered {
+func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registration {
 	names := w.CRDs
 	if w.Type != operatorsv1alpha1.ConversionWebhook {
 		names = []string{w.Configuration}
 	}
-	var all []registered
+	var all []registration
 	for _, name := range names {
-		one := registered{kind: kinds[w.Type], name: name}
+		one := registration{kind: kinds[w.Type], name: name}
 		if i := slices.IndexFunc(f.Webhooks, func(is doctor.Webhook) bool { return is.Kind == one.kind && is.Object == name }); i >= 0 {
-			one.found = &f.Webhooks[i]
+			one.webhook = &f.Webhooks[i]
 		}
 		all = append(all, one)
 	}
@@ -46,17 +46,17 @@ func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registered
 }
 
 // check tells what is wrong with the registrations of a webhook that is said to be live.
-func (w *Webhook) check(all []registered, f doctor.Facts, now time.Time) {
+func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 	for _, r := range all {
-		if r.found == nil {
+		if r.webhook == nil {
 			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookWaiting), "NotRegistered", strings.TrimSpace(fmt.Sprintf("%s %s does not register it any more", r.kind, r.name))
 			return
 		}
-		if reach := doctor.ReachOf(*r.found, f, now); reach.Broken() {
+		if reach := doctor.ReachOf(*r.webhook, f, now); reach.Broken() {
 			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookUnreachable), reach.Code, reach.Message
 			return
 		}
-		if doubt := doctor.Doubt(*r.found, f); doubt != "" {
+		if doubt := doctor.Doubt(*r.webhook, f); doubt != "" {
 			w.State, w.Reason, w.Problem = "Unknown", doctor.HeadlessService, doubt
 			return
 		}
@@ -72,12 +72,12 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 	var all []Webhook
 	for _, d := range csv.Spec.WebhookDefinitions {
 		one := Webhook{Namespace: csv.Namespace, CSV: csv.Name, Name: d.GenerateName, Type: typeOf(d.Type), Deployment: d.DeploymentName}
-		if slices.ContainsFunc(reported, one.same) {
+		if slices.ContainsFunc(reported, one.isSame) {
 			continue
 		}
 		one.State, one.Reason = string(managerv1alpha1.WebhookWaiting), cmp.Or(string(csv.Status.Reason), "NotLookedAt")
 		one.Problem = notRegistered(csv)
-		if f.Unseen != "" && csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
+		if f.RegistrationsUnread != "" && csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
 			one.State, one.Reason, one.Problem = "Unknown", "Unseen", "no WebhookRollout speaks of it, and its registration may not be read"
 		}
 		if by := registrationsOf(csv, d, f.Facts); len(by) > 0 {
@@ -90,7 +90,7 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 }
 
 // same tells whether another line is of the same webhook.
-func (w Webhook) same(as Webhook) bool {
+func (w Webhook) isSame(as Webhook) bool {
 	return w.Namespace == as.Namespace && w.CSV == as.CSV && w.Name == as.Name && w.Type == as.Type
 }
 
@@ -103,19 +103,19 @@ func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 
 // registrationsOf are the objects that register a webhook of a ClusterServiceVersion,
 // whoever made them.
-func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registered {
-	var all []registered
+func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registration {
+	var all []registration
 	for i, w := range f.Webhooks {
 		owned := w.Owner.Namespace == csv.Namespace && w.Owner.Name == csv.Name && w.Name == d.GenerateName
 		converted := w.Service.Namespace == csv.Namespace && slices.Contains(d.ConversionCRDs, w.Object)
 		if w.Kind == kinds[d.Type] && (owned || w.Kind == doctor.Conversion && converted) {
-			all = append(all, registered{w.Kind, w.Object, &f.Webhooks[i]})
+			all = append(all, registration{w.Kind, w.Object, &f.Webhooks[i]})
 		}
 	}
 	return all
 }
 
-func namesOf(all []registered) string {
+func namesOf(all []registration) string {
 	var names []string
 	for _, r := range all {
 		names = append(names, r.name)

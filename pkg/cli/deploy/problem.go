@@ -17,21 +17,21 @@ import (
 // DefaultPatience is how long an installation may be in trouble before that is its
 // diagnosis: images are pulled late, others create what is missing, and the manager goes
 // on trying.
-const DefaultPatience = time.Minute
+const DefaultTimeout = time.Minute
 
 // trouble is what is in the way, and whether it is certain that it stays there: what the
 // manager gave up, and what only a change of the bundle mends.
-func (l Look) trouble() (cause string, certain bool) {
+func (l Observation) problem() (cause string, certain bool) {
 	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
 		if cause, certain := judge(); cause != "" {
-			return l.explained(cause), certain
+			return l.explain(cause), certain
 		}
 	}
 	return "", false
 }
 
 // explained is a cause with what the ClusterServiceVersion and the WebhookRollout say.
-func (l Look) explained(cause string) string {
+func (l Observation) explain(cause string) string {
 	csv := l.CSV
 	text := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))
 	all := []string{cause}
@@ -48,15 +48,15 @@ func (l Look) explained(cause string) string {
 	return text
 }
 
-func (l Look) failure() (string, bool) {
+func (l Observation) failure() (string, bool) {
 	if l.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseFailed {
 		return "", false
 	}
-	return csvstatus.Explained(l.CSV.Status), !l.Fresh
+	return csvstatus.Explained(l.CSV.Status), !l.MayBeStale
 }
 
 // unmet waits for somebody who creates what is required.
-func (l Look) unmet() (string, bool) {
+func (l Observation) unmet() (string, bool) {
 	if l.CSV.Status.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet {
 		return "", false
 	}
@@ -65,21 +65,21 @@ func (l Look) unmet() (string, bool) {
 
 // stuckDeployment is one whose containers cannot start, or do not get ready. One of which
 // nobody warns is on its way.
-func (l Look) stuckDeployment() (string, bool) {
+func (l Observation) stuckDeployment() (string, bool) {
 	for _, d := range l.deployments() {
 		warning := l.Warnings[d.Name]
 		switch {
-		case d.State == managerv1alpha1.DeploymentAvailable || d.Reason == "" || onItsWay[d.Reason]:
+		case d.State == managerv1alpha1.DeploymentAvailable || d.Reason == "" || progressingReasons[d.Reason]:
 		case d.Reason == notReady && l.Warnings != nil && warning == "":
 		default:
-			return joined(d.Message, warning), false
+			return withMessage(d.Message, warning), false
 		}
 	}
 	return "", false
 }
 
 // stuckWebhook is one that is not live although its Deployment has all that it asks for.
-func (l Look) stuckWebhook() (string, bool) {
+func (l Observation) stuckWebhook() (string, bool) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Registrations() {
 			if d.State == managerv1alpha1.DeploymentAvailable && w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled {
@@ -90,7 +90,7 @@ func (l Look) stuckWebhook() (string, bool) {
 	return "", false
 }
 
-func (l Look) deployments() []managerv1alpha1.DeploymentStatus {
+func (l Observation) deployments() []managerv1alpha1.DeploymentStatus {
 	if l.Rollout == nil {
 		return nil
 	}
@@ -104,4 +104,4 @@ const (
 	noSuchPort = "NoSuchPort"
 )
 
-var onItsWay = map[string]bool{"Creating": true, "Updating": true, "WaitingForReplicas": true, "EarlierDeployment": true, "Clearing": true}
+var progressingReasons = map[string]bool{"Creating": true, "Updating": true, "WaitingForReplicas": true, "EarlierDeployment": true, "Clearing": true}

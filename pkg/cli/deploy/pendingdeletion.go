@@ -9,39 +9,39 @@ import (
 )
 
 // Hold is what one look at an object shows that is being deleted, and still there.
-type Hold struct {
+type PendingDeletion struct {
 	Namespace  string
 	Finalizers []string
 	// Said is why the manager keeps a ClusterServiceVersion, and Lease which one no manager
 	// holds, and since when; empty for nothing.
-	Said, Lease string
+	ManagerMessage, LeaseMessage string
 	// Terminating is what the API server says of the objects of a definition; Objects are how
 	// many are left, and Held some of them that have finalizers, with those.
-	Terminating string
-	Objects     int
-	Held        []string
+	APIServerMessage string
+	Objects          int
+	Finalized        []string
 }
 
 // Left changes with each step towards the end. What the API server says of a definition
 // does not: it turns with each of its attempts.
-func (h Hold) Left() string {
-	return fmt.Sprint(h.Finalizers, h.Said, h.Objects)
+func (h PendingDeletion) Remaining() string {
+	return fmt.Sprint(h.Finalizers, h.ManagerMessage, h.Objects)
 }
 
 // cleanup is the finalizer of a definition, by which its objects go first.
-const cleanup = "customresourcecleanup.apiextensions.k8s.io"
+const finalizerObjects = "customresourcecleanup.apiextensions.k8s.io"
 
 // Why says who keeps it, and what to do about that.
-func (h Hold) Why() string {
+func (h PendingDeletion) Cause() string {
 	var all []string
 	for _, finalizer := range h.Finalizers {
 		switch {
-		case finalizer == wellknown.FinalizerCSV && h.Said != "":
-			all = append(all, h.Said)
+		case finalizer == wellknown.FinalizerCSV && h.ManagerMessage != "":
+			all = append(all, h.ManagerMessage)
 		case finalizer == wellknown.FinalizerCSV:
-			all = append(all, h.nobody())
-		case finalizer == cleanup:
-			all = append(all, h.objects())
+			all = append(all, h.missingManager())
+		case finalizer == finalizerObjects:
+			all = append(all, h.remainingObjects())
 		default:
 			all = append(all, fmt.Sprintf("its finalizer %s stays: let whoever put it there take it away", finalizer))
 		}
@@ -53,23 +53,23 @@ func (h Hold) Why() string {
 }
 
 // nobody is the diagnosis of a ClusterServiceVersion that no manager lets go.
-func (h Hold) nobody() string {
+func (h PendingDeletion) missingManager() string {
 	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has taken it away: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
 		"and whether its --namespaces, if it has any, include %s", wellknown.FinalizerCSV, h.Namespace)
-	if h.Lease != "" {
-		text += "; " + h.Lease
+	if h.LeaseMessage != "" {
+		text += "; " + h.LeaseMessage
 	}
 	return text
 }
 
 // objects is the diagnosis of a definition whose objects do not go.
-func (h Hold) objects() string {
-	text := fmt.Sprintf("its finalizer %s stays until its objects are gone, and it has %s", cleanup, counted(h.Objects))
-	if len(h.Held) > 0 {
-		text += fmt.Sprintf(", among them %s: let whoever takes these finalizers away run, or take them from the objects by hand, and with them what they were for", strings.Join(slices.Sorted(slices.Values(h.Held)), ", "))
+func (h PendingDeletion) remainingObjects() string {
+	text := fmt.Sprintf("its finalizer %s stays until its objects are gone, and it has %s", finalizerObjects, countText(h.Objects))
+	if len(h.Finalized) > 0 {
+		text += fmt.Sprintf(", among them %s: let whoever takes these finalizers away run, or take them from the objects by hand, and with them what they were for", strings.Join(slices.Sorted(slices.Values(h.Finalized)), ", "))
 	}
-	if h.Terminating != "" {
-		text += "; the API server says " + h.Terminating
+	if h.APIServerMessage != "" {
+		text += "; the API server says " + h.APIServerMessage
 	}
 	return text
 }

@@ -12,7 +12,7 @@ import (
 
 // Elsewhere is an object for a dry run in a namespace that exists, while its own does not. No other
 // object has its name.
-func Elsewhere(o *unstructured.Unstructured) *unstructured.Unstructured {
+func DryRunCopy(o *unstructured.Unstructured) *unstructured.Unstructured {
 	e := o.DeepCopy()
 	e.SetNamespace(metav1.NamespaceDefault)
 	e.SetName(fmt.Sprintf("bundle-check-%x", sha256.Sum256([]byte(Title(o))))[:40])
@@ -21,11 +21,11 @@ func Elsewhere(o *unstructured.Unstructured) *unstructured.Unstructured {
 
 // RefusedElsewhere returns why the API server refuses an object in its own namespace as well; nil if the
 // reason may be the namespace of the dry run: a quota, an admission policy, a webhook, a permission.
-func RefusedElsewhere(o *unstructured.Unstructured, err error) error {
+func DryRunRefusal(o *unstructured.Unstructured, err error) error {
 	if err == nil || !refusedByType(err) {
 		return nil
 	}
-	e := Elsewhere(o)
+	e := DryRunCopy(o)
 	message := strings.NewReplacer(e.GetNamespace()+"/"+e.GetName(), o.GetNamespace()+"/"+o.GetName(), e.GetName(), o.GetName()).Replace(err.Error())
 	return fmt.Errorf("%s: %s", Title(o), message)
 }

@@ -18,7 +18,7 @@ type Installed struct {
 
 // RefuseInstall says why a bundle cannot be installed next to what a namespace has: another version of
 // the same operator.
-func RefuseInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, there []Installed) error {
+func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, there []Installed) error {
 	for _, other := range there {
 		name := other.CSV.Name
 		switch phase := other.CSV.Status.Phase; {
@@ -39,7 +39,7 @@ func RefuseInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName str
 }
 
 // RefuseUpgrade says why a bundle cannot replace a version: it is of another package.
-func RefuseUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed) error {
+func CheckUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed) error {
 	for _, other := range replaced {
 		if other.CSV.Name != csv.Name && other.Package != "" && other.Package != packageName {
 			return fmt.Errorf("%s in %s belongs to package %s, and the bundle of %s to package %q: a bundle replaces only versions of its own package",

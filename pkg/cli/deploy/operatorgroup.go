@@ -49,13 +49,13 @@ func AdoptGroup(group *unstructured.Unstructured, live []operatorsv1.OperatorGro
 	}
 	for _, l := range live {
 		if l.Name == group.GetName() {
-			madeAs(group, l.Annotations)
+			limitOrigin(group, l.Annotations)
 		}
 	}
 }
 
 // madeAs lets an object say that it came with a bundle only if the one that is there does.
-func madeAs(o *unstructured.Unstructured, live map[string]string) {
+func limitOrigin(o *unstructured.Unstructured, live map[string]string) {
 	if live[wellknown.AnnotationCreatedBy] != wellknown.CreatedByBundle {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", wellknown.AnnotationCreatedBy)
 	}

@@ -1,0 +1,56 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+)
+
+func TestWhyItIsHeld(t *testing.T) {
+	for name, test := range map[string]struct {
+		hold PendingDeletion
+		want []string
+	}{
+		"a stranger's finalizer":       {PendingDeletion{Finalizers: []string{"shop.io/a"}}, []string{"its finalizer shop.io/a stays"}},
+		"two of them":                  {PendingDeletion{Finalizers: []string{"shop.io/a", "shop.io/b"}}, []string{"shop.io/a", "; its finalizer shop.io/b"}},
+		"none":                         {PendingDeletion{}, []string{"no finalizer is left"}},
+		"no manager":                   {PendingDeletion{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has taken it away", "include shop"}},
+		"a manager that went":          {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, LeaseMessage: "nobody has held Lease a/b"}, []string{"no manager has taken it away", "; nobody has held Lease a/b"}},
+		"a manager that waits":         {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, ManagerMessage: "v2 is stored"}, []string{"v2 is stored"}},
+		"objects that are held":        {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): let", "; the API server says Check"}},
+		"objects that nobody can read": {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: UnknownCount}, []string{"cannot be read now"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			why := test.hold.Cause()
+			for _, part := range test.want {
+				if !strings.Contains(why, part) {
+					t.Errorf("it does not say %q: %s", part, why)
+				}
+			}
+			if told := strings.Contains(why, "no manager"); told != strings.Contains(strings.Join(test.want, ""), "no manager") {
+				t.Errorf("it speaks of a manager: %t: %s", told, why)
+			}
+		})
+	}
+}
+
+// An API server that tries again has not got any further.
+func TestWhatIsLeftOfAnObject(t *testing.T) {
+	before := PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, APIServerMessage: "InProgress"}
+	for name, test := range map[string]struct {
+		change func(*PendingDeletion)
+		want   bool
+	}{
+		"another attempt":     {func(h *PendingDeletion) { h.APIServerMessage = "Check" }, false},
+		"an object less":      {func(h *PendingDeletion) { h.Objects-- }, true},
+		"a finalizer less":    {func(h *PendingDeletion) { h.Finalizers = nil }, true},
+		"the manager's words": {func(h *PendingDeletion) { h.ManagerMessage = "v2 is stored" }, true},
+	} {
+		after := before
+		test.change(&after)
+		if got := after.Remaining() != before.Remaining(); got != test.want {
+			t.Errorf("%s: a step is %t, want %t", name, got, test.want)
+		}
+	}
+}
