@@ -22,8 +22,8 @@ var systemNamespaces = []string{
 	metav1.NamespaceDefault,
 }
 
-// judge decides whether a namespace is admitted. Nobody is above the policies,
-// not even system:masters: an administrator who needs an exception writes it
+// judge decides whether a namespace is admitted. The policies apply to all users,
+// including system:masters: an administrator who needs an exception writes it
 // into the policy, where others can read it.
 type judge struct {
 	exempt  sets.Set[string]

@@ -76,7 +76,7 @@ func TestReview(t *testing.T) {
 			file:  "update-finalizers.json",
 			rules: inForce(t, "paid", paid),
 		},
-		"being deleted, whatever changes": {
+		"being deleted, with any change": {
 			file:  "update-deleting.json",
 			rules: inForce(t, "paid", paid),
 			edit: func(r *admissionv1.AdmissionRequest) {

@@ -78,7 +78,7 @@ func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"labels": missing,
-		// Somebody may have set one of them since.
+		// Another client may have set one of them since.
 		"resourceVersion": pv.ResourceVersion,
 	}})
 	if err != nil {

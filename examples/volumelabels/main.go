@@ -31,7 +31,7 @@ func newBuilder() *hosting.Builder {
 		"File that lists volumes with their labels. It is read again when it changes.")
 	c := &controller{provider: volumes}
 	b.Flags().DurationVar(&c.resync, "resync-period", time.Minute,
-		"How often the controller looks at all PersistentVolumes again, for what has become known of their volumes meanwhile.")
+		"How often the controller reconciles all PersistentVolumes, to apply new facts about their volumes.")
 
 	b.RegisterController(name, c.Run)
 	b.RegisterWebhook(name, newWebhook(volumes))

@@ -12,7 +12,7 @@ import (
 // provider knows volumes: a cloud does, or a storage array, or a file.
 type provider interface {
 	// Labels returns what is known of a volume, and whether anything is. It returns
-	// before ctx ends: somebody waits for a PersistentVolume to be created.
+	// before ctx ends: a client waits for the PersistentVolume to be created.
 	Labels(ctx context.Context, volume labelling.Volume) (labels map[string]string, found bool, err error)
 }
 

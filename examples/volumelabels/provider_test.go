@@ -63,7 +63,7 @@ func TestFileThatCannotBeUsed(t *testing.T) {
 	}
 	replaceFile(t, p.path, `volumes: []`)
 	if _, _, err := p.Labels(t.Context(), disk); err != nil {
-		t.Errorf("once it is mended: %v", err)
+		t.Errorf("once it is fixed: %v", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func fields(bytes int, value string) string {
 }
 
 // heapOf is by how much a function's heap grew at most. Garbage is collected often, so that what is live is known at
-// each moment: how much garbage lies beside it depends on what else the machine does.
+// each moment: the amount of garbage depends on the load of the machine.
 func heapOf(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()

@@ -1,7 +1,7 @@
-// Package hosting turns handlers into a production webhook server, and puts controllers
-// beside them in one binary that runs as one process or as two. It is KEP-2699, finished.
+// Package hosting serves webhooks in production, and runs controllers in the same binary, as one
+// process or as two. It completes KEP-2699.
 //
-// An author writes a handler and registers it with a Builder:
+// Write a handler and register it with a Builder:
 //
 //	func main() {
 //		b := hosting.NewBuilder("team-label")
@@ -19,7 +19,7 @@
 //		return nil
 //	}
 //
-// The package does the rest: TLS whose certificate is read again when its files change,
-// the deadline that the API server sets, hostile bodies, panics, metrics, health, and a
-// drain on SIGTERM that loses no call. docs/author/hosting.md has the flags.
+// The package provides TLS with a certificate that is reloaded when its files change, the deadlines of
+// API servers, limits for calls and bodies, recovery from panics, metrics, health, and a shutdown
+// that loses no call. docs/author/hosting.md describes the flags.
 package hosting

@@ -66,7 +66,7 @@ func ExampleBuilder() {
 	// --zones=/etc/zones.yaml: file of the zones of volumes
 }
 
-// A command that is another one's, but for one webhook.
+// A command that has all webhooks of another command except one.
 func ExampleBuilder_DeregisterWebhook() {
 	b := hosting.NewBuilder("shop")
 	for _, name := range []string{"carts", "orders", "legacy"} {

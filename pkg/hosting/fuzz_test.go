@@ -68,7 +68,7 @@ func shuffle(_ context.Context, r hosting.Request[*unstructured.Unstructured]) e
 	return nil
 }
 
-// rebuild changes lists in every way that patches tell apart.
+// rebuild changes lists in every way that patches distinguish.
 func rebuild(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 	spec := &r.Object.Spec
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "new"})

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// keeper looks at its body once more after it was told to proceed.
+// keeper reads its body again when proceed is closed.
 type keeper struct {
 	Handler
 

@@ -217,7 +217,7 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 	eventually(t, "a large body is read again", func() bool { return postTo(t, server, "30s", large).StatusCode == http.StatusOK })
 }
 
-// A client that stops in the middle of a body loses its connection, whatever it is answered.
+// A client that stops in the middle of a body loses its connection after any answer.
 func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 	server := serveOverTLS(t, Validating(admitPod), limits.NewCalls(), 100)
 	const json = "Content-Type: application/json\r\n"

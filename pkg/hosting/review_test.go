@@ -124,7 +124,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// asking is a review of a pod that tells the handler what to do.
+// asking returns a review of a pod with an instruction for the handler.
 func asking(do string) string {
 	return strings.Replace(goodReview, `"name":"p"`, `"name":"p","annotations":{"do":"`+do+`"}`, 1)
 }
@@ -159,7 +159,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// The answer comes at the deadline whatever the handler does, and calls go on.
+// The answer comes at the deadline even if the handler is still running. Other calls continue.
 func TestAHandlerThatIgnoresTheDeadline(t *testing.T) {
 	proceed := make(chan struct{})
 	defer close(proceed)

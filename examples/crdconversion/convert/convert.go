@@ -4,7 +4,7 @@
 // What one version says and the other has no field for travels in an annotation: v2 knows
 // zones, v1 knows none, so an object that is read in v1 has its zones in the annotation
 // of v2, and gets them back from there when it is read in v2. That is true of fields
-// too that nobody knows today: whatever the fields below do not take is kept.
+// too that do not exist today: values that the fields below do not have are kept.
 //
 // Users can write annotations, too. What the schema of a version refuses is not restored from one: it
 // stays in the annotation. An annotation that an object of a version already has under the name of that version

@@ -39,7 +39,7 @@ func TestSameCache(t *testing.T) {
 			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"eviction":{"policy":"Random"}}'}}, spec: {}}`,
 			`{spec: {eviction: {policy: Random}}}`,
 		},
-		"fields that nobody knows": {
+		"unknown fields": {
 			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"network":{"ipFamily":"IPv6"},"resources":{"cpu":2}}'}}, spec: {size: 1x1Gi}}`,
 			`{spec: {replicas: 1, resources: {memory: 1Gi, cpu: 2}, network: {ipFamily: IPv6}}}`,
 		},
@@ -89,7 +89,7 @@ func TestEdit(t *testing.T) {
 			func(spec map[string]any) { spec["evict"] = "lru" },
 			`{spec: {eviction: {policy: LeastRecentlyUsed, after: 1h}}}`,
 		},
-		"what is removed is gone": {
+		"removed values": {
 			`{spec: {network: {port: 1, tls: {secretName: cert, minVersion: "1.3"}}}}`,
 			func(spec map[string]any) { delete(spec, "tlsSecret") },
 			`{spec: {network: {port: 1, tls: {minVersion: "1.3"}}}}`,

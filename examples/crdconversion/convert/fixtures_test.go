@@ -35,7 +35,7 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 	return &unstructured.Unstructured{Object: throughJSON(t, to.Object)}
 }
 
-// throughJSON also makes one of what JSON does not tell apart, such as 1 and 1.0.
+// throughJSON also makes values equal that JSON does not distinguish, such as 1 and 1.0.
 func throughJSON(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)

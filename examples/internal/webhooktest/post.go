@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// Post sends a review the way the API server does, and returns whatever is answered.
+// Post sends a review like an API server, and returns the answer.
 func Post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) *httptest.ResponseRecorder {
 	t.Helper()
 	handler, err := hosting.NewHTTPHandler("webhook", webhook)

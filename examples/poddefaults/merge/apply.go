@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// istioProxy is a container that is injected as pods are, by somebody who means it to run
+// istioProxy is a container that is injected as pods are, by a client that expects it to run
 // as it is.
 const istioProxy = "istio-proxy"
 

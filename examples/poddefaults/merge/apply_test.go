@@ -51,7 +51,7 @@ func conflictsOf(t *testing.T, err error) []string {
 }
 
 // TestToken has a token that the API server mounted taken back when another account, or
-// none, is wanted.
+// none, is desired.
 func TestToken(t *testing.T) {
 	const (
 		before = `serviceAccountName: default, serviceAccount: default,
@@ -77,7 +77,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestSidecarWithToken has a container that is a sidecar but for what the API server
+// TestSidecarWithToken has a container that is a sidecar except for what the API server
 // mounted into it.
 func TestSidecarWithToken(t *testing.T) {
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`)

@@ -7,7 +7,7 @@ import (
 )
 
 // completeContainer writes out what the API server does when a pod is created: the
-// defaults, and the mount of the ServiceAccount's token, which is nobody's wish.
+// defaults, and the mount of the ServiceAccount's token, which no user asked for.
 func completeContainer(c corev1.Container) corev1.Container {
 	c = *c.DeepCopy()
 	setDefault(&c.ImagePullPolicy, defaultPullPolicy(c.Image))

@@ -52,7 +52,7 @@ func completeDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// completeDisk is about volumes that somebody else keeps.
+// completeDisk completes volumes that exist outside the pod.
 func completeDisk(v *corev1.VolumeSource) {
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		setDefault(&v.Ephemeral.VolumeClaimTemplate.Spec.VolumeMode, new(corev1.PersistentVolumeFilesystem))

@@ -83,8 +83,8 @@ func (o owner) at(where place) string {
 
 // differs names the fields that two items with one key do not agree on. It shows no
 // values: they can be long, and are not always for everybody's eyes.
-func differs(wanted, other any, whose string) string {
-	a, b := fields(wanted), fields(other)
+func differs(desired, other any, whose string) string {
+	a, b := fields(desired), fields(other)
 	var differing []string
 	for field := range a {
 		if !isEqual(a[field], b[field]) {

@@ -76,19 +76,19 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	}
 	for _, d := range m.podDefaults {
 		for _, item := range l.of(&d.Spec) {
-			key, wanted := l.key(item), l.complete(item)
+			key, desired := l.key(item), l.complete(item)
 			if len(byKey[key]) == 0 {
 				merged = append(merged, item)
-				byKey[key] = []held[T]{{wanted, podDefault(d.Name)}}
+				byKey[key] = []held[T]{{desired, podDefault(d.Name)}}
 				continue
 			}
-			if slices.ContainsFunc(byKey[key], func(h held[T]) bool { return isEqual(h.item, wanted) }) {
+			if slices.ContainsFunc(byKey[key], func(h held[T]) bool { return isEqual(h.item, desired) }) {
 				continue
 			}
 			other := byKey[key][0]
 			m.conflict(Conflict{
 				PodDefault: d.Name, Field: l.field, Key: key,
-				Problem: differs(wanted, other.item, other.owner.at(where)),
+				Problem: differs(desired, other.item, other.owner.at(where)),
 			})
 		}
 	}

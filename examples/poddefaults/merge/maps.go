@@ -13,19 +13,19 @@ import (
 func (m *merger) mergeMap(field string, existing map[string]string, of func(*v1alpha1.PodDefaultSpec) map[string]string) map[string]string {
 	merged, owners := maps.Clone(existing), map[string]owner{}
 	for _, d := range m.podDefaults {
-		wanted := of(&d.Spec)
-		if merged == nil && len(wanted) > 0 {
+		desired := of(&d.Spec)
+		if merged == nil && len(desired) > 0 {
 			merged = map[string]string{}
 		}
-		for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		for _, key := range slices.Sorted(maps.Keys(desired)) {
 			value, isThere := merged[key]
 			switch {
 			case !isThere:
-				merged[key], owners[key] = wanted[key], podDefault(d.Name)
-			case value != wanted[key]:
+				merged[key], owners[key] = desired[key], podDefault(d.Name)
+			case value != desired[key]:
 				m.conflict(Conflict{
 					PodDefault: d.Name, Field: field, Key: key,
-					Problem: fmt.Sprintf("%q does not match %q of %s", wanted[key], value, owners[key].at(inPod)),
+					Problem: fmt.Sprintf("%q does not match %q of %s", desired[key], value, owners[key].at(inPod)),
 				})
 			}
 		}

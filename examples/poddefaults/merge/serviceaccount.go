@@ -33,7 +33,7 @@ func (m *merger) setServiceAccount() {
 const tokenVolumePrefix = "kube-api-access-"
 
 // unmountToken takes back the token that the API server has mounted by the time that it
-// calls webhooks. It looks once more after a webhook has changed the pod, and mounts
+// calls webhooks. It runs again after a webhook has changed the pod, and mounts
 // one if the account and the field that the pod has then ask for it; but it never takes
 // one away itself.
 func unmountToken(spec *corev1.PodSpec) {

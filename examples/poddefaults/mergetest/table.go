@@ -20,13 +20,13 @@ var table []byte
 type Case struct {
 	// Row is the field of a PodDefault's spec that the example is about.
 	Row string `json:"row"`
-	// Name tells the examples of a row apart.
+	// Name distinguishes the examples of a row.
 	Name string `json:"case"`
 	// Pod is the pod as its author writes it.
 	Pod corev1.Pod `json:"pod"`
 	// Specs are what the PodDefaults have to give, in their order.
 	Specs []v1alpha1.PodDefaultSpec `json:"podDefaults"`
-	// Want is what the pod is with them, but for the annotations that every PodDefault
+	// Want is what the pod is with them, except for the annotations that every PodDefault
 	// leaves. It is empty where there are Conflicts.
 	Want corev1.Pod `json:"want"`
 	// Conflicts are why the pod is denied.

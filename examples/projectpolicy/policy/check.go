@@ -41,7 +41,7 @@ func (c *Compiled) check(namespace Namespace) []Violation {
 
 // Introduced returns the violations that a change brings in. Those that were
 // there before do not count: a namespace older than a policy can still be
-// labelled by whoever works with it, and put right one label at a time.
+// labelled by its users, and corrected one label at a time.
 func Introduced(before, after []Violation) []Violation {
 	return slices.DeleteFunc(slices.Clone(after), func(v Violation) bool {
 		return slices.Contains(before, v)

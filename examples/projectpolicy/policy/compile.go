@@ -31,7 +31,7 @@ type pattern struct {
 }
 
 // Compile prepares a policy for Check. Its error names every pattern that is
-// not valid: a policy is in force as a whole or not at all, so that nobody
+// not valid: a policy is in force as a whole or not at all, so that no user
 // takes one half of it for all of it.
 func Compile(p *ProjectPolicy) (*Compiled, error) {
 	var invalid []string

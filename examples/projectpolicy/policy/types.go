@@ -14,7 +14,7 @@ var Resource = schema.GroupVersionResource{
 	Resource: "projectpolicies",
 }
 
-// ConditionValid is the type of the condition that says whether a policy can
+// ConditionValid is the type of the condition that reports whether a policy can
 // be enforced, with one of the reasons below.
 const (
 	ConditionValid = "Valid"
@@ -45,7 +45,7 @@ type Spec struct {
 	// prefixes followed by an asterisk.
 	Exempt []string `json:"exempt,omitempty"`
 
-	// Message tells the users how to comply, in the words of their organisation.
+	// Message explains to users how to comply.
 	Message string `json:"message,omitempty"`
 }
 

@@ -17,7 +17,7 @@ type Volume struct {
 }
 
 // VolumeOf returns the volume behind a PersistentVolume; false if it has none that
-// somebody outside the cluster could know, such as a path on a node.
+// systems outside the cluster can know, such as a path on a node.
 func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 	csi := pv.Spec.CSI
 	if csi == nil {

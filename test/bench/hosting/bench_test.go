@@ -23,8 +23,8 @@ const (
 	callsPerRound = 25 // on each connection
 )
 
-// The servers take turns, a round of some milliseconds each: whatever else the machine
-// does slows all of them alike. Reported are each server's time per call, as the median
+// The servers take turns, a round of some milliseconds each: other load of the
+// machine slows all of them alike. Reported are each server's time per call, as the median
 // of the rounds, what 99 of 100 calls took at most, and pkg/hosting's time per call as a
 // ratio to the others'.
 func BenchmarkValidating(b *testing.B) {

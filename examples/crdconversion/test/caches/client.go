@@ -63,7 +63,7 @@ func New(version schema.GroupVersion, name string, spec map[string]any) *unstruc
 	return c
 }
 
-// Content is a whole Cache, but for what every write changes.
+// Content is a Cache without the fields that every write changes.
 func Content(cache *unstructured.Unstructured) map[string]any {
 	content := cache.DeepCopy()
 	content.SetResourceVersion("")

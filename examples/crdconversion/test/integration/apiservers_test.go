@@ -54,10 +54,10 @@ func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	command := e.startMigrate(flags...)
 	second.isAskedAgain(3) // twice at least together with the third
 	e.must(command.Process.Signal(syscall.SIGTERM))
-	said := command.end(false)
-	if !strings.Contains(said, "not every API server stores the objects of "+crdName+" in v1: API server https://"+closed.String()+": ") ||
-		!strings.HasSuffix(said, "connection refused: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod\n") {
-		t.Errorf("one API server cannot be reached, and the command says:\n%s", said)
+	output := command.end(false)
+	if !strings.Contains(output, "not every API server stores the objects of "+crdName+" in v1: API server https://"+closed.String()+": ") ||
+		!strings.HasSuffix(output, "connection refused: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod\n") {
+		t.Errorf("one API server cannot be reached, and the command prints:\n%s", output)
 	}
 	e.nothingIsRewritten()
 	gone()
@@ -99,7 +99,7 @@ func (e *env) startAPIServer() *apiServer {
 	e.must(err)
 	pair, err := tls.X509KeyPair(certificate, key)
 	e.must(err)
-	upstream := rest.AnonymousClientConfig(cluster.Config()) // whoever asks shows who it is
+	upstream := rest.AnonymousClientConfig(cluster.Config()) // callers send their own credentials
 	target, _, err := rest.DefaultServerUrlFor(upstream)
 	e.must(err)
 	transport, err := rest.TransportFor(upstream)
@@ -174,7 +174,7 @@ func (e *env) outside() string {
 	return address
 }
 
-// endpoint adds an address to the Service kubernetes, beside the EndpointSlice that API
+// endpoint adds an address to the Service kubernetes, in addition to the EndpointSlice that API
 // servers look after.
 func (e *env) endpoint(name string, address net.Addr) (remove func()) {
 	e.Helper()

@@ -47,7 +47,7 @@ func (e *env) removeCRD() {
 	})
 }
 
-// served waits until the API server serves exactly these versions, and converts whatever
+// served waits until the API server serves exactly these versions, and converts anything that
 // there is from one to another.
 func (e *env) served(versions ...schema.GroupVersion) {
 	e.Helper()

@@ -44,7 +44,7 @@ func (e *env) startMigrate(flags ...string) *command {
 	return c
 }
 
-// end waits for the command, which is to succeed or not, and returns what it has said.
+// end waits for the command, which is to succeed or not, and returns its output.
 func (c *command) end(succeeds bool) string {
 	c.Helper()
 	if err := c.Wait(); (err == nil) != succeeds {

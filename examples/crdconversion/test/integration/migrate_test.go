@@ -20,7 +20,7 @@ const many = 1000
 
 // TestDowngrade stores a thousand Caches, written in both versions, in v1 again by the
 // manager's command, and goes back to the definition of v1 without a webhook. Nothing is
-// lost or altered, neither there nor after the next upgrade, whatever the API server keeps of an object.
+// lost or altered, neither there nor after the next upgrade, even if the API server keeps only a part of an object.
 func TestDowngrade(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")

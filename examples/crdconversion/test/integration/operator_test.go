@@ -16,7 +16,7 @@ import (
 
 var cluster *kube.Cluster
 
-// The API of the cluster's own storage migrator is off unless somebody wants it.
+// The API of the cluster's own storage migrator is disabled by default.
 func TestMain(m *testing.M) {
 	os.Exit(kube.Run(m, &cluster, migratorGate, "--runtime-config=storagemigration.k8s.io/v1beta1=true"))
 }

@@ -43,7 +43,7 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 	}
 }
 
-// TestBrokenPodDefault has a selector that the schema cannot tell from a good one.
+// TestBrokenPodDefault has a selector that the schema cannot distinguish from a good one.
 func TestBrokenPodDefault(t *testing.T) {
 	n := startOperator(t)
 	good := &v1alpha1.PodDefault{}
@@ -54,13 +54,13 @@ func TestBrokenPodDefault(t *testing.T) {
 	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{broken, good})
 	delete(versions, "broken")
 
-	var said warnings
+	var shown warnings
 	config := cluster.Config()
-	config.WarningHandler = &said
+	config.WarningHandler = &shown
 	n = n.As(t, config)
 	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
 	want := []string{`PodDefault "broken" is not applied to any pod, as it is not valid`}
-	if diff := cmp.Diff(want, said.last()); diff != "" {
+	if diff := cmp.Diff(want, shown.last()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -81,8 +81,8 @@ func TestNameThatIsTooLongForAnAnnotation(t *testing.T) {
 
 // warnings are those of the last answer that had any.
 type warnings struct {
-	mu   sync.Mutex
-	said []string
+	mu    sync.Mutex
+	texts []string
 }
 
 var _ rest.WarningHandler = &warnings{}
@@ -90,11 +90,11 @@ var _ rest.WarningHandler = &warnings{}
 func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.said = []string{text}
+	w.texts = []string{text}
 }
 
 func (w *warnings) last() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.said
+	return w.texts
 }

@@ -81,7 +81,7 @@ func (n *Namespace) CreatePodDefaults(t *testing.T, all []*v1alpha1.PodDefault) 
 	return versions
 }
 
-// TryPodDefault creates a PodDefault, which is gone after the test.
+// TryPodDefault creates a PodDefault, which is deleted after the test.
 func (n *Namespace) TryPodDefault(t *testing.T, d *v1alpha1.PodDefault) (*unstructured.Unstructured, error) {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)

@@ -79,7 +79,7 @@ func (n *Namespace) asStored(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return timeless(stored)
 }
 
-// create is a dry run, which goes the whole way but for the last step.
+// create is a dry run, which does all steps except storing.
 func (n *Namespace) create(t *testing.T, pod *corev1.Pod) (*corev1.Pod, error) {
 	pod = pod.DeepCopy()
 	pod.Name = "pod"

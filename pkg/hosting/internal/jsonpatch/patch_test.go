@@ -253,7 +253,7 @@ func parsed(t *testing.T, text string) (value any) {
 	return value
 }
 
-// FuzzPatch makes one object into another, whatever they are: the patch must lead there.
+// FuzzPatch computes the patch between any two objects: applying it must return the second one.
 func FuzzPatch(f *testing.F) {
 	f.Add(sentPod, `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"two"},{"name":"one"}]}}`)
 	f.Add(`{"a":[1,2,{"name":"x"}],"b":null}`, `{"a":[{"name":"x","y":1},2,null],"c":[]}`)

@@ -74,8 +74,8 @@ func TestCertificateSecret(t *testing.T) {
 		want     string
 		mistaken bool
 	}{
-		"beside the Service":  {options: Options{Enabled: true, SelfSigned: true, service: "shop/hooks"}, pod: "elsewhere", want: "shop/label-hooks-certificate"},
-		"beside the pod":      {options: Options{Enabled: true, SelfSigned: true, url: "https://127.0.0.1:9443"}, pod: "elsewhere", want: "elsewhere/label-certificate"},
+		"Service's namespace": {options: Options{Enabled: true, SelfSigned: true, service: "shop/hooks"}, pod: "elsewhere", want: "shop/label-hooks-certificate"},
+		"pod's namespace":     {options: Options{Enabled: true, SelfSigned: true, url: "https://127.0.0.1:9443"}, pod: "elsewhere", want: "elsewhere/label-certificate"},
 		"outside a pod":       {options: Options{Enabled: true, SelfSigned: true, url: "https://127.0.0.1:9443"}, want: "/"},
 		"as named":            {options: Options{Enabled: true, SelfSigned: true, service: "shop/hooks", secret: "vault/pair"}, want: "vault/pair"},
 		"not registered":      {options: Options{SelfSigned: true, service: "shop/hooks"}, want: "/"},

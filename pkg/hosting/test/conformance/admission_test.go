@@ -159,7 +159,7 @@ func TestMutating(t *testing.T) {
 	}
 }
 
-// An API server that only knows the version before v1, or is told to use no other, is
+// An API server that only knows the version before v1, or is configured to use no other, is
 // answered in it by a webhook whose author says so.
 func TestV1beta1(t *testing.T) {
 	namespace := newNamespace(t)

@@ -57,7 +57,7 @@ func TestCallers(t *testing.T) {
 			h := start(t, b, append(test.flags, "--authentication-skip-lookup")...)
 			for token, want := range test.want {
 				code, body := send(t, http.MethodPost, h.url("/judge"), token)
-				// Who is let in is told that an empty body is no review.
+				// An accepted caller gets the answer that an empty body is no review.
 				if code == http.StatusBadRequest && strings.Contains(body, "does not decode") {
 					code = http.StatusOK
 				}
@@ -79,7 +79,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// An API server that shows no credentials is told so.
+// An API server without credentials gets the reason.
 func TestAPIServerIsACallerToo(t *testing.T) {
 	namespace := newNamespaceOf(t, "callers")
 	b := hosting.NewBuilder(namespace)
@@ -187,7 +187,7 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) 
 	return request.Status.Token
 }
 
-// allowPost returns when the API server has learned of it: until then a host would be told that the
+// allowPost returns when the API server has learned of it: until then a host would learn that the
 // user may not, and would believe it for a while.
 func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path string) {
 	t.Helper()

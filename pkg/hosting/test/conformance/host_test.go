@@ -16,7 +16,7 @@ import (
 // host is a command that runs in the test's process, on a loopback address of its own.
 type host struct {
 	address string
-	certs   string // unless told otherwise
+	certs   string // the default of --cert-dir
 	stop    context.CancelFunc
 	ended   chan struct{}
 	err     error // once ended is closed

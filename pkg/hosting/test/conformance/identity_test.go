@@ -91,7 +91,7 @@ func isAnswered(t *testing.T, client kubernetes.Interface, namespace, want strin
 	last := "nothing"
 	defer func() {
 		if t.Failed() {
-			t.Logf("last said: %s", last)
+			t.Logf("last answer: %s", last)
 		}
 	}()
 	eventually(t, "the API server says: "+want, func() bool {

@@ -100,7 +100,7 @@ func selecting(namespace string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
 }
 
-// doing is a ConfigMap that tells obey what to do.
+// doing returns a ConfigMap with an instruction for obey.
 func doing(what string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: what}, Data: map[string]string{"do": what}}
 }

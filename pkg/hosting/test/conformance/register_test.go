@@ -72,7 +72,7 @@ func ruleFor(group, resource string, scope admissionregistrationv1.ScopeType) ad
 func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	namespace := newNamespaceOf(t, "register")
 	client, _ := newClient(t)
-	// What is there already is kept but for the webhook itself.
+	// An existing configuration keeps everything except the webhook.
 	existing := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-strict", Labels: map[string]string{"by": "hand"}},
 	}

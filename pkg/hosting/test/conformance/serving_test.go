@@ -74,7 +74,7 @@ func TestABodyThatNeverEnds(t *testing.T) {
 		"a call of no time":    {"POST /judge?timeout=0s", json, http.StatusBadRequest},
 		"a call of other type": {"POST /judge?timeout=10s", "", http.StatusUnsupportedMediaType},
 		"a call by PUT":        {"PUT /judge?timeout=10s", json, http.StatusMethodNotAllowed},
-		"a call of nobody":     {"POST /nobody?timeout=10s", json, http.StatusNotFound},
+		"an unknown path":      {"POST /nobody?timeout=10s", json, http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := dialHost(t, h)
@@ -104,7 +104,7 @@ func dialHost(t *testing.T, h *host) *tls.Conn {
 	return conn
 }
 
-// A call that is under way when the process is told to end is answered, even after the
+// A call in progress at SIGTERM is answered, even after the
 // drain period, and its connection is the client's to close.
 func TestCallsUnderWayAreAnswered(t *testing.T) {
 	namespace := newNamespaceOf(t, "underway")
@@ -145,7 +145,7 @@ func TestCallsUnderWayAreAnswered(t *testing.T) {
 }
 
 func TestDrainEndsConnections(t *testing.T) {
-	t.Parallel() // beside the rolling restart, which takes longer
+	t.Parallel() // in parallel with the rolling restart, which takes longer
 	h := start(t, judging(), "--drain-period=10s", "--disable-http2-serving")
 	conn := dialHost(t, h)
 	reader := bufio.NewReader(conn)

@@ -66,8 +66,8 @@ func TestReplicasShareACertificate(t *testing.T) {
 	})
 }
 
-// Whatever becomes of the Secret, no call fails, and a good certificate is in it again. One that
-// somebody put there is served when it is trusted.
+// When the Secret changes or is deleted, no call fails, and it contains a good certificate again. One that
+// another client wrote is served when it is trusted.
 func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespaceOf(t, "shared")
@@ -240,7 +240,7 @@ func caBundleOf(t *testing.T, client kubernetes.Interface, namespace string) []b
 	return bytes.TrimSpace(c.Webhooks[0].ClientConfig.CABundle)
 }
 
-// leafAt returns the certificate that is served, whoever trusts it.
+// leafAt returns the certificate that is served, trusted or not.
 func leafAt(t *testing.T, address *net.TCPAddr) []byte {
 	t.Helper()
 	conn, err := tls.Dial("tcp", address.String(), &tls.Config{InsecureSkipVerify: true})
