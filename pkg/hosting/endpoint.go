@@ -53,7 +53,8 @@ func (e *endpoint) prepared() error {
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	answer, outcome, err := e.call(w, r, began)
+	answer, end, outcome, err := e.call(w, r, began)
+	defer end() // the answer takes memory until the caller has read it
 	if err != nil {
 		e.log(outcome, err)
 		httperror.Write(w, r, err)
@@ -77,43 +78,53 @@ func (e *endpoint) log(o outcome, err error) {
 
 // call returns at the deadline at the latest, even if the handler is still running. If the caller
 // has closed the connection, call returns with the handler: then a connection has no more handlers
-// than HTTP/2 streams, even if the client resets the streams.
-func (e *endpoint) call(w http.ResponseWriter, r *http.Request, began time.Time) ([]byte, outcome, error) {
+// than HTTP/2 streams, even if the client resets the streams. The call counts until end is called and
+// its handler has returned.
+func (e *endpoint) call(w http.ResponseWriter, r *http.Request, began time.Time) (answer []byte, end func(), outcome outcome, err error) {
+	end = func() {}
 	if err := httperror.SetDeadlines(w, began.Add(defaultTimeout)); err != nil {
-		return nil, failed, err
+		return nil, end, failed, err
 	}
 	if err := checkHTTP(w, r); err != nil {
-		return nil, invalid, err
+		return nil, end, invalid, err
 	}
 	if !e.ready.Load() {
-		return nil, unready, httperror.Unavailable("webhook %s is not prepared yet: retry", e.name)
+		return nil, end, unready, httperror.Unavailable("webhook %s is not prepared yet: retry", e.name)
 	}
 	ctx, cancel, err := withDeadline(r)
 	if err != nil {
-		return nil, invalid, err
+		return nil, end, invalid, err
 	}
 	defer cancel()
 	if err := e.calls.Begin(); err != nil {
-		return nil, overloaded, err
+		return nil, end, overloaded, err
 	}
 	body, err := e.readBody(ctx, w, r)
 	if err != nil {
+		return nil, e.calls.End, outcomeOf(err), err
+	}
+	release := func() {
+		body.Release()
 		e.calls.End()
-		return nil, outcomeOf(err), err
 	}
 	done := make(chan result, 1)
 	go e.run(ctx, body, done)
 	select {
 	case result := <-done:
 		if ctx.Err() == nil {
-			return result.answer, result.outcome, result.err
+			return result.answer, release, result.outcome, result.err
 		}
 	case <-ctx.Done():
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			<-done
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, func() { go func() { <-done; release() }() }, failed, late(ctx)
 		}
+		<-done
 	}
-	return nil, failed, httperror.New(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+	return nil, release, failed, late(ctx)
+}
+
+func late(ctx context.Context) error {
+	return httperror.New(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
 		"the handler did not return by the call's deadline: %v", context.Cause(ctx))
 }
 

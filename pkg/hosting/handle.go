@@ -29,8 +29,7 @@ func (e *endpoint) run(ctx context.Context, body *limits.Body, done chan<- resul
 			klog.ErrorS(nil, "A handler panicked", "webhook", e.name, "cause", cause, "stack", string(debug.Stack()))
 			r = result{outcome: panicked, err: httperror.Internal(fmt.Errorf("the handler panicked: %v", cause))}
 		}
-		body.Release()
-		e.calls.End()
+		body.ReleaseDecoded()
 		done <- r
 	}()
 	r = e.answer(ctx, body.Data)

@@ -131,6 +131,38 @@ func TestHandlersInProgressAreBounded(t *testing.T) {
 	eventually(t, "nothing is counted any more", func() bool { return l.Requests() == 0 })
 }
 
+// A call counts until its answer is written: an answer that its caller does not read takes memory as a
+// body does.
+func TestUnreadAnswersAreCounted(t *testing.T) {
+	l := limits.NewCalls()
+	l.MaxRequests = 4
+	var returned atomic.Int64
+	server := serveOverTLS(t, Validating(func(context.Context, Request[*corev1.Pod]) error {
+		defer returned.Add(1)
+		return Deny("%s", strings.Repeat("x", 1<<20))
+	}), l, 100)
+	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const length = 200 << 10
+	for range l.MaxRequests {
+		if _, err := conn.Post("/pods?timeout=30s", []byte(podReview+strings.Repeat(" ", length-len(podReview)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all handlers have returned", func() bool { return returned.Load() == l.MaxRequests && l.DecodedMemory() == 0 })
+	if code := postTo(t, server, "30s", podReview).StatusCode; code != http.StatusTooManyRequests {
+		t.Errorf("another call gets HTTP %d while no answer is read", code)
+	}
+	if counted := l.BodyMemory(); counted < l.MaxRequests*(length-limits.UncountedBytes) {
+		t.Errorf("%d bytes are counted for the bodies", counted)
+	}
+	conn.Close()
+	eventually(t, "nothing is counted", func() bool { return l.Requests() == 0 && l.BodyMemory() == 0 })
+}
+
 // What arrives is what a body's memory grows with.
 func TestMemoryGrowsWithTheBody(t *testing.T) {
 	l := limits.NewCalls()

@@ -24,12 +24,17 @@ const firstBytes = 8 << 10
 // Release frees the memory. Large buffers are not kept for later calls.
 func (b *Body) Release() {
 	_ = b.calls.resize(cap(b.Data), 0) // never fails
-	b.calls.decodedMemory.Add(-b.decoded)
-	b.decoded = 0
+	b.ReleaseDecoded()
 	if cap(b.Data) <= UncountedBytes {
 		b.Data = b.Data[:0]
 		bodies.Put(b)
 	}
+}
+
+// ReleaseDecoded ends the count of the objects that were decoded from the body.
+func (b *Body) ReleaseDecoded() {
+	b.calls.decodedMemory.Add(-b.decoded)
+	b.decoded = 0
 }
 
 // ReadBody reads a body up to the limit. The memory grows with the bytes that have arrived, because

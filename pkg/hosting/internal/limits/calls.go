@@ -50,8 +50,8 @@ func (c *Calls) DecodedMemory() int64 { return c.decodedMemory.Load() }
 // BodyMemory returns the memory of the bodies that is counted.
 func (c *Calls) BodyMemory() int64 { return c.bodyMemory.Load() }
 
-// Begin counts a call until End. Call End when the handler returns, which may be after the call was
-// answered or its caller closed the connection.
+// Begin counts a call until End. Call End when the handler has returned, which may be after the call was
+// answered or its caller closed the connection, and when the answer has been written.
 func (c *Calls) Begin() error {
 	if c.requests.Add(1) > c.MaxRequests {
 		c.requests.Add(-1)

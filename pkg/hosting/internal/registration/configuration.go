@@ -28,10 +28,10 @@ func (s *session) writeValidating(ctx context.Context, w Webhook) error {
 	configurations := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	return writeConfiguration(ctx, configurations, s.configurationName(w), func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 		var others []byte
-		if len(c.Webhooks) == 1 {
-			others = c.Webhooks[0].ClientConfig.CABundle
+		for i := range c.Webhooks {
+			others = append(append(others, c.Webhooks[i].ClientConfig.CABundle...), '\n')
 		}
-		webhook, err := s.validatingWebhook(w, others)
+		webhook, err := s.validatingWebhook(ctx, w, others)
 		c.Name, c.Webhooks = s.configurationName(w), []admissionregistrationv1.ValidatingWebhook{webhook}
 		return err
 	})
@@ -41,10 +41,10 @@ func (s *session) writeMutating(ctx context.Context, w Webhook) error {
 	configurations := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	return writeConfiguration(ctx, configurations, s.configurationName(w), func(c *admissionregistrationv1.MutatingWebhookConfiguration) error {
 		var others []byte
-		if len(c.Webhooks) == 1 {
-			others = c.Webhooks[0].ClientConfig.CABundle
+		for i := range c.Webhooks {
+			others = append(append(others, c.Webhooks[i].ClientConfig.CABundle...), '\n')
 		}
-		webhook, err := s.validatingWebhook(w, others)
+		webhook, err := s.validatingWebhook(ctx, w, others)
 		c.Name, c.Webhooks = s.configurationName(w), []admissionregistrationv1.MutatingWebhook{
 			mutatingWebhook(webhook, w.Settings.ReinvocationPolicy),
 		}
@@ -80,7 +80,7 @@ func writeConfiguration[C any](ctx context.Context, client configurations[C], na
 	return err
 }
 
-func (s *session) validatingWebhook(w Webhook, others []byte) (admissionregistrationv1.ValidatingWebhook, error) {
+func (s *session) validatingWebhook(ctx context.Context, w Webhook, others []byte) (admissionregistrationv1.ValidatingWebhook, error) {
 	settings := w.Settings.withDefaults()
 	rules, err := s.rules(w)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *session) validatingWebhook(w Webhook, others []byte) (admissionregistra
 	}
 	return admissionregistrationv1.ValidatingWebhook{
 		Name:                    s.webhookName(w),
-		ClientConfig:            s.Options.clientConfig(w.Path, s.bundle(others)),
+		ClientConfig:            s.Options.clientConfig(w.Path, s.bundle(ctx, others)),
 		Rules:                   rules,
 		FailurePolicy:           &settings.FailurePolicy,
 		SideEffects:             &settings.SideEffects,

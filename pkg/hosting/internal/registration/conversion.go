@@ -27,7 +27,7 @@ func (s *session) writeConversion(ctx context.Context, w Webhook) error {
 	if err != nil {
 		return err
 	}
-	desired, err := s.conversion(w, conversionBundle(live))
+	desired, err := s.conversion(ctx, w, conversionBundle(live))
 	if err != nil {
 		return err
 	}
@@ -38,8 +38,8 @@ func (s *session) writeConversion(ctx context.Context, w Webhook) error {
 	return err
 }
 
-func (s *session) conversion(w Webhook, others []byte) (map[string]any, error) {
-	config := s.Options.clientConfig(w.Path, s.bundle(others))
+func (s *session) conversion(ctx context.Context, w Webhook, others []byte) (map[string]any, error) {
+	config := s.Options.clientConfig(w.Path, s.bundle(ctx, others))
 	client := &apiextensionsv1.WebhookClientConfig{URL: config.URL, CABundle: config.CABundle}
 	if service := config.Service; service != nil {
 		client.Service = &apiextensionsv1.ServiceReference{Namespace: service.Namespace, Name: service.Name, Path: service.Path, Port: service.Port}

@@ -120,7 +120,6 @@ type session struct {
 	dynamic  dynamic.Interface
 	kinds    meta.RESTMapper
 	caBundle []byte
-	pods     *pod.List // nil if unknown
 }
 
 // newSession reads what may have changed since the last attempt: the CAs, and the kinds that the API
@@ -135,7 +134,6 @@ func (r *Registrar) newSession(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s.caBundle = caBundle
-	s.pods = pod.ReadList(ctx, s.client, certificates.Parse(caBundle))
 	resources, err := restmapper.GetAPIGroupResources(s.client.Discovery())
 	if err != nil {
 		return nil, fmt.Errorf("read the kinds of the API server: %w", err)
@@ -178,11 +176,14 @@ func (s *session) write(ctx context.Context, w Webhook) error {
 	}
 }
 
-// bundle returns the caBundle to write. If replicas sign certificates themselves, other CAs stay:
-// another replica may serve a certificate of one of them.
-func (s *session) bundle(others []byte) []byte {
-	if !s.Options.SelfSigned {
-		return s.caBundle
+// bundle returns the caBundle to write. The CAs that the registration trusts stay: another replica may
+// serve a certificate of one of them. That holds for certificate files as well, because kubelets replace
+// files at different times. The pods are listed after the registration was read: an earlier list lacks
+// the pod of a replica that has added its CA since.
+func (s *session) bundle(ctx context.Context, others []byte) []byte {
+	own := certificates.Parse(s.caBundle)
+	if len(own) == 0 {
+		return s.caBundle // API servers use their own roots
 	}
-	return certificates.JoinBundles(s.caBundle, others, s.pods, time.Now())
+	return certificates.JoinBundles(s.caBundle, others, pod.ReadList(ctx, s.client, own), time.Now())
 }

@@ -23,6 +23,10 @@ var (
 	OwnPaths   = append([]string{"/metrics"}, ProbePaths...)
 )
 
+// maxScrapes is how many requests for metrics each port answers at once. Each takes memory until its
+// caller has read the answer, which any caller can delay. Others get 503.
+const maxScrapes = 4
+
 // Check is a reason why a process may not be ready.
 type Check struct {
 	Name string
@@ -37,7 +41,8 @@ func HandleOwnPaths(mux *http.ServeMux, metrics prometheus.Gatherer, checks []Ch
 	mux.Handle("/readyz", readiness(checks))
 	// The legacy registry has the metrics of Kubernetes' libraries.
 	mux.Handle("/metrics", promhttp.HandlerFor(
-		prometheus.Gatherers{legacyregistry.DefaultGatherer, metrics}, promhttp.HandlerOpts{}))
+		prometheus.Gatherers{legacyregistry.DefaultGatherer, metrics},
+		promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: maxScrapes}))
 }
 
 func alive(w http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,99 @@
+package registration
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/pod"
+)
+
+const configuration = "shop-pods"
+
+// register writes the registration of a validating webhook, and returns its caBundle.
+func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) []byte {
+	t.Helper()
+	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}
+	s := &session{Registrar: &Registrar{Process: "shop", Options: &options}, client: client, caBundle: ca}
+	webhook := Webhook{Name: "pods", Form: Validating, Settings: Settings{Rules: []admissionregistrationv1.RuleWithOperations{{}}}}
+	if err := s.write(t.Context(), webhook); err != nil {
+		t.Fatal(err)
+	}
+	live, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
+	if err != nil || len(live.Webhooks) != 1 {
+		t.Fatalf("the configuration is %+v, %v", live, err)
+	}
+	return live.Webhooks[0].ClientConfig.CABundle
+}
+
+// newCA returns the CA of a certificate that a pod serves alone.
+func newCA(t *testing.T, owner string, signed time.Time) []byte {
+	t.Helper()
+	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, owner, signed, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair.CA
+}
+
+func registered(bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	c := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: configuration}}
+	for _, bundle := range bundles {
+		c.Webhooks = append(c.Webhooks, admissionregistrationv1.ValidatingWebhook{ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: bundle}})
+	}
+	return c
+}
+
+// A process that starts adds its CA to a registration. Another replica serves under another CA until
+// the kubelet of its node has replaced its files.
+func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
+	now := time.Now()
+	own, first, second, expired := newCA(t, "", now), newCA(t, "", now), newCA(t, "", now), newCA(t, "", now.Add(-2*time.Hour))
+	for name, options := range map[string]Options{"files": {}, "self-signed": {SelfSigned: true}} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(registered(append(bytes.Clone(first), expired...), second))
+			bundle := register(t, client, options, own)
+			for what, ca := range map[string][]byte{"of the process": own, "of a replica": first, "of a webhook that another client added": second} {
+				if !bytes.Contains(bundle, bytes.TrimSpace(ca)) {
+					t.Errorf("the caBundle lacks the CA %s", what)
+				}
+			}
+			if bytes.Contains(bundle, bytes.TrimSpace(expired)) {
+				t.Error("the caBundle has an expired CA")
+			}
+		})
+	}
+	t.Run("API servers use their own roots", func(t *testing.T) {
+		if bundle := register(t, fake.NewClientset(), Options{}, nil); len(bundle) > 0 {
+			t.Errorf("the caBundle is %q", bundle)
+		}
+	})
+}
+
+// A replica is created and adds its CA while another one registers the webhooks.
+func TestRegistrationListsPodsAfterTheRead(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "shop")
+	now := time.Now()
+	created, deleted := newCA(t, pod.Owner("shop", "created"), now), newCA(t, pod.Owner("shop", "deleted"), now)
+	client := fake.NewClientset(registered(append(bytes.Clone(created), deleted...)))
+	client.PrependReactor("get", "validatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "created", UID: "created"}}
+		_ = client.Tracker().Add(p) // it exists already at the second read
+		return false, nil, nil
+	})
+	bundle := register(t, client, Options{SelfSigned: true}, newCA(t, "", now))
+	if !bytes.Contains(bundle, bytes.TrimSpace(created)) {
+		t.Error("the caBundle lacks the CA of a pod that exists")
+	}
+	if bytes.Contains(bundle, bytes.TrimSpace(deleted)) {
+		t.Error("the caBundle has the CA of a pod that was deleted")
+	}
+}
