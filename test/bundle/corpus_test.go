@@ -69,7 +69,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 			if f.File != "" && f.Line == 0 {
 				t.Errorf("%s: %s in %s has no line", name, f.Code, f.File)
 			}
-			if f.WayOut == "" {
+			if f.Remedy == "" {
 				t.Errorf("%s: %s says no way out: %s", name, f.Code, f.What)
 			}
 			if strings.HasPrefix(f.Code, "olm-") && f.Path == "" {

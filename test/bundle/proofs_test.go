@@ -219,7 +219,7 @@ func TestProofs(t *testing.T) {
 				t.Errorf("%s is not found", p.code)
 			}
 			for _, f := range lint.Run(b).Findings {
-				if f.WayOut == "" {
+				if f.Remedy == "" {
 					t.Errorf("%s says no way out: %s", f.Code, f.What)
 				}
 			}

@@ -129,7 +129,7 @@ func (e *env) diagnose(userAgent string, but ...string) []string {
 	e.eventually("the reader may read", func() (bool, any) { facts, err = c.Examine(e.ctx, true); return !apierrors.IsForbidden(err), err })
 	e.must(err)
 	var found []string
-	for _, f := range doctor.Judge(facts, time.Now()) {
+	for _, f := range doctor.Diagnose(facts, time.Now()) {
 		var about []string
 		for _, w := range f.Webhooks {
 			_, name, _ := strings.Cut(strings.TrimPrefix(w, "APIService "), ": webhook ")

@@ -38,7 +38,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found := doctor.Judge(facts, time.Now()); len(found) != 1 || found[0].Code != "ServiceMissing" || !facts.NoCSVs {
+			if found := doctor.Diagnose(facts, time.Now()); len(found) != 1 || found[0].Code != "ServiceMissing" || !facts.NoCSVs {
 				t.Errorf("doctor finds %+v, and takes the kinds for missing: %t", found, facts.NoCSVs)
 			}
 

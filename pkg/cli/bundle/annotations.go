@@ -47,7 +47,7 @@ func (b *Bundle) readAnnotations() {
 		err = strictjson.UnmarshalCaseSensitivePreserveInts(json, &fields)
 	}
 	if err != nil {
-		b.found(BrokenFile, annotationsFile, 1, "cannot be read: "+strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "write one mapping, annotations, of texts to texts")
+		b.addProblem(BrokenFile, annotationsFile, 1, "cannot be read: "+strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "write one mapping, annotations, of texts to texts")
 		return
 	}
 	b.Annotations = content.Annotations
@@ -55,27 +55,27 @@ func (b *Bundle) readAnnotations() {
 	b.AnnotationsObject = o
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "annotations" {
-			b.problemAt(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below annotations", "correct or remove it")
+			b.addFieldProblem(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below annotations", "correct or remove it")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Annotations)) {
 		if strings.HasPrefix(key, annotationPrefix) && !slices.Contains(bundleAnnotations, key) {
-			b.problemAt(UnknownField, o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it", "correct or remove it")
+			b.addFieldProblem(UnknownField, o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it", "correct or remove it")
 		}
 	}
 }
 
-// judgeAnnotations looks for those by which a catalog places the bundle.
-func (b *Bundle) judgeAnnotations() {
+// checkAnnotations looks for those by which a catalog places the bundle.
+func (b *Bundle) checkAnnotations() {
 	if b.has(NotABundle, "") || b.has(BrokenFile, annotationsFile) {
 		return
 	}
 	if _, ok := b.files[annotationsFile]; !ok {
-		b.found(NoAnnotation, annotationsFile, 0, "is missing", fmt.Sprintf("write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation))
+		b.addProblem(NoAnnotation, annotationsFile, 0, "is missing", fmt.Sprintf("write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation))
 		return
 	}
 	missing := func(annotation string) {
-		b.found(NoAnnotation, annotationsFile, 1, fmt.Sprintf("has no annotation %s, by which a catalog places the bundle", annotation), "add it")
+		b.addProblem(NoAnnotation, annotationsFile, 1, fmt.Sprintf("has no annotation %s, by which a catalog places the bundle", annotation), "add it")
 	}
 	if b.Package() == "" {
 		missing(packageAnnotation)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -42,72 +41,7 @@ type Bundle struct {
 	files     map[string][]byte
 	reported  map[problemsOf]int
 	documents int
-	text      int // bytes of all rules (see refuseWide)
-}
-
-// Problem is something in a bundle that cannot be read, or is read otherwise than it is written.
-type Problem struct {
-	// Kind is one of the constants below.
-	Kind Kind
-	// File is relative to the bundle; empty when the bundle itself is what is wrong.
-	File string
-	// Line counts from 1; 0 is no line in particular.
-	Line int
-	// Object and Path are set when a field is what is wrong.
-	Object *Object
-	Path   string
-	// Detail says what, and what comes of it.
-	Detail string
-	WayOut string
-}
-
-// Kind is a sort of problem. Its text is stable: waivers and programs name it.
-type Kind string
-
-// The first ones leave nothing that could be installed.
-const (
-	NotABundle     Kind = "not-a-bundle"
-	TooBig         Kind = "too-big"
-	BrokenFile     Kind = "broken-file"
-	NotAnObject    Kind = "not-an-object"
-	NoCSV          Kind = "no-csv"
-	SeveralCSVs    Kind = "several-csvs"
-	WrongCSVGroup  Kind = "csv-api-version"
-	UnknownKind    Kind = "unknown-kind"
-	Undecodable    Kind = "wrong-type"
-	TooWide        Kind = "too-many-combinations"
-	SeveralObjects Kind = "several-objects"
-	StrayFile      Kind = "stray-file"
-	UnknownField   Kind = "unknown-field"
-	RepeatedField  Kind = "repeated-field"
-	NoAnnotation   Kind = "no-annotation"
-	BrokenMetadata Kind = "broken-metadata"
-	BrokenEntry    Kind = "broken-entry"
-)
-
-// Fatal tells the problems that leave nothing to install.
-func (k Kind) Fatal() bool {
-	switch k {
-	case SeveralObjects, StrayFile, UnknownField, RepeatedField, NoAnnotation, BrokenMetadata, BrokenEntry:
-		return false
-	default:
-		return true
-	}
-}
-
-func (p Problem) String() string {
-	var place strings.Builder
-	place.WriteString(p.File)
-	if p.Line > 0 {
-		place.WriteString(":" + strconv.Itoa(p.Line))
-	}
-	if p.Path != "" {
-		place.WriteString(": " + p.Path)
-	}
-	if place.Len() > 0 {
-		place.WriteString(": ")
-	}
-	return place.String() + p.Detail + "; " + p.WayOut
+	text      int // bytes of all rules (see limitCombinations)
 }
 
 // Err is nil when the bundle can be installed, and else says all that is in the way.

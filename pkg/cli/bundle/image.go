@@ -2,7 +2,9 @@ package bundle
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +16,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/klauspost/compress/zstd"
 )
 
 // What the layers of a bundle's image may have at most, as they are stored and unpacked.
@@ -52,110 +54,6 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 func pinned(reference string) bool {
 	_, err := name.NewDigest(reference)
 	return err == nil
-}
-
-// isLayout reports whether a folder has an OCI layout. A folder with manifests is a bundle, whatever
-// else is in it.
-func isLayout(dir string) bool {
-	return exists(filepath.Join(dir, "oci-layout")) && !exists(filepath.Join(dir, manifestsFolder))
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-func openLayout(dir string) (*Bundle, error) {
-	if err := plainFiles(dir); err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	index, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	manifest, err := index.IndexManifest()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	if n := len(manifest.Manifests); n != 1 {
-		return nil, fmt.Errorf("%s holds %d images: name a layout with the bundle's alone", dir, n)
-	}
-	source := dir + "@" + manifest.Manifests[0].Digest.String()
-	image, digest, err := imageOfLayout(index, manifest.Manifests[0])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
-	}
-	if err := checkContent(image, digest); err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
-	}
-	return InspectImage(image, source)
-}
-
-// plainFiles returns an error for a layout with anything but regular files of a bounded size: the
-// library reads each whole.
-func plainFiles(dir string) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		switch {
-		case err != nil:
-			return err
-		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no regular file: copy the layout again, without links", path)
-		case info.Size() > maxImage:
-			return fmt.Errorf("%s has more than %d MiB, and a bundle is a few manifests", path, maxImage>>20)
-		default:
-			return nil
-		}
-	})
-}
-
-// checkContent compares what a layout holds with the digests that it is stored under: the
-// library does so for registries alone.
-func checkContent(image v1.Image, digest v1.Hash) error {
-	manifest, err := image.RawManifest()
-	if err != nil {
-		return err
-	}
-	if err := checkDigest("manifest", bytes.NewReader(manifest), digest); err != nil {
-		return err
-	}
-	layers, err := image.Layers()
-	if err != nil {
-		return err
-	}
-	for _, l := range layers {
-		if err := checkLayer(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkLayer(l v1.Layer) error {
-	digest, err := l.Digest()
-	if err != nil {
-		return err
-	}
-	content, err := l.Compressed()
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	return checkDigest("layer", io.LimitReader(content, maxImage+1), digest)
-}
-
-func checkDigest(what string, content io.Reader, want v1.Hash) error {
-	got, _, err := v1.SHA256(content)
-	if err != nil {
-		return err
-	}
-	if got != want {
-		return fmt.Errorf("its %s has the digest %s, and not %s, under which it is stored: it was changed, or not copied whole; copy the layout again", what, got, want)
-	}
-	return nil
 }
 
 // InspectImage reads the bundle in an image. Source is what messages call it. Nothing of
@@ -206,7 +104,7 @@ func (b *Bundle) unpack(image io.Reader) error {
 	files := tar.NewReader(image)
 	header, err := files.Next()
 	for ; err == nil; header, err = files.Next() {
-		if err := b.takeEntry(header, files); err != nil {
+		if err := b.addEntry(header, files); err != nil {
 			return err
 		}
 	}
@@ -220,15 +118,94 @@ func (b *Bundle) unpack(image io.Reader) error {
 	return nil
 }
 
-func (b *Bundle) takeEntry(header *tar.Header, content io.Reader) error {
+func (b *Bundle) addEntry(header *tar.Header, content io.Reader) error {
 	name := strings.TrimPrefix(header.Name, "/")
 	switch {
 	case header.Typeflag == tar.TypeDir || !strings.Contains(name, "/"):
 		return nil
 	case header.Typeflag != tar.TypeReg:
-		b.found(BrokenFile, name, 0, "is a link or a device", "put a plain file in its place")
+		b.addProblem(BrokenFile, name, 0, "is a link or a device", "put a plain file in its place")
 		return nil
 	default:
-		return b.take(name, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
+		return b.addFile(name, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
 	}
+}
+
+// boundedImage is an image whose layers together unpack to a bounded size. The limit holds for
+// each byte that a decompressor returns, also for files that are skipped and after the end of an
+// archive.
+type boundedImage struct {
+	v1.Image
+	left int64
+}
+
+func (i *boundedImage) Layers() ([]v1.Layer, error) {
+	layers, err := i.Image.Layers()
+	for n, l := range layers {
+		layers[n] = boundedLayer{l, &i.left}
+	}
+	return layers, err
+}
+
+type boundedLayer struct {
+	v1.Layer
+	left *int64
+}
+
+// Uncompressed is read by one goroutine at a time, layer after layer.
+func (l boundedLayer) Uncompressed() (io.ReadCloser, error) {
+	stored, err := l.Compressed()
+	if err != nil {
+		return nil, err
+	}
+	content, err := decompressed(stored)
+	if err != nil {
+		stored.Close()
+		return nil, err
+	}
+	return &boundedReader{content, stored, l.left}, nil
+}
+
+// maxWindow limits the memory of a decompressor.
+const maxWindow = 8 << 20
+
+// decompressed reads a layer by its first bytes: media types may be wrong.
+func decompressed(stored io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(stored)
+	first, err := buffered.Peek(4)
+	switch {
+	case err != nil && len(first) == 0 && err != io.EOF:
+		return nil, err
+	case bytes.HasPrefix(first, []byte{0x1f, 0x8b}):
+		return gzip.NewReader(buffered)
+	case bytes.Equal(first, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	default:
+		return buffered, nil
+	}
+}
+
+var errUnpacked = fmt.Errorf("its layers unpack to more than %d MiB, and a bundle is a few manifests", maxUnpacked>>20)
+
+// boundedReader ends with errUnpacked when no byte is left.
+type boundedReader struct {
+	io.Reader
+	stored io.Closer
+	left   *int64
+}
+
+func (r *boundedReader) Read(p []byte) (int, error) {
+	if *r.left <= 0 {
+		return 0, errUnpacked
+	}
+	n, err := r.Reader.Read(p[:min(int64(len(p)), *r.left)])
+	*r.left -= int64(n)
+	return n, err
+}
+
+func (r *boundedReader) Close() error {
+	if z, ok := r.Reader.(*zstd.Decoder); ok {
+		z.Close()
+	}
+	return r.stored.Close()
 }

@@ -84,13 +84,13 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, others := b.namespaceObject(namespace), b.others(namespace, o.Namespaced)
+	namespaceObj, others := b.namespaceObject(namespace), b.otherObjects(namespace, o.Namespaced)
 	permissions := b.permissions(namespace, group.Spec.TargetNamespaces)
 	subscription, csv := b.subscription(namespace, o.Config), b.installable(b.CSVObject, namespace, nil)
 	dropNulls(csv.Object)
 
 	all := slices.Concat(
-		[]*unstructured.Unstructured{own}, others.definitions, others.accounts, permissions, others.rest,
+		[]*unstructured.Unstructured{namespaceObj}, others.definitions, others.accounts, permissions, others.rest,
 		[]*unstructured.Unstructured{plain(group), plain(subscription), csv},
 	)
 	for _, object := range all {
@@ -109,7 +109,7 @@ func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.O
 	}
 	group := &operatorsv1.OperatorGroup{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
-		ObjectMeta: madeByBundle(cmp.Or(b.Package(), namespace), namespace),
+		ObjectMeta: installationMeta(cmp.Or(b.Package(), namespace), namespace),
 		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
 	}
 	covered, failure := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
@@ -122,8 +122,8 @@ func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.O
 	return group, nil
 }
 
-// madeByBundle names an object that is none of the bundle's own, and goes with it.
-func madeByBundle(name, namespace string) metav1.ObjectMeta {
+// installationMeta names an object that is none of the bundle's own, and goes with it.
+func installationMeta(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
 }
 
@@ -137,7 +137,7 @@ func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
 func (b *Bundle) subscription(namespace string, config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.Subscription {
 	return &operatorsv1alpha1.Subscription{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
-		ObjectMeta: madeByBundle(cmp.Or(b.Package(), namespace), namespace),
+		ObjectMeta: installationMeta(cmp.Or(b.Package(), namespace), namespace),
 		Spec: &operatorsv1alpha1.SubscriptionSpec{
 			Package: cmp.Or(b.Package(), b.CSV.Name), Channel: b.DefaultChannel(), StartingCSV: b.CSV.Name,
 			CatalogSource: "bundle", CatalogSourceNamespace: namespace,
@@ -146,11 +146,11 @@ func (b *Bundle) subscription(namespace string, config *operatorsv1alpha1.Subscr
 	}
 }
 
-// otherObjects are those of the bundle besides the ClusterServiceVersion, by when they are applied.
-type otherObjects struct{ definitions, accounts, rest []*unstructured.Unstructured }
+// objectsByOrder are those of the bundle besides the ClusterServiceVersion, by when they are applied.
+type objectsByOrder struct{ definitions, accounts, rest []*unstructured.Unstructured }
 
-func (b *Bundle) others(namespace string, namespaced map[schema.GroupKind]bool) otherObjects {
-	var others otherObjects
+func (b *Bundle) otherObjects(namespace string, namespaced map[schema.GroupKind]bool) objectsByOrder {
+	var others objectsByOrder
 	for _, o := range b.Objects {
 		if o == b.CSVObject {
 			continue

@@ -39,11 +39,11 @@ func (b *Bundle) readMetadata() {
 				constraints += len(e.Value)
 			}
 			if constraints > maxConstraints {
-				b.problemAt(BrokenEntry, o, fmt.Sprintf("%s[%d]", list, i), fmt.Sprintf("is not read: the constraints of the file have more than %d KiB", maxConstraints>>10), "write fewer or shorter ones")
+				b.addFieldProblem(BrokenEntry, o, fmt.Sprintf("%s[%d]", list, i), fmt.Sprintf("is not read: the constraints of the file have more than %d KiB", maxConstraints>>10), "write fewer or shorter ones")
 				break
 			}
 			for _, f := range faults(list, e) {
-				b.problemAt(BrokenEntry, o, fmt.Sprintf("%s[%d]%s", list, i, f.path), f.what, f.wayOut)
+				b.addFieldProblem(BrokenEntry, o, fmt.Sprintf("%s[%d]%s", list, i, f.path), f.what, f.remedy)
 			}
 		}
 	}
@@ -57,11 +57,11 @@ func (b *Bundle) readList(o *Object, list string) []entry {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(content, &fields) != nil || fields[list] == nil {
-		b.problemAt(BrokenMetadata, o, "", fmt.Sprintf("has no list %s, which is all that catalogs read of it", list), "write it, each item with a type and a value")
+		b.addFieldProblem(BrokenMetadata, o, "", fmt.Sprintf("has no list %s, which is all that catalogs read of it", list), "write it, each item with a type and a value")
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != list {
-			b.problemAt(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below "+list, "correct or remove it")
+			b.addFieldProblem(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below "+list, "correct or remove it")
 		}
 	}
 	if fields[list] == nil {
@@ -70,21 +70,21 @@ func (b *Bundle) readList(o *Object, list string) []entry {
 	var entries []entry
 	unknown, err := strictjson.UnmarshalStrict(fields[list], &entries, strictjson.DisallowUnknownFields)
 	for _, u := range unknown {
-		b.problemAt(UnknownField, o, list+fieldPath(u), "is nothing that OLM reads: an item has a type and a value", "correct or remove it")
+		b.addFieldProblem(UnknownField, o, list+fieldPath(u), "is nothing that OLM reads: an item has a type and a value", "correct or remove it")
 	}
 	if err != nil {
-		b.problemAt(BrokenMetadata, o, list, fmt.Sprintf("is no list of items with a type and a value each, and catalogs are built without it: %s", plainly(err)), "write one")
+		b.addFieldProblem(BrokenMetadata, o, list, fmt.Sprintf("is no list of items with a type and a value each, and catalogs are built without it: %s", decodingError(err)), "write one")
 		return nil
 	}
 	return entries
 }
 
-// problemAt is a problem with a field.
-func (b *Bundle) problemAt(kind Kind, o *Object, path, detail, wayOut string) {
+// addFieldProblem is a problem with a field.
+func (b *Bundle) addFieldProblem(kind Kind, o *Object, path, detail, remedy string) {
 	if !b.full(kind, o.File) {
-		b.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, WayOut: wayOut})
+		b.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, Remedy: remedy})
 	}
 }
 
-// plainly is what an error of decoding says, without whose it is.
-func plainly(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
+// decodingError is what an error of decoding says, without whose it is.
+func decodingError(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

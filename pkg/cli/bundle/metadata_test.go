@@ -77,7 +77,7 @@ func TestWhatCatalogsRead(t *testing.T) {
 			var got []string
 			for _, p := range b.Problems {
 				got = append(got, fmt.Sprintf("%s: %s", p.Kind, p))
-				if p.WayOut == "" {
+				if p.Remedy == "" {
 					t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
 				}
 			}

@@ -38,7 +38,7 @@ func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []stri
 	template = &corev1.Namespace{}
 	extra, err := strictjson.UnmarshalStrict([]byte(text), template, strictjson.DisallowUnknownFields)
 	if err != nil {
-		return nil, nil, fmt.Errorf("it cannot be read as JSON of a Namespace: %s", plainly(err))
+		return nil, nil, fmt.Errorf("it cannot be read as JSON of a Namespace: %s", decodingError(err))
 	}
 	if kind := template.GroupVersionKind(); kind.Kind != "" && kind != corev1.SchemeGroupVersion.WithKind("Namespace") {
 		return nil, nil, fmt.Errorf("it is no Namespace of v1, but kind %s, apiVersion %q", kind.Kind, template.APIVersion)

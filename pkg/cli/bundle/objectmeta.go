@@ -17,17 +17,17 @@ var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "cr
 // ClusterServiceVersion, and so belong to its author.
 var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe}
 
-// dropMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
+// dropClusterMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
 // cluster takes a finalizer away, or which uid an owner has there. With an unknown owner the garbage collector
 // deletes the object.
-func (b *Bundle) dropMetadata(o *Object) {
+func (b *Bundle) dropClusterMetadata(o *Object) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range slices.Sorted(maps.Keys(metadata)) {
 		if slices.Contains(appliedMetadata, field) {
 			continue
 		}
 		if metadata[field] != nil {
-			b.problemAt(UnknownField, o, keyPath{"metadata", field}.String(), "is not taken from a bundle: the cluster that an object is in sets it", "remove it")
+			b.addFieldProblem(UnknownField, o, keyPath{"metadata", field}.String(), "is not taken from a bundle: the cluster that an object is in sets it", "remove it")
 		}
 		delete(metadata, field)
 	}
@@ -45,7 +45,7 @@ func (b *Bundle) dropInstructions(o *Object, metadata map[string]any, field stri
 		if !strings.HasPrefix(key, wellknown.AnnotationPrefix) || ofAuthor {
 			continue
 		}
-		b.problemAt(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
+		b.addFieldProblem(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
 		delete(pairs, key)
 	}
 }

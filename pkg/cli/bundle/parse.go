@@ -45,14 +45,14 @@ func (b *Bundle) parse(file string) {
 	before := len(b.Objects)
 	for _, d := range documents(b.files[file]) {
 		if b.documents++; b.documents > maxDocuments {
-			b.found(TooBig, file, d.line, fmt.Sprintf("is not read from here on: the bundle has more than %d YAML documents", maxDocuments), oneVersion)
+			b.addProblem(TooBig, file, d.line, fmt.Sprintf("is not read from here on: the bundle has more than %d YAML documents", maxDocuments), oneVersion)
 			break
 		}
 		b.parseDocument(file, d)
 	}
 	if extra := len(b.Objects) - before; extra > 1 {
 		second := b.Objects[before+1]
-		b.found(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
+		b.addProblem(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
 	}
 }
 
@@ -97,16 +97,16 @@ func (b *Bundle) parseDocument(file string, d document) {
 	}
 	var fields map[string]any
 	if err := strictjson.UnmarshalCaseSensitivePreserveInts(content, &fields); err != nil {
-		b.found(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata", "write one, or take the file out of the folder")
+		b.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata", "write one, or take the file out of the folder")
 		return
 	}
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: file, text: d.text, firstLine: d.line}
 	if _, items := fields["items"]; items && strings.HasSuffix(o.GetKind(), "List") {
-		b.found(NotAnObject, file, d.line, "is a list of objects: no check sees the objects in it, and OLM reads one object from each file", "give each object a file")
+		b.addProblem(NotAnObject, file, d.line, "is a list of objects: no check sees the objects in it, and OLM reads one object from each file", "give each object a file")
 		return
 	}
 	if missing := missingIdentity(o); missing != "" {
-		b.found(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
+		b.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
 		return
 	}
 	b.Objects = append(b.Objects, o)
@@ -117,7 +117,7 @@ func (b *Bundle) parseDocument(file string, d document) {
 // text of a bundle is parsed here first, within limits.
 func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 	if err := yamltext.Check(d.text); err != nil {
-		b.found(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
+		b.addProblem(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
 		return nil, false
 	}
 	content, err := yaml.YAMLToJSONStrict(d.text)
@@ -125,16 +125,16 @@ func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 		lenient, lenientErr := yaml.YAMLToJSON(d.text)
 		if lenientErr != nil {
 			line, detail := yamlError(lenientErr, d.line)
-			b.found(broken, file, line, detail, "correct the YAML there, or just above")
+			b.addProblem(broken, file, line, detail, "correct the YAML there, or just above")
 			return nil, false
 		}
 		// A key twice: whoever reads it takes the last.
 		line, detail := yamlError(err, d.line)
-		b.found(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
+		b.addProblem(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
 		content = lenient
 	}
 	if yamltext.Depth(content) > yamltext.MaxDepth {
-		b.found(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", yamltext.MaxDepth), "nest fewer")
+		b.addProblem(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", yamltext.MaxDepth), "nest fewer")
 		return nil, false
 	}
 	return content, true
@@ -154,20 +154,20 @@ func missingIdentity(o *Object) string {
 func (b *Bundle) decode(o *Object) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
-		b.dropMetadata(o)
-		b.judgeKind(o)
+		b.dropClusterMetadata(o)
+		b.checkKind(o)
 		return
 	}
-	b.dropUnknownFields(o, prune(o.Object, target))
-	b.dropMetadata(o)
-	if !b.refuseQuantities(o, target) {
+	b.reportUnknownFields(o, prune(o.Object, target))
+	b.dropClusterMetadata(o)
+	if !b.limitQuantities(o, target) {
 		return
 	}
 	if err := o.decodeInto(target); err != nil {
 		b.report(wrongType(o, err))
 		return
 	}
-	if b.refuseWide(o, target) {
+	if b.limitCombinations(o, target) {
 		o.Typed = target
 	}
 }
@@ -185,9 +185,9 @@ func newTyped(kind schema.GroupVersionKind) any {
 	return object
 }
 
-// judgeKind finds the kinds and versions that there are not in a group whose kinds are all
+// checkKind finds the kinds and versions that there are not in a group whose kinds are all
 // known: those of Kubernetes and of OLM. What kinds other groups have says the cluster.
-func (b *Bundle) judgeKind(o *Object) {
+func (b *Bundle) checkKind(o *Object) {
 	version := o.GroupVersionKind().GroupVersion()
 	switch {
 	case kinds.IsVersionRegistered(version):
@@ -202,7 +202,7 @@ func (b *Bundle) judgeKind(o *Object) {
 func (b *Bundle) unknownKind(o *Object, path, what string) {
 	b.report(Problem{
 		Kind: UnknownKind, File: o.File, Line: o.Line(path), Object: o, Path: path,
-		Detail: what + ": the API server refuses the object", WayOut: "correct kind or apiVersion",
+		Detail: what + ": the API server refuses the object", Remedy: "correct kind or apiVersion",
 	})
 }
 
@@ -224,7 +224,7 @@ func fieldPath(err error) string {
 }
 
 func wrongType(o *Object, err error) Problem {
-	p := Problem{Kind: Undecodable, File: o.File, Line: o.firstLine, Object: o, WayOut: "write a value of the type that the field has"}
+	p := Problem{Kind: Undecodable, File: o.File, Line: o.firstLine, Object: o, Remedy: "write a value of the type that the field has"}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		p.Path = wrong.Field

@@ -86,7 +86,7 @@ func (a Account) grants(namespace, csv string, watch []string) []runtime.Object 
 	var all []runtime.Object
 	cluster := a.Cluster
 	if len(watch) == 0 && len(a.Namespaced) > 0 {
-		cluster = slices.Concat(cluster, a.Namespaced, seeNamespaces)
+		cluster = slices.Concat(cluster, a.Namespaced, readNamespaces)
 	}
 	if len(cluster) > 0 {
 		all = append(all,
@@ -118,8 +118,8 @@ func (a Account) grants(namespace, csv string, watch []string) []runtime.Object 
 	return all
 }
 
-// seeNamespaces is what OLM v0 adds to permissions that it lifts: an operator that watches
+// readNamespaces is what OLM v0 adds to permissions that it lifts: an operator that watches
 // all namespaces learns which ones there are.
-var seeNamespaces = []rbacv1.PolicyRule{{
+var readNamespaces = []rbacv1.PolicyRule{{
 	APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"},
 }}

@@ -80,7 +80,7 @@ func (b *Bundle) walk(fsys fs.FS, folder string) error {
 			b.unreadable(name, err)
 			return nil
 		}
-		return b.take(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
+		return b.addFile(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
 	})
 }
 
@@ -98,23 +98,23 @@ func regular(fsys fs.FS, name string) error {
 
 func newBundle(source string) *Bundle { return &Bundle{Source: source, files: map[string][]byte{}} }
 
-func (b *Bundle) found(kind Kind, file string, line int, detail, wayOut string) {
-	b.report(Problem{Kind: kind, File: file, Line: line, Detail: detail, WayOut: wayOut})
+func (b *Bundle) addProblem(kind Kind, file string, line int, detail, remedy string) {
+	b.report(Problem{Kind: kind, File: file, Line: line, Detail: detail, Remedy: remedy})
 }
 
 func (b *Bundle) unreadable(name string, err error) {
-	b.found(BrokenFile, name, 0, "cannot be read: "+cause(err).Error(), "put a plain file in its place that may be read")
+	b.addProblem(BrokenFile, name, 0, "cannot be read: "+cause(err).Error(), "put a plain file in its place that may be read")
 }
 
 const oneVersion = "keep one version of one operator: a bundle holds no more"
 
 var errTooBig = errors.New("too big")
 
-// take keeps the text of a file, within bounds. The error is errTooBig for a bundle of
+// addFile keeps the text of a file, within bounds. The error is errTooBig for a bundle of
 // which no more is read.
-func (b *Bundle) take(name string, open func() (io.ReadCloser, error)) error {
+func (b *Bundle) addFile(name string, open func() (io.ReadCloser, error)) error {
 	if len(b.files) == maxFiles {
-		b.found(TooBig, "", 0, fmt.Sprintf("has more than %d files", maxFiles), oneVersion)
+		b.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d files", maxFiles), oneVersion)
 		return errTooBig
 	}
 	file, err := open()
@@ -128,9 +128,9 @@ func (b *Bundle) take(name string, open func() (io.ReadCloser, error)) error {
 	case err != nil:
 		b.unreadable(name, err)
 	case len(text) > maxFile:
-		b.found(TooBig, name, 0, fmt.Sprintf("has more than %d MiB, and no cluster takes an object of that size", maxFile>>20), "take it out of the bundle")
+		b.addProblem(TooBig, name, 0, fmt.Sprintf("has more than %d MiB, and no cluster takes an object of that size", maxFile>>20), "take it out of the bundle")
 	case b.Size+int64(len(text)) > maxSize:
-		b.found(TooBig, "", 0, fmt.Sprintf("has more than %d MiB", maxSize>>20), oneVersion)
+		b.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d MiB", maxSize>>20), oneVersion)
 		return errTooBig
 	default:
 		b.files[name] = text
@@ -142,8 +142,8 @@ func (b *Bundle) take(name string, open func() (io.ReadCloser, error)) error {
 // read makes of the files what they mean.
 func (b *Bundle) read() *Bundle {
 	b.readManifests()
-	b.judge()
-	b.judgeAnnotations()
+	b.checkWhole()
+	b.checkAnnotations()
 	b.readMetadata()
 	return b
 }
@@ -166,42 +166,42 @@ func (b *Bundle) readManifests() {
 		switch {
 		case !found:
 		case strings.Contains(within, "/"):
-			b.found(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one", "move it to "+folder)
+			b.addProblem(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one", "move it to "+folder)
 		case strings.HasPrefix(within, "."):
-			b.found(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files", "remove it")
+			b.addProblem(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files", "remove it")
 		default:
 			b.parse(name)
 		}
 	}
 }
 
-// judge looks at the bundle as a whole.
-func (b *Bundle) judge() {
-	b.refuseBound()
+// checkWhole looks at the bundle as a whole.
+func (b *Bundle) checkWhole() {
+	b.limitGrantedRules()
 	csvs := slices.DeleteFunc(slices.Clone(b.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })
 	switch {
 	case len(b.Objects) == 0 && len(b.Annotations) == 0 && len(b.Problems) == 0:
-		b.found(NotABundle, "", 0, fmt.Sprintf("is no bundle: it has neither %s/ nor %s", manifestsFolder, annotationsFile), "name the folder that has both")
+		b.addProblem(NotABundle, "", 0, fmt.Sprintf("is no bundle: it has neither %s/ nor %s", manifestsFolder, annotationsFile), "name the folder that has both")
 	case len(csvs) == 0 && b.Err() == nil:
-		b.found(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs", "add it")
+		b.addProblem(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs", "add it")
 	case len(csvs) == 1:
-		b.takeCSV(csvs[0])
+		b.setCSV(csvs[0])
 	case len(csvs) > 1:
 		var files []string
 		for _, csv := range csvs {
 			files = append(files, csv.File)
 		}
-		b.found(SeveralCSVs, b.manifestsFolder(), 0, fmt.Sprintf("has %d ClusterServiceVersions (%s), and a bundle is one version", len(csvs), strings.Join(files, ", ")), "keep one")
+		b.addProblem(SeveralCSVs, b.manifestsFolder(), 0, fmt.Sprintf("has %d ClusterServiceVersions (%s), and a bundle is one version", len(csvs), strings.Join(files, ", ")), "keep one")
 	}
 }
 
-func (b *Bundle) takeCSV(csv *Object) {
+func (b *Bundle) setCSV(csv *Object) {
 	b.CSVObject = csv
 	b.CSV, _ = csv.Typed.(*operatorsv1alpha1.ClusterServiceVersion)
 	if got := csv.GetAPIVersion(); got != operatorsv1alpha1.ClusterServiceVersionAPIVersion {
 		b.Problems = append(b.Problems, Problem{
 			Kind: WrongCSVGroup, File: csv.File, Line: csv.Line("apiVersion"), Object: csv, Path: "apiVersion",
-			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion", got), WayOut: "write " + operatorsv1alpha1.ClusterServiceVersionAPIVersion,
+			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion", got), Remedy: "write " + operatorsv1alpha1.ClusterServiceVersionAPIVersion,
 		})
 	}
 }

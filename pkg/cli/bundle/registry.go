@@ -70,8 +70,8 @@ func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
 // maxAnswer limits an answer of a registry.
 const maxAnswer = maxImage + 1<<20
 
-// guarded limits the answers of a registry, and asks none without TLS unless it is allowed.
-type guarded struct {
+// limitedTransport limits the answers of a registry, and asks none without TLS unless it is allowed.
+type limitedTransport struct {
 	next      http.RoundTripper
 	plainHTTP bool
 }
@@ -79,7 +79,7 @@ type guarded struct {
 // ErrPlainHTTP is returned in place of a request that would be sent without TLS.
 var ErrPlainHTTP = errors.New("no request is sent without TLS; if the registry has none: --plain-http")
 
-func (g guarded) RoundTrip(request *http.Request) (*http.Response, error) {
+func (g limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme != "https" && !g.plainHTTP {
 		return nil, ErrPlainHTTP
 	}
@@ -99,7 +99,7 @@ func (r Registry) transport() (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return guarded{base, r.PlainHTTP}, nil
+	return limitedTransport{base, r.PlainHTTP}, nil
 }
 
 func (r Registry) base() (http.RoundTripper, error) {

@@ -169,18 +169,20 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 	spec := b.service.Spec
 	s := doctor.Service{
 		By: route.Of(b.service), ExternalName: spec.ExternalName, NodeLocal: route.NodeLocal(b.service), Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
-		Owner: doctor.OwnerOf(b.service.ObjectMeta), Foreign: len(spec.Selector) == 0,
+		Owner: doctor.OwnerOf(b.service.ObjectMeta), ExternalEndpoints: len(spec.Selector) == 0,
 	}
 	var pods corev1.PodList
-	if !s.Foreign {
+	if !s.ExternalEndpoints {
 		list, err := c.Kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
 		if err != nil {
 			return s, err
 		}
 		pods = *list
 	}
-	s.Pods = doctor.Staying(pods.Items)
-	leftOver := func(ref *corev1.ObjectReference) bool { return !s.Foreign && doctor.LeftOver(ref, pods.Items) }
+	s.Pods = doctor.LivePods(pods.Items)
+	leftOver := func(ref *corev1.ObjectReference) bool {
+		return !s.ExternalEndpoints && doctor.LeftOver(ref, pods.Items)
+	}
 	for _, port := range spec.Ports {
 		s.Ports[port.Port] = len(slices.DeleteFunc(route.Behind(b.service, port.Port, b.slices).Ready, func(e route.Endpoint) bool { return leftOver(e.Ref) }))
 	}

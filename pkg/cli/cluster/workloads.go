@@ -18,7 +18,7 @@ func (c *Cluster) workloads(ctx context.Context, services map[types.NamespacedNa
 	}
 	looks := map[string]look{}
 	for name, s := range services {
-		if s.Foreign {
+		if s.ExternalEndpoints {
 			continue
 		}
 		seen, looked := looks[name.Namespace]

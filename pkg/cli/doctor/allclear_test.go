@@ -41,7 +41,7 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 								for _, name := range []string{a, b}[:answered] {
 									allClear = allClear && name == "serves"
 								}
-								if found := Judge(f, now); (len(found) == 0) != allClear {
+								if found := Diagnose(f, now); (len(found) == 0) != allClear {
 									t.Fatalf("%s", fmt.Sprintf("%s, unverified %t, called by %q, %d ready, %d answers of %q and %q: %+v", kind, unverified, by, ready, answered, a, b, found))
 								}
 							}
@@ -68,12 +68,12 @@ func TestNothingIsUnknownOfWebhooksWithoutRules(t *testing.T) {
 				w.Service, w.URL = types.NamespacedName{}, "https://a"
 			}
 			f := Facts{Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: s}}
-			if found := Judge(f, now); len(found) > 0 {
+			if found := Diagnose(f, now); len(found) > 0 {
 				t.Errorf("%s, fails %t: %+v", name, fails, found)
 			}
 			w.Rules = newCluster().hook("v", shop, "Fail", "configmaps").Rules
 			f.Webhooks[0] = w
-			if found := Judge(f, now); len(found) == 0 {
+			if found := Diagnose(f, now); len(found) == 0 {
 				t.Errorf("%s, fails %t: nothing is unknown with rules", name, fails)
 			}
 		}
@@ -103,7 +103,7 @@ func TestNoAllClearForPlacesThatAreNotAsked(t *testing.T) {
 			Webhooks: []Webhook{w}, Answers: map[string][]Answer{w.String(): {{Asked: true, NotAfter: now.AddDate(1, 0, 0)}}},
 			Services: map[types.NamespacedName]Service{shop: {By: route.ByClusterIP, NodeLocal: c.nodeLocal, Ports: map[int32]int{443: 1}, Ready: 1}},
 		}
-		if found := Judge(f, now); len(found) != 1 || found[0].Level != c.level || found[0].Code != c.code {
+		if found := Diagnose(f, now); len(found) != 1 || found[0].Level != c.level || found[0].Code != c.code {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}

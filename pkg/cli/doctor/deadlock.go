@@ -3,8 +3,11 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
@@ -74,28 +77,28 @@ func unless(w Webhook) string {
 
 // deadlocks finds webhooks whose pods need each other, or themselves, to come back.
 func deadlocks(f Facts, broken map[int]bool) []Finding {
-	down, lost := func(i int) bool { return broken[i] }, func(int) bool { return true }
+	down, allLost := func(i int) bool { return broken[i] }, func(int) bool { return true }
 	var findings []Finding
-	certain := findDeadlocks(f, down, waysNow, surely)
+	certain := findBlocked(f, down, recoveryPathsNow, surely)
 	for _, cycle := range certain.cycles() {
-		findings = append(findings, Finding{Error, Deadlock, named(f, cycle), "none of its pods is called, and none can come back: " + around(f, cycle), unblock(f, cycle)})
+		findings = append(findings, Finding{Error, Deadlock, namesOf(f, cycle), "none of its pods is called, and none can come back: " + cycleText(f, cycle), unblock(f, cycle)})
 	}
-	now := findDeadlocks(f, down, waysNow, perhaps)
-	for _, cycle := range now.cyclesBut(certain) {
-		findings = append(findings, Finding{Warning, PossibleDeadlock, named(f, cycle),
-			"none of its pods is called, and none can come back: " + around(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), unblock(f, cycle)})
+	now := findBlocked(f, down, recoveryPathsNow, perhaps)
+	for _, cycle := range now.cyclesExcept(certain) {
+		findings = append(findings, Finding{Warning, PossibleDeadlock, namesOf(f, cycle),
+			"none of its pods is called, and none can come back: " + cycleText(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), unblock(f, cycle)})
 	}
-	possible := findDeadlocks(f, lost, waysOnceLost, perhaps)
-	for _, cycle := range possible.cyclesBut(now) {
-		findings = append(findings, Finding{Warning, PossibleDeadlock, named(f, cycle),
-			"if all of its pods are lost at once, as when all nodes are replaced, none can come back: " + around(f, cycle) + conditions(f, cycle),
+	possible := findBlocked(f, allLost, recoveryPathsAfterLoss, perhaps)
+	for _, cycle := range possible.cyclesExcept(now) {
+		findings = append(findings, Finding{Warning, PossibleDeadlock, namesOf(f, cycle),
+			"if all of its pods are lost at once, as when all nodes are replaced, none can come back: " + cycleText(f, cycle) + conditions(f, cycle),
 			"exempt the namespace of its pods with a namespaceSelector, or those pods with an objectSelector"})
 	}
 	return findings
 }
 
-// around says who needs whom.
-func around(f Facts, cycle []int) string {
+// cycleText says who needs whom.
+func cycleText(f Facts, cycle []int) string {
 	if len(cycle) == 1 {
 		w := f.Webhooks[cycle[0]]
 		return fmt.Sprintf("it intercepts what the pods behind its own Service %s need to start", w.Service)
@@ -115,4 +118,101 @@ func conditions(f Facts, cycle []int) string {
 		}
 	}
 	return ""
+}
+
+// blockedWebhooks are webhooks that cannot come back: for each, the ways by which it could, and in
+// each way the webhooks that stand in it.
+type blockedWebhooks map[int][][]int
+
+// findBlocked looks among the webhooks that are down for those that cannot come back, since
+// in each of their ways stands one that cannot either. What can come back is found by
+// repetition, beginning with those in one of whose ways nobody stands.
+func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, Service) [][]request, least certainty) blockedWebhooks {
+	left := blockedWebhooks{}
+	for i, w := range f.Webhooks {
+		s, there := f.Services[w.Service]
+		// One whose pods are not known holds nobody up.
+		if !down(i) || !there || s.ExternalEndpoints {
+			continue
+		}
+		for _, path := range paths(w.Service, s) {
+			left[i] = append(left[i], webhooksBlocking(f, path, least))
+		}
+	}
+	for freed := true; freed; {
+		freed = false
+		for i, paths := range left {
+			if slices.ContainsFunc(paths, left.unblocked) {
+				delete(left, i)
+				freed = true
+			}
+		}
+	}
+	return left
+}
+
+// webhooksBlocking are the webhooks that refuse one of the requests while they are down, with at least
+// that certainty.
+func webhooksBlocking(f Facts, path []request, least certainty) []int {
+	var blocking []int
+	for j, w := range f.Webhooks {
+		if w.Fails && slices.ContainsFunc(path, func(r request) bool { return matches(w, r, f.Namespaces) >= least }) {
+			blocking = append(blocking, j)
+		}
+	}
+	return blocking
+}
+
+// unblocked tells that everybody who stands in a way can come back.
+func (w blockedWebhooks) unblocked(path []int) bool {
+	return !slices.ContainsFunc(path, w.has)
+}
+
+func (w blockedWebhooks) has(i int) bool {
+	_, waits := w[i]
+	return waits
+}
+
+// cyclesExcept are the cycles without those that have a part in others.
+func (w blockedWebhooks) cyclesExcept(others blockedWebhooks) [][]int {
+	return slices.DeleteFunc(w.cycles(), func(cycle []int) bool { return slices.ContainsFunc(cycle, others.has) })
+}
+
+// cycles are the groups of webhooks that wait for each other.
+func (w blockedWebhooks) cycles() [][]int {
+	var groups [][]int
+	grouped := map[int]bool{}
+	for _, i := range slices.Sorted(maps.Keys(w)) {
+		if grouped[i] {
+			continue
+		}
+		var group []int
+		for _, j := range slices.Sorted(maps.Keys(w.reachable(i))) {
+			if w.reachable(j)[i] {
+				group = append(group, j)
+				grouped[j] = true
+			}
+		}
+		if len(group) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+// reachable are all that one waits for, over any number of others; itself if it is in a cycle.
+func (w blockedWebhooks) reachable(from int) map[int]bool {
+	seen := map[int]bool{}
+	next := []int{from}
+	for len(next) > 0 {
+		i := next[0]
+		next = next[1:]
+		for _, j := range slices.Concat(w[i]...) {
+			if w.has(j) && !seen[j] {
+				seen[j] = true
+				next = append(next, j)
+			}
+		}
+	}
+	return seen
 }

@@ -1,8 +1,13 @@
 package doctor
 
 import (
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
@@ -50,9 +55,9 @@ type Service struct {
 	Ready, LeftOver int
 	// Owner is the ClusterServiceVersion that the Service's labels name; empty for none.
 	Owner types.NamespacedName
-	// Foreign tells that its endpoints are not pods that it selects: what becomes of them
+	// ExternalEndpoints tells that its endpoints are not pods that it selects: what becomes of them
 	// cannot be told.
-	Foreign bool
+	ExternalEndpoints bool
 	// Labels are its own: the EndpointSlice controller copies them.
 	Labels map[string]string
 	// Slices are the labels of its EndpointSlices, with or without endpoints.
@@ -78,4 +83,93 @@ type Answer struct {
 	Reason, Message string
 	// NotAfter is when that certificate ends.
 	NotAfter time.Time
+}
+
+// Pod is one that a Service selects, and how far it has come.
+type Pod struct {
+	Labels map[string]string
+	// Placed tells that it has a node; Started, that its volumes are mounted, its token
+	// among them; Ready, that it says so itself.
+	Placed, Started, Ready bool
+}
+
+// LivePods are the pods that go on by themselves, restarted in place if need be. One that is
+// being deleted, or has ended, comes back only as another one.
+func LivePods(pods []corev1.Pod) []Pod {
+	var staying []Pod
+	for _, p := range pods {
+		if p.DeletionTimestamp == nil && !ended(p) {
+			staying = append(staying, Pod{Labels: p.Labels, Placed: p.Spec.NodeName != "", Started: started(p), Ready: is(p, corev1.PodReady, corev1.ConditionTrue)})
+		}
+	}
+	return staying
+}
+
+// LeftOver reports whether the pod behind an endpoint is none of these any more. Endpoints outlive
+// their pods where a webhook refuses that they are written.
+func LeftOver(of *corev1.ObjectReference, pods []corev1.Pod) bool {
+	return of != nil && of.Kind == "Pod" && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return p.Name == of.Name && (of.UID == "" || p.UID == of.UID) && !ended(p)
+	})
+}
+
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// started asks the phase where the kubelet does not report the condition.
+func started(p corev1.Pod) bool {
+	return is(p, corev1.PodReadyToStartContainers, corev1.ConditionTrue) ||
+		p.Status.Phase == corev1.PodRunning && !is(p, corev1.PodReadyToStartContainers, corev1.ConditionFalse)
+}
+
+func is(p corev1.Pod, condition corev1.PodConditionType, status corev1.ConditionStatus) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == condition && c.Status == status })
+}
+
+// Workloads are the objects of a namespace that have pods made.
+type Workloads struct {
+	ReplicaSets  appsv1.ReplicaSetList
+	Deployments  appsv1.DeploymentList
+	StatefulSets appsv1.StatefulSetList
+	DaemonSets   appsv1.DaemonSetList
+}
+
+// Templates are the labels of the pods that would be made if there were too few, of those
+// that a selector selects. A Deployment has them made by the ReplicaSets that it wants pods
+// of, which may be older than its own template; that is asked where there are none.
+func (w Workloads) Templates(selector map[string]string) []map[string]string {
+	var all []map[string]string
+	made := map[types.UID]bool{}
+	for _, r := range w.ReplicaSets.Items {
+		if r.Spec.Replicas != nil && *r.Spec.Replicas == 0 {
+			continue
+		}
+		all = append(all, r.Spec.Template.Labels)
+		if owner := metav1.GetControllerOf(&r); owner != nil {
+			made[owner.UID] = true
+		}
+	}
+	for _, d := range w.Deployments.Items {
+		if !made[d.UID] {
+			all = append(all, d.Spec.Template.Labels)
+		}
+	}
+	for _, s := range w.StatefulSets.Items {
+		all = append(all, s.Spec.Template.Labels)
+	}
+	for _, d := range w.DaemonSets.Items {
+		all = append(all, d.Spec.Template.Labels)
+	}
+	return selected(all, selector)
+}
+
+func selected(all []map[string]string, by map[string]string) []map[string]string {
+	var some []map[string]string
+	for _, w := range all {
+		if labels.SelectorFromSet(by).Matches(labels.Set(w)) {
+			some = append(some, w)
+		}
+	}
+	return some
 }

@@ -37,7 +37,7 @@ func TestStaying(t *testing.T) {
 			for _, change := range test.given {
 				change(&pod)
 			}
-			if diff := cmp.Diff(test.want, Staying([]corev1.Pod{pod})); diff != "" {
+			if diff := cmp.Diff(test.want, LivePods([]corev1.Pod{pod})); diff != "" {
 				t.Errorf("staying pods (-want +got):\n%s", diff)
 			}
 		})

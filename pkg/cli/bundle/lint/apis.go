@@ -34,12 +34,12 @@ ClusterServiceVersion stays Pending/RequirementsNotMet.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-				message, wayOut := requirements.ReservedGroup(d.Group, builtIn())
+				message, remedy := requirements.ReservedGroup(d.Group, builtIn())
 				if message == "" {
-					message, wayOut = requirements.KubernetesGroup(d.Group)
+					message, remedy = requirements.KubernetesGroup(d.Group)
 				}
 				if message != "" {
-					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, wayOut))
+					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, remedy))
 				}
 			}
 			return all
@@ -62,12 +62,12 @@ func unservedAPIs(s *subject) []mistake {
 	var all []mistake
 	for i, r := range requirements.OwnedAPIServices(s.CSV) {
 		name := s.CSV.Spec.APIServiceDefinitions.Owned[i].DeploymentName
-		wayOut := "name one of spec.install.spec.deployments"
+		remedy := "name one of spec.install.spec.deployments"
 		if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
-			wayOut = "give all kinds of a version the same deploymentName and containerPort, or the others another version"
+			remedy = "give all kinds of a version the same deploymentName and containerPort, or the others another version"
 		}
 		if !csvstatus.Met(r) {
-			all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), pending(r), wayOut))
+			all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), pending(r), remedy))
 		}
 	}
 	return all

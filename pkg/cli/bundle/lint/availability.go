@@ -24,18 +24,18 @@ var availabilityChecks = []Check{
 		Explain: `With one replica the webhook is away whenever its pod is: when its node is drained, when it is evicted, while it restarts. With failurePolicy Fail the requests that
 it intercepts fail meanwhile; with a conversion webhook, whatever its failurePolicy, so does every read and write of an object in another version than the stored one. Write
 replicas: 2, or more, and spread them over nodes.`,
-		find: behindFail(func(s *subject, d deployment) (string, string, string) {
+		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas != nil && *d.Spec.Replicas != 1 {
 				return "", "", ""
 			}
-			return "spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks %s fails", d.Name, s.work(d)), "write replicas: 2"
+			return "spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks %s fails", d.Name, s.failingWork(d)), "write replicas: 2"
 		}),
 	},
 	{
 		Code: "no-disruption-budget", Level: Warning, Basis: Policy,
 		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at once, and with failurePolicy Fail the requests that the webhook intercepts fail until one is back,
 as do those that a conversion webhook converts for. Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
-		find: behindFail(func(s *subject, d deployment) (string, string, string) {
+		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 || budgeted(s, d) {
 				return "", "", ""
 			}
@@ -51,30 +51,30 @@ nothing about it. Where no container declares the webhook's port, the probe of a
 	},
 }
 
-// behindFail is a check of the Deployments that a webhook calls which fails closed.
-func behindFail(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
+// eachFailClosedDeployment is a check of the Deployments that a webhook calls which fails closed.
+func eachFailClosedDeployment(check func(*subject, deployment) (field, what, remedy string)) func(*subject) []mistake {
 	return eachDeployment(func(s *subject, d deployment) (string, string, string) {
-		if s.work(d) == "" {
+		if s.failingWork(d) == "" {
 			return "", "", ""
 		}
-		return look(s, d)
+		return check(s, d)
 	})
 }
 
-// work is what the webhooks of a Deployment do that fails when they do not answer.
-func (s *subject) work(d deployment) string {
-	var work []string
+// failingWork is what the webhooks of a Deployment do that fails when they do not answer.
+func (s *subject) failingWork(d deployment) string {
+	var failingWork []string
 	for _, w := range s.webhooks() {
 		what := "intercept"
 		if w.Type == operatorsv1alpha1.ConversionWebhook {
 			what = "convert"
 		}
-		if w.DeploymentName == d.Name && s.failsClosed(w) && !slices.Contains(work, what) {
-			work = append(work, what)
+		if w.DeploymentName == d.Name && s.failsClosed(w) && !slices.Contains(failingWork, what) {
+			failingWork = append(failingWork, what)
 		}
 	}
-	slices.Sort(work)
-	return strings.Join(work, " and ")
+	slices.Sort(failingWork)
+	return strings.Join(failingWork, " and ")
 }
 
 // failsClosed tells whether requests fail while a webhook does not answer. For a conversion
@@ -93,12 +93,12 @@ func (s *subject) failsClosed(w webhook) bool {
 func budgeted(s *subject, d deployment) bool {
 	return slices.ContainsFunc(bundle.OfType[*policyv1.PodDisruptionBudget](s.Bundle), func(budget *policyv1.PodDisruptionBudget) bool {
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		return err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && keepsOne(budget.Spec, int(*d.Spec.Replicas))
+		return err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && allowsNone(budget.Spec, int(*d.Spec.Replicas))
 	})
 }
 
-// keepsOne tells whether a budget keeps one pod of some.
-func keepsOne(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
+// allowsNone tells whether a budget keeps one pod of some.
+func allowsNone(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
 	if budget.MaxUnavailable != nil {
 		away, err := intstr.GetScaledValueFromIntOrPercent(budget.MaxUnavailable, replicas, true)
 		return err == nil && away < replicas
@@ -121,14 +121,14 @@ func unprobed(s *subject) []mistake {
 		}
 		containers := running(d.Spec.Template.Spec)
 		i := slices.IndexFunc(containers, func(c container) bool { return declares(c, render.TargetPort(w.WebhookDescription)) })
-		const wayOut = "let it have a readinessProbe that asks the server of the webhooks"
+		const remedy = "let it have a readinessProbe that asks the server of the webhooks"
 		switch {
 		case i >= 0 && containers[i].ReadinessProbe == nil:
 			all = append(all, s.inCSV(d.path+".spec.template.spec."+containers[i].field,
-				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), wayOut))
+				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), remedy))
 		case i < 0 && !slices.ContainsFunc(containers, func(c container) bool { return c.ReadinessProbe != nil }):
 			all = append(all, s.inCSV(d.path+".spec.template.spec.containers",
-				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), wayOut))
+				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), remedy))
 		}
 	}
 	return all

@@ -20,7 +20,7 @@ var conversionChecks = []Check{
 		Explain: `A conversion webhook converts all objects of its definitions, wherever they are: the manager, like OLM v0, installs one only for an operator of all namespaces,
 that owns the definitions, and that names each once. Definitions of OLM's own groups are nobody's to convert. Otherwise the ClusterServiceVersion is
 Failed/InvalidWebhookDescription.`,
-		find: violations(requirements.WrongConversion, "conversionCRDs"),
+		find: violationsOf(requirements.WrongConversion, "conversionCRDs"),
 	},
 	{
 		Code: "conversion-crd", Level: Error, Basis: Refused,
@@ -28,17 +28,17 @@ Failed/InvalidWebhookDescription.`,
 schema. The ClusterServiceVersion stays Pending/RequirementsNotMet until it is.`,
 		find: func(s *subject) []mistake {
 			definitions := definitionsOf(s.Bundle)
-			return unmet(s, "CustomResourceDefinition", func(name string) (path, wayOut string) {
-				wayOut = "add the definition to the bundle"
+			return unmet(s, "CustomResourceDefinition", func(name string) (path, remedy string) {
+				remedy = "add the definition to the bundle"
 				if crd := definitions[name]; crd != nil {
-					wayOut = "set its spec.preserveUnknownFields to false"
+					remedy = "set its spec.preserveUnknownFields to false"
 					if !crd.Spec.PreserveUnknownFields {
 						return "", "" // it does not serve a version: see owned-version
 					}
 				}
 				for _, w := range s.webhooks() {
 					if i := slices.Index(w.ConversionCRDs, name); i >= 0 {
-						return fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), wayOut
+						return fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), remedy
 					}
 				}
 				return "", ""
@@ -68,14 +68,14 @@ one fails until what the bundle's definition names serves, and its caBundle is r
 }
 
 // convertedDefinitions looks at the definitions of the bundle that a webhook converts.
-func convertedDefinitions(s *subject, look func(*apiextensionsv1.CustomResourceDefinition) (what, wayOut string)) []mistake {
+func convertedDefinitions(s *subject, check func(*apiextensionsv1.CustomResourceDefinition) (what, remedy string)) []mistake {
 	definitions := definitionsOf(s.Bundle)
 	var all []mistake
 	for _, w := range s.webhooks() {
 		for i, name := range w.ConversionCRDs {
 			if crd := definitions[name]; crd != nil {
-				if what, wayOut := look(crd); what != "" {
-					all = append(all, s.inCSV(fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), what, wayOut))
+				if what, remedy := check(crd); what != "" {
+					all = append(all, s.inCSV(fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), what, remedy))
 				}
 			}
 		}
@@ -96,7 +96,7 @@ func undeclaredConversions(s *subject) []mistake {
 			all = append(all, mistake{
 				object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion",
 				what:   "the manager sets up no Service and no certificate for this conversion: no conversion webhook of the ClusterServiceVersion names " + crd.Name,
-				wayOut: "add a description of type ConversionWebhook, or take strategy None",
+				remedy: "add a description of type ConversionWebhook, or take strategy None",
 			})
 		}
 	}
@@ -105,11 +105,11 @@ func undeclaredConversions(s *subject) []mistake {
 
 // unmet are the requirements of a kind that the bundle itself does not meet. The path is
 // empty for what somebody else has to bring.
-func unmet(s *subject, kind string, place func(name string) (path, wayOut string)) []mistake {
+func unmet(s *subject, kind string, place func(name string) (path, remedy string)) []mistake {
 	var all []mistake
 	for _, r := range s.verdict.Requirements {
-		if path, wayOut := place(r.Name); r.Kind == kind && path != "" && !csvstatus.Met(r) {
-			all = append(all, s.inCSV(path, pending(r), wayOut))
+		if path, remedy := place(r.Name); r.Kind == kind && path != "" && !csvstatus.Met(r) {
+			all = append(all, s.inCSV(path, pending(r), remedy))
 		}
 	}
 	return all

@@ -41,7 +41,7 @@ func FuzzValidate(f *testing.F) {
 			if files[found.File] != nil && found.Code != string(bundle.TooBig) && found.Line < 1 {
 				t.Errorf("%s has no line: %s", found.Code, found.What)
 			}
-			if found.WayOut == "" {
+			if found.Remedy == "" {
 				t.Errorf("%s says no way out: %s", found.Code, found.What)
 			}
 		}

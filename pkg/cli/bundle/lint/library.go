@@ -22,9 +22,9 @@ import (
 // deprecated one for community operators; the one for architectures, which pulls images; and the
 // one for package manifests, which bundles have annotations in the place of.
 var libraryChecks = []Check{
-	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, whole, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
+	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, wholeBundle, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
 the APIs, minKubeVersion. What the validator itself calls a warning is one here.`),
-	library("olm-bundle", Library, Error, validation.BundleValidator, whole, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
+	library("olm-bundle", Library, Error, validation.BundleValidator, wholeBundle, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
 round; ServiceAccounts defined twice; images that are no names of images; a name that does not fit spec.release; a size that OLM cannot store. An owned definition that is not there keeps
 the ClusterServiceVersion Pending. The cluster takes the rest, where no other finding says otherwise: they are errors because pipelines that run OLM's validators refuse the bundle,
 and it gets into no catalog that demands them. Waive them for a bundle that only these commands install. What the validator itself calls a warning is one here.`),
@@ -34,12 +34,12 @@ the default of the cluster, permissions to change the default SecurityContextCon
 that this manager works in serves them: it needs Kubernetes 1.28. Such an object is refused in the midst of the installation: an error, whatever spec.minKubeVersion says. A permission for what is gone is for nothing,
 and the cluster takes it: a warning. So is a resource that is listed in spec.customresourcedefinitions, which is shown to people only, unless spec.minKubeVersion has it gone: then OLM's validator calls it an error, and
 pipelines that run it refuse the bundle.`),
-	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, whole, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
+	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, wholeBundle, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
 channels and versions, no permission to create CustomResourceDefinitions.`),
-	library("olm-operatorhub", Policy, Warning, operatorHub, whole, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
+	library("olm-operatorhub", Policy, Warning, operatorHub, wholeBundle, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
 cluster: waive it for a bundle that is not published there.`),
-	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, whole, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
-	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, whole, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, wholeBundle, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, wholeBundle, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
 }
 
 // objects asks the validator for OperatorGroups, too, which wants them in their own type.
@@ -65,7 +65,7 @@ var removedAPIs validator.Validator = validator.ValidatorFunc(func(values ...any
 		r := &results[i]
 		r.Errors = slices.DeleteFunc(r.Errors, func(e errors.Error) bool { return strings.Contains(e.Detail, "inKubeVersion") })
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(e errors.Error) bool {
-			refused := !inGoWords.MatchString(e.Detail) // else it is about a field
+			refused := !goFieldPath.MatchString(e.Detail) // else it is about a field
 			if refused {
 				r.Errors = append(r.Errors, e)
 			}
@@ -95,8 +95,8 @@ func library(code string, basis Basis, level Level, v validator.Validator, parts
 		var all []mistake
 		for _, p := range parts(s) {
 			for _, result := range v.Validate(p.values...) {
-				all = append(all, s.allTranslated(p.object, result.Errors, level)...)
-				all = append(all, s.allTranslated(p.object, result.Warnings, Warning)...)
+				all = append(all, s.allFromLibrary(p.object, result.Errors, level)...)
+				all = append(all, s.allFromLibrary(p.object, result.Warnings, Warning)...)
 			}
 		}
 		return all
@@ -106,13 +106,13 @@ func library(code string, basis Basis, level Level, v validator.Validator, parts
 // maxTranslated is how many errors of one validator are reported, and how many fields for each.
 const maxTranslated = 100
 
-func (s *subject) allTranslated(o *bundle.Object, found []errors.Error, level Level) []mistake {
+func (s *subject) allFromLibrary(o *bundle.Object, found []errors.Error, level Level) []mistake {
 	var all []mistake
 	for _, e := range found[:min(len(found), maxTranslated)] {
-		all = append(all, s.translated(o, e, level)...)
+		all = append(all, s.fromLibrary(o, e, level)...)
 	}
 	if n := len(found); n > maxTranslated {
-		all = append(all, mistake{object: o, what: fmt.Sprintf("the validator has %d more findings like these", n-maxTranslated), wayOut: "correct those that are listed, and validate the bundle again", level: level})
+		all = append(all, mistake{object: o, what: fmt.Sprintf("the validator has %d more findings like these", n-maxTranslated), remedy: "correct those that are listed, and validate the bundle again", level: level})
 	}
 	return all
 }
@@ -123,7 +123,7 @@ type part struct {
 	object *bundle.Object
 }
 
-func whole(s *subject) []part {
+func wholeBundle(s *subject) []part {
 	return []part{{s.library.ObjectsToValidate(), s.CSVObject}}
 }
 
@@ -147,9 +147,9 @@ func eachObjectAsBundle(s *subject) []part {
 	return all
 }
 
-// inLibrarysTypes is the bundle as the library has it, its pods completed as by an API server:
+// libraryBundle is the bundle as the library has it, its pods completed as by an API server:
 // what has a limit requests as much.
-func inLibrarysTypes(b *bundle.Bundle) *manifests.Bundle {
+func libraryBundle(b *bundle.Bundle) *manifests.Bundle {
 	csv := b.CSV.DeepCopy()
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		for i := range d.Spec.Template.Spec.Containers {

@@ -46,7 +46,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		do         func(files)
 		code       string
-		says       string
+		contains   string
 		file, path string
 	}{
 		"a name that is none":           {func(f files) { metadata(f)["name"] = "A Name" }, "olm-csv", "metadata.name ", csv, "metadata.name"},
@@ -105,17 +105,17 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"an unknown category":         {annotate("categories", "Odds and Ends"), "olm-categories", `Annotations["categories"]`, csv, "metadata.annotations[categories]"},
 		"an unknown capability":       {annotate("capabilities", "All of Them"), "olm-capabilities", "capabilities level", csv, "metadata.annotations[capabilities]"},
 	} {
-		covered[test.says] = true
+		covered[test.contains] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := readFiles(t, "../../../../examples/crdconversion/bundle-v2")
 			test.do(f)
 			var found []string
 			for _, finding := range Run(inspect(t, f)).Findings {
-				if finding.Code == test.code && strings.Contains(finding.What, test.says) {
+				if finding.Code == test.code && strings.Contains(finding.What, test.contains) {
 					found = append(found, finding.File+" "+finding.Path)
-					if finding.Line == 0 || finding.WayOut == "" {
-						t.Errorf("line %d, way out %q: %s", finding.Line, finding.WayOut, finding.What)
+					if finding.Line == 0 || finding.Remedy == "" {
+						t.Errorf("line %d, way out %q: %s", finding.Line, finding.Remedy, finding.What)
 					}
 				}
 			}
@@ -124,9 +124,9 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 			}
 		})
 	}
-	for _, known := range sayings {
-		if !covered[known.says] {
-			t.Errorf("nothing makes the library say %q", known.says)
+	for _, known := range libraryMessages {
+		if !covered[known.contains] {
+			t.Errorf("nothing makes the library say %q", known.contains)
 		}
 	}
 }

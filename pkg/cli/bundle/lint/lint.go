@@ -70,7 +70,7 @@ type mistake struct {
 	line   int            // likewise
 	path   string
 	what   string // what will happen
-	wayOut string
+	remedy string
 	level  Level // where it is not the check's
 }
 
@@ -97,7 +97,7 @@ type Finding struct {
 	Line   int    `json:"line,omitempty"`
 	Path   string `json:"path,omitempty"`
 	What   string `json:"what"`
-	WayOut string `json:"wayOut,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
 	// Waived is the reason for which the finding does not count.
 	Waived string `json:"waived,omitempty"`
 }
@@ -132,8 +132,8 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	s := &subject{Bundle: b}
 	found := collect(s, readingChecks)
 	if b.CSV != nil {
-		s.list()
-		s.facts, s.library = facts(b), inLibrarysTypes(b)
+		s.index()
+		s.facts, s.library = facts(b), libraryBundle(b)
 		s.verdict = requirements.Check(s.facts)
 		for _, group := range groups {
 			found = append(found, collect(s, group)...)
@@ -166,11 +166,11 @@ func collect(s *subject, checks []Check) []Finding {
 			last := found[maxFindings-1]
 			found = append(found[:maxFindings], mistake{
 				object: last.object, file: last.file, line: last.line, what: fmt.Sprintf("%d more findings like the previous one are not listed", n-maxFindings),
-				wayOut: "correct those that are listed, and validate the bundle again",
+				remedy: "correct those that are listed, and validate the bundle again",
 			})
 		}
 		for _, m := range found {
-			f := Finding{Level: cmp.Or(m.level, c.Level), Code: c.Code, Basis: c.Basis, File: m.file, Line: m.line, Path: m.path, What: m.what, WayOut: m.wayOut}
+			f := Finding{Level: cmp.Or(m.level, c.Level), Code: c.Code, Basis: c.Basis, File: m.file, Line: m.line, Path: m.path, What: m.what, Remedy: m.remedy}
 			if m.object != nil {
 				f.File, f.Line = m.object.File, m.object.Line(m.path)
 			}
@@ -200,8 +200,8 @@ func (r Report) Count(level Level) int {
 }
 
 // inCSV is a mistake in the ClusterServiceVersion.
-func (s *subject) inCSV(path, what, wayOut string) mistake {
-	return mistake{object: s.CSVObject, path: path, what: what, wayOut: wayOut}
+func (s *subject) inCSV(path, what, remedy string) mistake {
+	return mistake{object: s.CSVObject, path: path, what: what, remedy: remedy}
 }
 
 // webhook is a description and where it stands.
@@ -215,8 +215,8 @@ func (s *subject) webhooks() []webhook { return s.described }
 // admission are the webhooks that are called for requests.
 func (s *subject) admission() []webhook { return s.admitting }
 
-// list takes the parts of the ClusterServiceVersion that checks go through.
-func (s *subject) list() {
+// index takes the parts of the ClusterServiceVersion that checks go through.
+func (s *subject) index() {
 	s.serving = map[string]bool{}
 	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		s.serving[d.DeploymentName] = true
@@ -235,12 +235,12 @@ func (s *subject) list() {
 }
 
 // eachWebhook is a check that looks at one description at a time.
-func eachWebhook(which func(*subject) []webhook, look func(webhook) (field, what, wayOut string)) func(*subject) []mistake {
+func eachWebhook(which func(*subject) []webhook, check func(webhook) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
 		for _, w := range which(s) {
-			if field, what, wayOut := look(w); what != "" {
-				all = append(all, s.inCSV(strings.TrimSuffix(w.path+"."+field, "."), what, wayOut))
+			if field, what, remedy := check(w); what != "" {
+				all = append(all, s.inCSV(strings.TrimSuffix(w.path+"."+field, "."), what, remedy))
 			}
 		}
 		return all

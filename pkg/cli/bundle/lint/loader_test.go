@@ -52,7 +52,7 @@ func TestOLMReadsItSo(t *testing.T) {
 			}
 			var found []string
 			report := Run(read)
-			mustSayTheWayOut(t, report)
+			mustNameARemedy(t, report)
 			for _, f := range report.Findings {
 				if f.Basis == Unreadable {
 					found = append(found, f.Code)

@@ -21,7 +21,7 @@ forbidden rule (see forbidden-rule): the first are created by the installation i
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for _, r := range s.Refusals(nil) {
-				all = append(all, mistake{object: r.Object, path: r.Path, what: "bundle install refuses the object: " + r.What, wayOut: r.WayOut})
+				all = append(all, mistake{object: r.Object, path: r.Path, what: "bundle install refuses the object: " + r.What, remedy: r.Remedy})
 			}
 			return all
 		},
@@ -41,13 +41,13 @@ impersonate. Who controls the operator's pods, or reads its token, controls the 
 }
 
 // eachBinding passes every binding of the bundle, with the object that it is.
-func (s *subject) eachBinding(look func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject)) {
+func (s *subject) eachBinding(check func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject)) {
 	for _, o := range s.Objects {
 		switch b := o.Typed.(type) {
 		case *rbacv1.ClusterRoleBinding:
-			look(o, b.RoleRef, b.Subjects)
+			check(o, b.RoleRef, b.Subjects)
 		case *rbacv1.RoleBinding:
-			look(o, b.RoleRef, b.Subjects)
+			check(o, b.RoleRef, b.Subjects)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func grantsToOthers(s *subject) []mistake {
 			all = append(all, mistake{
 				object: o, path: fmt.Sprintf("subjects[%d]", i),
 				what:   fmt.Sprintf("%s %s gets the permissions of %s %s, and is no account of the operator", subject.Kind, subject.Name, ref.Kind, ref.Name),
-				wayOut: "remove the subject, or let an administrator bind the role",
+				remedy: "remove the subject, or let an administrator bind the role",
 			})
 		}
 	})
@@ -77,13 +77,13 @@ func grantsEverything(s *subject) []mistake {
 	var all []mistake
 	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, _ []rbacv1.Subject) {
 		if ref.Kind == "ClusterRole" && ref.Name == "cluster-admin" {
-			all = append(all, mistake{object: o, path: "roleRef", what: "the subjects become administrators: the role is cluster-admin", wayOut: "bind a role with the permissions that are used"})
+			all = append(all, mistake{object: o, path: "roleRef", what: "the subjects become administrators: the role is cluster-admin", remedy: "bind a role with the permissions that are used"})
 		}
 	})
 	for _, o := range s.Objects {
 		for i, rule := range rulesOf(o.Typed) {
 			if why := isEverything(rule); why != "" {
-				all = append(all, mistake{object: o, path: fmt.Sprintf("rules[%d]", i), what: why, wayOut: "name the groups, resources and verbs that are used"})
+				all = append(all, mistake{object: o, path: fmt.Sprintf("rules[%d]", i), what: why, remedy: "name the groups, resources and verbs that are used"})
 			}
 		}
 	}

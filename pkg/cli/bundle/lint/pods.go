@@ -12,10 +12,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// flaw is what an API server refuses a pod for.
-type flaw struct {
+// podError is what an API server refuses a pod for.
+type podError struct {
 	field        string // of the pod's spec
-	what, wayOut string
+	what, remedy string
 }
 
 // invalidPods looks at the pods as their author wrote them, but for what makes way for the
@@ -29,28 +29,28 @@ func invalidPods(s *subject) []mistake {
 			started = render.WithCertificate(written, names.Secret(names.Service(d.Name)))
 		}
 		for _, f := range slices.Concat(repeatedVolumes(written, started), repeatedContainers(written), invalidMounts(written, started)) {
-			all = append(all, s.inCSV(d.path+".spec.template.spec."+f.field, fmt.Sprintf("the API server refuses the Deployment %s: %s", d.Name, f.what), f.wayOut))
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+f.field, fmt.Sprintf("the API server refuses the Deployment %s: %s", d.Name, f.what), f.remedy))
 		}
 	}
 	return all
 }
 
-func repeatedVolumes(written, started corev1.PodSpec) []flaw {
-	var all []flaw
+func repeatedVolumes(written, started corev1.PodSpec) []podError {
+	var all []podError
 	for i, v := range written.Volumes {
 		if hasVolume(written.Volumes[:i], v.Name) && hasVolume(started.Volumes, v.Name) {
-			all = append(all, flaw{fmt.Sprintf("volumes[%d].name", i), fmt.Sprintf("two volumes have the name %q", v.Name), "give each its own"})
+			all = append(all, podError{fmt.Sprintf("volumes[%d].name", i), fmt.Sprintf("two volumes have the name %q", v.Name), "give each its own"})
 		}
 	}
 	return all
 }
 
-func repeatedContainers(pod corev1.PodSpec) []flaw {
-	var all []flaw
+func repeatedContainers(pod corev1.PodSpec) []podError {
+	var all []podError
 	seen := map[string]bool{}
 	for _, c := range containersOf(pod) {
 		if seen[c.Name] {
-			all = append(all, flaw{c.field + ".name", fmt.Sprintf("two containers have the name %q", c.Name), "give each its own"})
+			all = append(all, podError{c.field + ".name", fmt.Sprintf("two containers have the name %q", c.Name), "give each its own"})
 		}
 		seen[c.Name] = true
 	}
@@ -58,17 +58,17 @@ func repeatedContainers(pod corev1.PodSpec) []flaw {
 }
 
 // invalidMounts leaves out the manager's own, which come after the author's or in their place.
-func invalidMounts(written, started corev1.PodSpec) []flaw {
-	var all []flaw
+func invalidMounts(written, started corev1.PodSpec) []podError {
+	var all []podError
 	authors := containersOf(written)
 	for i, c := range containersOf(started) {
 		for j, mount := range c.VolumeMounts[:len(authors[i].VolumeMounts)] {
 			field := fmt.Sprintf("%s.volumeMounts[%d].", c.field, j)
 			if !hasVolume(started.Volumes, mount.Name) {
-				all = append(all, flaw{field + "name", fmt.Sprintf("the container %s mounts the volume %q, which the pod does not have", c.Name, mount.Name), "add it to volumes, or remove the mount"})
+				all = append(all, podError{field + "name", fmt.Sprintf("the container %s mounts the volume %q, which the pod does not have", c.Name, mount.Name), "add it to volumes, or remove the mount"})
 			}
 			if slices.ContainsFunc(c.VolumeMounts[:j], func(other corev1.VolumeMount) bool { return other.MountPath == mount.MountPath }) {
-				all = append(all, flaw{field + "mountPath", fmt.Sprintf("the container %s mounts two volumes at %s", c.Name, mount.MountPath), "give each a place of its own"})
+				all = append(all, podError{field + "mountPath", fmt.Sprintf("the container %s mounts two volumes at %s", c.Name, mount.MountPath), "give each a place of its own"})
 			}
 		}
 	}

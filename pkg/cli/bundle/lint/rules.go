@@ -24,11 +24,11 @@ var ruleChecks = []Check{
 the cluster any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
 manager also plurals, subresources and */*, whatever their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
 		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			message, wayOut := requirements.Forbidden(rule)
+			message, remedy := requirements.Forbidden(rule)
 			if message == "" {
 				return "", "", ""
 			}
-			return "", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + message, wayOut
+			return "", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + message, remedy
 		}),
 	},
 	{
@@ -107,7 +107,7 @@ calls them; API servers themselves write the roles that their version brings, AP
 PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
 		find: eachRule((*subject).admission, func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			found := coreResources(rule)
-			if failsOpen(w) || narrowed(w) || len(found) == 0 {
+			if failsOpen(w) || hasObjectSelector(w) || len(found) == 0 {
 				return "", "", ""
 			}
 			return "resources", fmt.Sprintf("while the webhook does not answer, nobody can write %s: failurePolicy is Fail", strings.Join(found, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
@@ -121,7 +121,7 @@ alone, so an objectSelector can only go by labels of the objects. Let the operat
 failurePolicy Ignore.`,
 		find: eachRule((*subject).admission, func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			covered := systemResources(rules.ReachOf(rule, s.CRDs()...))
-			if failsOpen(w) || len(covered) == 0 || narrowed(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
+			if failsOpen(w) || len(covered) == 0 || hasObjectSelector(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
 				return "", "", ""
 			}
 			return "resources", fmt.Sprintf("while the webhook does not answer, the %s of kube-system cannot be written either", strings.Join(covered, ", ")), "select by an objectSelector what the webhook is for"
@@ -130,14 +130,14 @@ failurePolicy Ignore.`,
 }
 
 // eachRule is a check that looks at one rule at a time.
-func eachRule(which func(*subject) []webhook, look func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, wayOut string)) func(*subject) []mistake {
+func eachRule(which func(*subject) []webhook, check func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
 		for _, w := range which(s) {
 			for i, rule := range w.Rules {
-				if field, what, wayOut := look(s, w, rule); what != "" {
+				if field, what, remedy := check(s, w, rule); what != "" {
 					path := strings.TrimSuffix(fmt.Sprintf("%s.rules[%d].%s", w.path, i, field), ".")
-					all = append(all, s.inCSV(path, what, wayOut))
+					all = append(all, s.inCSV(path, what, remedy))
 				}
 			}
 		}
@@ -149,7 +149,7 @@ func eachRule(which func(*subject) []webhook, look func(*subject, webhook, admis
 var wildcards = []struct {
 	field  string
 	what   func(admissionregistrationv1.RuleWithOperations) string // empty where the list names what it means
-	wayOut string
+	remedy string
 }{
 	{"resources", everyResource, "name the resources that it handles"},
 	{"resources", subresourceOfEvery, "name the resources whose subresource it handles"},
@@ -212,7 +212,7 @@ func eachWildcard(s *subject) []mistake {
 	var all []mistake
 	for _, w := range wildcards {
 		find := eachRule((*subject).admission, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			return w.field, w.what(rule), w.wayOut
+			return w.field, w.what(rule), w.remedy
 		})
 		all = append(all, find(s)...)
 	}
@@ -227,10 +227,10 @@ func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
 	creates := func(o admissionregistrationv1.OperationType) bool {
 		return o == admissionregistrationv1.Create || o == admissionregistrationv1.OperationAll
 	}
-	whole := func(resource string) bool {
+	wholeBundle := func(resource string) bool {
 		return slices.Contains([]string{"namespaces", "namespaces/*", "*", "*/*"}, resource)
 	}
-	return slices.ContainsFunc(rule.Operations, creates) && slices.ContainsFunc(rule.Resources, whole)
+	return slices.ContainsFunc(rule.Operations, creates) && slices.ContainsFunc(rule.Resources, wholeBundle)
 }
 
 // narrowModes are the install modes that limit the operator to some namespaces.
@@ -247,11 +247,11 @@ func narrowModes(s *subject) []string {
 func selfDeadlocks(s *subject) []mistake {
 	var all []mistake
 	for _, w := range s.admission() {
-		if narrowed(w) && !s.selectsItself(w) {
+		if hasObjectSelector(w) && !s.selectsItself(w) {
 			continue
 		}
 		var cut []string
-		for _, l := range s.lifelines(w) {
+		for _, l := range s.exemptedRequests(w) {
 			if !slices.Contains(cut, l.What) {
 				cut = append(cut, l.What)
 			}
@@ -264,8 +264,8 @@ func selfDeadlocks(s *subject) []mistake {
 	return all
 }
 
-// lifelines are the requests that the manager exempts from a webhook.
-func (s *subject) lifelines(w webhook) []exemptions.Exemption {
+// exemptedRequests are the requests that the manager exempts from a webhook.
+func (s *subject) exemptedRequests(w webhook) []exemptions.Exemption {
 	if s.deadlocks == nil {
 		csv := s.CSV.DeepCopy()
 		csv.Namespace = s.SuggestedNamespace()
@@ -278,9 +278,9 @@ func failsOpen(w webhook) bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 }
 
-// narrowed tells whether a webhook asks for a label: then it intercepts what somebody has
+// hasObjectSelector tells whether a webhook asks for a label: then it intercepts what somebody has
 // labelled for it, and not what a cluster consists of.
-func narrowed(w webhook) bool {
+func hasObjectSelector(w webhook) bool {
 	if w.ObjectSelector == nil {
 		return false
 	}

@@ -160,7 +160,7 @@ func TestRulesThatMatchNothing(t *testing.T) {
 			var found []string
 			for _, finding := range Run(inspect(t, f)).Findings {
 				if finding.Code == "rule-matches-nothing" {
-					found = append(found, finding.What+": "+finding.WayOut)
+					found = append(found, finding.What+": "+finding.Remedy)
 				}
 			}
 			if len(found) != min(1, len(c.want)) {

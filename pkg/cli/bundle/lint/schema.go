@@ -92,7 +92,7 @@ func rejectedCSV(s *subject) []mistake {
 }
 
 func rejected(o *bundle.Object, err *field.Error) mistake {
-	return mistake{object: o, path: err.Field, what: "the API server refuses the object: " + err.Error(), wayOut: "correct the field"}
+	return mistake{object: o, path: err.Field, what: "the API server refuses the object: " + err.Error(), remedy: "correct the field"}
 }
 
 // invalidDefinitions judges as the API server does when a definition is created.
@@ -105,14 +105,14 @@ func invalidDefinitions(s *subject) []mistake {
 			continue
 		}
 		if !budget.affordable(crd) {
-			all = append(all, mistake{object: o, level: Warning, what: budget.exceeded("the definitions of the bundle"), wayOut: "write fewer or shorter rules, or try bundle install --dry-run=server"})
+			all = append(all, mistake{object: o, level: Warning, what: budget.exceeded("the definitions of the bundle"), remedy: "write fewer or shorter rules, or try bundle install --dry-run=server"})
 			continue
 		}
 		crd = crd.DeepCopy()
 		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
 		var internal apiextensions.CustomResourceDefinition
 		if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, &internal, nil); err != nil {
-			all = append(all, mistake{object: o, what: "the API server cannot read the definition: " + err.Error(), wayOut: "correct it"})
+			all = append(all, mistake{object: o, what: "the API server cannot read the definition: " + err.Error(), remedy: "correct it"})
 			continue
 		}
 		internal.Status = apiextensions.CustomResourceDefinitionStatus{}
@@ -134,7 +134,7 @@ func removedDefinitions(s *subject) []mistake {
 	var all []mistake
 	for _, o := range s.Objects {
 		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetAPIVersion() == "apiextensions.k8s.io/v1beta1" {
-			all = append(all, mistake{object: o, path: "apiVersion", what: "no API server since Kubernetes 1.22 knows " + o.GetAPIVersion(), wayOut: "write the definition as apiextensions.k8s.io/v1"})
+			all = append(all, mistake{object: o, path: "apiVersion", what: "no API server since Kubernetes 1.22 knows " + o.GetAPIVersion(), remedy: "write the definition as apiextensions.k8s.io/v1"})
 		}
 	}
 	return all
@@ -146,7 +146,7 @@ func tooBigToStore(s *subject) []mistake {
 		if size := storedSize(o); size > maxStored {
 			all = append(all, mistake{
 				object: o, what: fmt.Sprintf("no API server can store the object: it takes %.1f MiB, and etcd takes 1.5 MiB", float64(size)/(1<<20)),
-				wayOut: "shorten it: the descriptions of fields, or the examples",
+				remedy: "shorten it: the descriptions of fields, or the examples",
 			})
 		}
 	}

@@ -416,7 +416,7 @@ var breakages = []breakage{
 func TestBrokenExamplesAreFound(t *testing.T) {
 	broken := map[string]int{}
 	for _, dir := range examples(t) {
-		whole := Run(inspect(t, readFiles(t, dir)))
+		wholeBundle := Run(inspect(t, readFiles(t, dir)))
 		for _, c := range breakages {
 			f := readFiles(t, dir)
 			if c.on != "" && !strings.Contains(f.webhookType(), c.on) {
@@ -427,8 +427,8 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 				t.Parallel()
 				c.do(f)
 				report := Run(inspect(t, f))
-				mustSayTheWayOut(t, report)
-				found := codes(report.without(whole))
+				mustNameARemedy(t, report)
+				found := codes(report.without(wholeBundle))
 				for _, want := range c.want {
 					if !slices.Contains(found, want) {
 						t.Errorf("%s is not found, but %v", want, found)
@@ -444,11 +444,11 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 	}
 }
 
-// mustSayTheWayOut: what is wrong, its author has to be able to mend.
-func mustSayTheWayOut(t *testing.T, r Report) {
+// mustNameARemedy: what is wrong, its author has to be able to mend.
+func mustNameARemedy(t *testing.T, r Report) {
 	t.Helper()
 	for _, f := range r.Findings {
-		if f.WayOut == "" {
+		if f.Remedy == "" {
 			t.Errorf("%s says no way out: %s", f.Code, f.What)
 		}
 	}

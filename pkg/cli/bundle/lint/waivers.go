@@ -103,7 +103,7 @@ func waive(findings []Finding, waivers []Waiver) []Finding {
 		if !used {
 			findings = append(findings, Finding{
 				Level: Warning, Code: unusedWaiver, Basis: Policy, File: w.file, Path: fmt.Sprintf("waivers[%d]", i),
-				What: fmt.Sprintf("the waiver of %s matches no finding", w.Code), WayOut: "remove it",
+				What: fmt.Sprintf("the waiver of %s matches no finding", w.Code), Remedy: "remove it",
 			})
 		}
 	}

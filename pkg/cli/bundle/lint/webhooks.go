@@ -21,7 +21,7 @@ var webhookChecks = []Check{
 		Code: "repeated-webhook-name", Level: Error, Basis: Refused,
 		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of whatever type: with two of one name the manager, like
 OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give each its own.`,
-		find: violations(requirements.RepeatedName, "generateName"),
+		find: violationsOf(requirements.RepeatedName, "generateName"),
 	},
 	{
 		Code: "webhook-name", Level: Error, Basis: Rejected,
@@ -143,8 +143,8 @@ func shown[T ~string](value *T) string {
 	return string(*value)
 }
 
-// violations is a check for those of a kind that the manager's own check finds in descriptions.
-func violations(kind requirements.ViolationKind, field string) func(*subject) []mistake {
+// violationsOf is a check for those of a kind that the manager's own check finds in descriptions.
+func violationsOf(kind requirements.ViolationKind, field string) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
 		for _, v := range s.verdict.Violations {

@@ -50,7 +50,7 @@ webhook or for all: there is a finding of level UNKNOWN, or the cluster could no
 			if err != nil {
 				return err
 			}
-			findings := doctor.Judge(facts, time.Now())
+			findings := doctor.Diagnose(facts, time.Now())
 			if output.Format != "" {
 				err = output.Print(terminal.Stdout(cmd), map[string]any{"findings": findings})
 			} else {
@@ -71,7 +71,7 @@ func printFindings(to output.Writer, findings []doctor.Finding, facts doctor.Fac
 		for _, w := range f.Webhooks {
 			to.Printf("  %s\n", w)
 		}
-		to.Printf("  %s\n  Way out: %s\n\n", f.Message, f.WayOut)
+		to.Printf("  %s\n  Way out: %s\n\n", f.Message, f.Remedy)
 	}
 	if facts.NoCSVs {
 		to.Printf("This cluster does not know the kind ClusterServiceVersion: nothing in it belongs to an operator of OLM or of this manager.\n")

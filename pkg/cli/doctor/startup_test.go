@@ -21,7 +21,7 @@ func TestLifelinesCoverNeeds(t *testing.T) {
 	csv.Spec.InstallModes = []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}}
 	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{{Name: "hook", Spec: appsv1.DeploymentSpec{}}}
 
-	requests := slices.Concat(waysOnceLost(types.NamespacedName{Namespace: "shop", Name: "hook"}, Service{})...)
+	requests := slices.Concat(recoveryPathsAfterLoss(types.NamespacedName{Namespace: "shop", Name: "hook"}, Service{})...)
 	if len(requests) < 6 {
 		t.Errorf("a lost pod needs %d requests to come back", len(requests))
 	}

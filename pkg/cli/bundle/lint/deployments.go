@@ -29,7 +29,7 @@ var backendChecks = []Check{
 empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.
 So it does when two Deployments have one name: OLM v0 makes each in turn into the other, for ever.`,
 		find: func(s *subject) []mistake {
-			return unmet(s, "Deployment", func(name string) (path, wayOut string) {
+			return unmet(s, "Deployment", func(name string) (path, remedy string) {
 				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
 					return "spec.install.spec.deployments", "give each Deployment a name of its own"
 				}
@@ -90,7 +90,7 @@ refuses every pod with "service account not found".`,
 		Explain: `targetPort names a port, and no container of the Deployment has one of that name: the Service never gets an endpoint with a port, so the webhook is never
 reachable, and the manager never registers it. OLM v0 registers it, and every call fails.`,
 		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
-			if w.TargetPort == nil || w.TargetPort.Type != intstr.String || w.TargetPort.StrVal == "" || opens(pod, *w.TargetPort) {
+			if w.TargetPort == nil || w.TargetPort.Type != intstr.String || w.TargetPort.StrVal == "" || declaresPort(pod, *w.TargetPort) {
 				return "", "", ""
 			}
 			return "targetPort", fmt.Sprintf("the webhook is never reachable: no container of %s has a port named %q", w.DeploymentName, w.TargetPort.StrVal), "name the port of the container so, or write its number"
@@ -102,7 +102,7 @@ reachable, and the manager never registers it. OLM v0 registers it, and every ca
 number is merely wrong, the webhook is never reachable, and nothing else tells. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
 		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
 			port := render.TargetPort(w.WebhookDescription)
-			if port.Type == intstr.String || opens(pod, port) {
+			if port.Type == intstr.String || declaresPort(pod, port) {
 				return "", "", ""
 			}
 			return "targetPort", fmt.Sprintf("the webhook may never be reachable: no container of %s declares the port %d", w.DeploymentName, port.IntVal), "declare it in the container's ports, or correct targetPort"
@@ -119,7 +119,7 @@ which the API server refuses, and the installation fails. This manager gives the
 		Explain: `A pod mounts a Secret or a ConfigMap, or takes its environment from one, that the bundle does not bring and that is not optional: until somebody creates it, the pod does
 not start. Most often it is the Secret of another certificate tool, left over from an installation with cert-manager. Certificates that are mounted where the libraries look for
 them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and not meant here. Remove the volume, set optional: true, or tell the administrator to create it.`,
-		find: missingSources,
+		find: missingReferences,
 	},
 }
 
@@ -141,12 +141,12 @@ func (s *subject) backend(w webhook) (deployment, bool) {
 	return all[i], true
 }
 
-func eachDeployment(look func(*subject, deployment) (field, what, wayOut string)) func(*subject) []mistake {
+func eachDeployment(check func(*subject, deployment) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
 		for _, d := range s.deployments() {
-			if field, what, wayOut := look(s, d); what != "" {
-				all = append(all, s.inCSV(d.path+"."+field, what, wayOut))
+			if field, what, remedy := check(s, d); what != "" {
+				all = append(all, s.inCSV(d.path+"."+field, what, remedy))
 			}
 		}
 		return all
@@ -154,7 +154,7 @@ func eachDeployment(look func(*subject, deployment) (field, what, wayOut string)
 }
 
 // eachBackend is a check that looks at a webhook and the pods behind it.
-func eachBackend(look func(webhook, corev1.PodSpec) (field, what, wayOut string)) func(*subject) []mistake {
+func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
 		for _, w := range s.webhooks() {
@@ -162,16 +162,16 @@ func eachBackend(look func(webhook, corev1.PodSpec) (field, what, wayOut string)
 			if !ok {
 				continue
 			}
-			if field, what, wayOut := look(w, d.Spec.Template.Spec); what != "" {
-				all = append(all, s.inCSV(w.path+"."+field, what, wayOut))
+			if field, what, remedy := check(w, d.Spec.Template.Spec); what != "" {
+				all = append(all, s.inCSV(w.path+"."+field, what, remedy))
 			}
 		}
 		return all
 	}
 }
 
-// opens tells whether a container that runs as long as the pod declares the port.
-func opens(pod corev1.PodSpec, port intstr.IntOrString) bool {
+// declaresPort tells whether a container that runs as long as the pod declares the port.
+func declaresPort(pod corev1.PodSpec, port intstr.IntOrString) bool {
 	return slices.ContainsFunc(running(pod), func(c container) bool { return declares(c, port) })
 }
 
@@ -205,28 +205,28 @@ func portsInConflict(s *subject) []mistake {
 	return all
 }
 
-// missingSources looks at the pods as the manager starts them: with its certificate in the
+// missingReferences looks at the pods as the manager starts them: with its certificate in the
 // place of the author's. A kubelet waits for no volume that is not mounted.
-func missingSources(s *subject) []mistake {
+func missingReferences(s *subject) []mistake {
 	var all []mistake
 	for _, d := range s.deployments() {
-		for _, source := range sources(d.Spec.Template.Spec, s.displaced(d)) {
-			if source.optional || source.name == "" || everywhere(source) || s.Find(schema.GroupKind{Kind: source.kind}, source.name) != nil || s.issued(d, source) {
+		for _, r := range references(d.Spec.Template.Spec, s.displaced(d)) {
+			if r.optional || r.name == "" || inEveryNamespace(r) || s.Find(schema.GroupKind{Kind: r.kind}, r.name) != nil || s.createdByManager(d, r) {
 				continue
 			}
-			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, source.kind, source.name)
-			if s.serviceCA(source.name) {
-				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", source.name, d.Name)
+			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, r.kind, r.name)
+			if s.serviceCA(r.name) {
+				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", r.name, d.Name)
 			}
-			all = append(all, s.inCSV(d.path+".spec.template.spec."+source.field, what, "remove the reference, set optional: true, or add the object to the bundle"))
+			all = append(all, s.inCSV(d.path+".spec.template.spec."+r.field, what, "remove the reference, set optional: true, or add the object to the bundle"))
 		}
 	}
 	return all
 }
 
-// everywhere tells the ConfigMap that a cluster itself puts into every namespace.
-func everywhere(source source) bool {
-	return source.kind == "ConfigMap" && source.name == "kube-root-ca.crt"
+// inEveryNamespace tells the ConfigMap that a cluster itself puts into every namespace.
+func inEveryNamespace(r reference) bool {
+	return r.kind == "ConfigMap" && r.name == "kube-root-ca.crt"
 }
 
 // displaced are the volumes that make way for the manager's certificate.
@@ -237,9 +237,9 @@ func (s *subject) displaced(d deployment) []string {
 	return render.DisplacedVolumes(d.Spec.Template.Spec)
 }
 
-// issued tells the Secret that the manager itself makes for the Deployment.
-func (s *subject) issued(d deployment, source source) bool {
-	return s.serves(d) && source.kind == "Secret" && source.name == names.Secret(names.Service(d.Name))
+// createdByManager tells the Secret that the manager itself makes for the Deployment.
+func (s *subject) createdByManager(d deployment, r reference) bool {
+	return s.serves(d) && r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name))
 }
 
 // serves reports whether a Deployment serves webhooks or APIServices: its pods then have the manager's

@@ -9,8 +9,8 @@ import (
 func TestMissingSecretSaysWhere(t *testing.T) {
 	const pod = "spec.install.spec.deployments[0].spec.template.spec."
 	secret := func(name string) map[string]any { return map[string]any{"secret": map[string]any{"name": name}} }
-	projected := func(sources ...any) map[string]any {
-		return map[string]any{"name": "v", "projected": map[string]any{"sources": list(sources...)}}
+	projected := func(references ...any) map[string]any {
+		return map[string]any{"name": "v", "projected": map[string]any{"sources": list(references...)}}
 	}
 	for name, test := range map[string]struct {
 		volume map[string]any

@@ -13,7 +13,7 @@ import (
 // Reach is whether API servers reach a webhook: why not, in one word and in a sentence.
 // Both are empty for one that they do reach, as far as the facts go.
 type Reach struct {
-	Code, Message, WayOut string
+	Code, Message, Remedy string
 }
 
 // Broken tells that a call fails.

@@ -16,29 +16,29 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// refuseQuantities reports the quantities of an object that must not be decoded into a type. It returns
+// limitQuantities reports the quantities of an object that must not be decoded into a type. It returns
 // whether there are none.
-func (b *Bundle) refuseQuantities(o *Object, into any) bool {
+func (b *Bundle) limitQuantities(o *Object, into any) bool {
 	all := quantities.Find(o.Object, reflect.TypeOf(into), maxProblems+1)
 	for _, q := range all {
-		b.problemAt(Undecodable, o, keyPath(q.Path).String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
+		b.addFieldProblem(Undecodable, o, keyPath(q.Path).String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
 	}
 	return len(all) == 0
 }
 
-// dropUnknownFields reports the fields that were removed from an object.
-func (b *Bundle) dropUnknownFields(o *Object, all []unknownField) {
+// reportUnknownFields reports the fields that were removed from an object.
+func (b *Bundle) reportUnknownFields(o *Object, all []unknownField) {
 	for _, unknown := range all {
-		wayOut := "correct or remove it"
-		if unknown.meant != "" {
-			wayOut = fmt.Sprintf("write %s, or remove it", unknown.meant)
+		remedy := "correct or remove it"
+		if unknown.similar != "" {
+			remedy = fmt.Sprintf("write %s, or remove it", unknown.similar)
 		}
 		if b.full(UnknownField, o.File) {
 			return
 		}
 		b.report(Problem{
 			Kind: UnknownField, File: o.File, Line: o.lineAt(unknown.at), Object: o, Path: unknown.at.String(),
-			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), WayOut: wayOut,
+			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), Remedy: remedy,
 		})
 	}
 }
@@ -55,8 +55,8 @@ func (o *Object) decodeInto(target any) error {
 // unknownField is a field that a type does not have.
 type unknownField struct {
 	at keyPath
-	// meant is the field with the most similar name; empty if none is similar.
-	meant string
+	// similar is the field with the most similar name; empty if none is similar.
+	similar string
 }
 
 // prune removes from an object the fields that its Go type does not have, and returns them, but no more
@@ -72,7 +72,7 @@ type pruning struct{ unknown []unknownField }
 
 func (p *pruning) add(at keyPath, t reflect.Type) {
 	if len(p.unknown) <= maxProblems {
-		p.unknown = append(p.unknown, unknownField{at: slices.Clone(at), meant: meant(at[len(at)-1], t)})
+		p.unknown = append(p.unknown, unknownField{at: slices.Clone(at), similar: nearestField(at[len(at)-1], t)})
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 	}
 }
 
-// meant is the field of a struct that a misspelled key is most similar to.
-func meant(key string, t reflect.Type) string {
+// nearestField is the field of a struct that a misspelled key is most similar to.
+func nearestField(key string, t reflect.Type) string {
 	return rules.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
 }

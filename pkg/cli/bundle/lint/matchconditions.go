@@ -38,14 +38,14 @@ func invalidConditions(s *subject) []mistake {
 	var all []mistake
 	var budget celBudget
 	for _, w := range s.admission() {
-		refused := func(what, wayOut string) {
-			all = append(all, s.inCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), wayOut))
+		refused := func(what, remedy string) {
+			all = append(all, s.inCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), remedy))
 		}
 		conditions := authored[w.GenerateName]
 		if len(conditions) == 0 {
 			continue
 		}
-		if own := len(s.lifelines(w)); len(conditions)+own > maxConditions {
+		if own := len(s.exemptedRequests(w)); len(conditions)+own > maxConditions {
 			refused(fmt.Sprintf("with %d of the manager's own it has %d conditions, and may have %d", own, len(conditions)+own, maxConditions), "join some by &&")
 			conditions = conditions[:min(len(conditions), maxConditions)]
 		}

@@ -27,11 +27,11 @@ type objectLabels struct {
 // unlabelled is an object that has no labels.
 var unlabelled = objectLabels{all: true}
 
-// theLabels are all labels of an object.
-func theLabels(of map[string]string) objectLabels { return objectLabels{known: of, all: true} }
+// allLabels are all labels of an object.
+func allLabels(of map[string]string) objectLabels { return objectLabels{known: of, all: true} }
 
-// atLeast are some labels of an object, which may have others.
-func atLeast(these map[string]string) objectLabels { return objectLabels{known: these} }
+// someLabels are some labels of an object, which may have others.
+func someLabels(these map[string]string) objectLabels { return objectLabels{known: these} }
 
 // selects decides whether a selector selects an object. No API server has stored a selector that
 // cannot be parsed: such a one counts as perhaps.

@@ -77,7 +77,7 @@ func TestMisspelledFieldsAreSuggested(t *testing.T) {
 		"objectselector": "write objectSelector, or remove it", "namespaceSelectr": "correct or remove it", "x": "correct or remove it",
 	} {
 		b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText + "    " + key + ": {}\n"}), "test")
-		if len(b.Problems) != 1 || b.Problems[0].WayOut != want || b.Problems[0].Path != "spec.webhookdefinitions[0]."+key || b.Problems[0].Line != 24 {
+		if len(b.Problems) != 1 || b.Problems[0].Remedy != want || b.Problems[0].Path != "spec.webhookdefinitions[0]."+key || b.Problems[0].Line != 24 {
 			t.Errorf("%s: got %v, want %q", key, b.Problems, want)
 		}
 	}

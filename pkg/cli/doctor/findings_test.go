@@ -107,7 +107,7 @@ func (c *cluster) judge() []Finding {
 			c.Answers[w.String()] = answering(c.Services[w.Service].Ports[w.Port])
 		}
 	}
-	return Judge(c.Facts, now)
+	return Diagnose(c.Facts, now)
 }
 
 func TestJudge(t *testing.T) {
@@ -153,7 +153,7 @@ func TestJudge(t *testing.T) {
 		"a certificate that ends tomorrow": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
 			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Asked: true, NotAfter: now.AddDate(0, 0, 1)}, {Asked: true, NotAfter: now.AddDate(0, 0, 1)}}
-		}, []found{{Warning, CertificateEndsSoon, 1}}},
+		}, []found{{Warning, CertificateExpiresSoon, 1}}},
 		"pods that cannot be asked": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
 			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = nil
@@ -169,7 +169,7 @@ func TestJudge(t *testing.T) {
 		"left behind": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
 			c.validating[0].Labels = map[string]string{"olm.owner": "shop.v0", "olm.owner.namespace": "shop"}
-		}, []found{{Warning, OwnerGone, 1}}},
+		}, []found{{Warning, OwnerMissing, 1}}},
 		"looked after": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
 			c.validating[0].Labels = map[string]string{"olm.owner": "shop.v1", "olm.owner.namespace": "shop"}
@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 		}, []found{{Unknown, HeadlessService, 1}}},
 		"a Service of an external name": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
-			c.Services[shop] = Service{By: route.ByExternalName, ExternalName: "hook.example.com", Foreign: true}
+			c.Services[shop] = Service{By: route.ByExternalName, ExternalName: "hook.example.com", ExternalEndpoints: true}
 		}, []found{{Unknown, NotAsked, 1}}},
 		"ready endpoints, and none at the port": {func(c *cluster) {
 			c.hook("v", shop, fail, "configmaps")
@@ -331,7 +331,7 @@ func TestJudge(t *testing.T) {
 		}, []found{{Warning, "NoReadyEndpoints", 1}}},
 		"endpoints that are nobody's pods": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, func(s *Service) { s.Foreign, s.Templates, s.Selector = true, nil, nil })
+			c.change(shop, withoutPods, func(s *Service) { s.ExternalEndpoints, s.Templates, s.Selector = true, nil, nil })
 		}, []found{{Error, "NoReadyEndpoints", 1}}},
 		"for its own pods, and ignored": {func(c *cluster) { c.hook("v", shop, ignore, "pods") }, nil},
 		"for its own pods, which are lost, and ignored": {func(c *cluster) { c.hook("v", shop, ignore, "pods"); c.lose(shop) },
@@ -394,7 +394,7 @@ func TestJudge(t *testing.T) {
 			var got []found
 			for _, f := range c.judge() {
 				got = append(got, found{f.Level, f.Code, len(f.Webhooks)})
-				if f.Message == "" || f.WayOut == "" {
+				if f.Message == "" || f.Remedy == "" {
 					t.Errorf("%s says nothing: %+v", f.Code, f)
 				}
 			}
@@ -408,7 +408,7 @@ func TestJudge(t *testing.T) {
 // What is certain is said as such, and what else could be so as well.
 func TestDoubtsAboutADeadlock(t *testing.T) {
 	const (
-		lost    = "none of its pods is called, and none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
+		allLost = "none of its pods is called, and none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
 		someday = "if all of its pods are lost at once, as when all nodes are replaced, none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
 	)
 	condition := func(w *admissionregistrationv1.ValidatingWebhook) {
@@ -418,26 +418,26 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop", "pod-template-hash": "f6a"}}
 	}
 	for name, test := range map[string]struct {
-		webhook func(*admissionregistrationv1.ValidatingWebhook)
-		behind  []func(*Service)
-		want    string
-		breaks  bool // the deadlock, by a command
+		webhook          func(*admissionregistrationv1.ValidatingWebhook)
+		endpointFindings []func(*Service)
+		want             string
+		breaks           bool // the deadlock, by a command
 	}{
-		"none":                         {func(*admissionregistrationv1.ValidatingWebhook) {}, []func(*Service){withoutPods}, lost, true},
-		"labels that are known":        {selector, []func(*Service){withoutPods}, lost, true},
-		"conditions":                   {condition, []func(*Service){withoutPods}, lost + ", unless its matchConditions exempt them", true},
-		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, lost + ", unless those bear labels that an objectSelector leaves out", true},
+		"none":                         {func(*admissionregistrationv1.ValidatingWebhook) {}, []func(*Service){withoutPods}, allLost, true},
+		"labels that are known":        {selector, []func(*Service){withoutPods}, allLost, true},
+		"conditions":                   {condition, []func(*Service){withoutPods}, allLost + ", unless its matchConditions exempt them", true},
+		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, allLost + ", unless those bear labels that an objectSelector leaves out", true},
 		"pods that are there":          {func(*admissionregistrationv1.ValidatingWebhook) {}, nil, someday, false},
 		"pods that are there, besides": {condition, nil, someday + ", unless its matchConditions exempt them", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
 			test.webhook(c.hook("v", shop, admissionregistrationv1.Fail, "pods"))
-			c.change(shop, test.behind...)
+			c.change(shop, test.endpointFindings...)
 			found := c.judge()
 			last := found[len(found)-1]
-			if last.Message != test.want || strings.HasPrefix(last.WayOut, "kubectl delete validatingwebhookconfiguration v (") != test.breaks {
-				t.Errorf("%s: %s\nway out: %s\nwant %s", last.Code, last.Message, last.WayOut, test.want)
+			if last.Message != test.want || strings.HasPrefix(last.Remedy, "kubectl delete validatingwebhookconfiguration v (") != test.breaks {
+				t.Errorf("%s: %s\nway out: %s\nwant %s", last.Code, last.Message, last.Remedy, test.want)
 			}
 		})
 	}

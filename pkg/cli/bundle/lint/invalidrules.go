@@ -9,7 +9,7 @@ import (
 )
 
 // incompleteRule finds what an API server does not take of a rule.
-func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, wayOut string) {
+func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, remedy string) {
 	const refused = "the API server refuses to register the webhook: "
 	var operations []string
 	for _, o := range rule.Operations {
@@ -19,8 +19,8 @@ func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWith
 		field string
 		items []string
 	}{{"operations", operations}, {"apiGroups", rule.APIGroups}, {"apiVersions", rule.APIVersions}, {"resources", rule.Resources}} {
-		if flaw, wayOut := invalidList(list.field, list.items); flaw != "" {
-			return list.field, refused + flaw, wayOut
+		if flaw, remedy := invalidList(list.field, list.items); flaw != "" {
+			return list.field, refused + flaw, remedy
 		}
 	}
 	for _, o := range operations {
@@ -37,7 +37,7 @@ func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWith
 	return "", "", ""
 }
 
-func invalidList(field string, items []string) (what, wayOut string) {
+func invalidList(field string, items []string) (what, remedy string) {
 	switch {
 	case len(items) == 0:
 		return "a rule without " + field, "name at least one"

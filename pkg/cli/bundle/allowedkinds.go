@@ -16,9 +16,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// kindsOfBundles are the kinds that every bundle may bring: those that OLM v0 supports in bundles,
+// supportedKinds are the kinds that every bundle may bring: those that OLM v0 supports in bundles,
 // and PodMonitor, which belongs to ServiceMonitor.
-var kindsOfBundles = grouped(map[string][]string{
+var supportedKinds = grouped(map[string][]string{
 	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},
 	apiextensionsv1.GroupName:   {"CustomResourceDefinition"},
 	"autoscaling.k8s.io":        {"VerticalPodAutoscaler"},
@@ -47,13 +47,13 @@ type Refusal struct {
 	Object *Object
 	Path   string
 	What   string
-	WayOut string
+	Remedy string
 	// Kind is what --allow-kind has to name; empty if no flag allows the object.
 	Kind schema.GroupKind
 }
 
 func (r Refusal) String() string {
-	return fmt.Sprintf("%s: %s %s: %s; %s", r.Object.File, r.Object.GetKind(), r.Object.GetName(), r.What, r.WayOut)
+	return fmt.Sprintf("%s: %s %s: %s; %s", r.Object.File, r.Object.GetKind(), r.Object.GetName(), r.What, r.Remedy)
 }
 
 // Refusals are the objects of a bundle that are not applied: those of kinds that a bundle must not
@@ -74,15 +74,15 @@ func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
 
 func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
 	kind := groupkind.Of(o)
-	refuse := func(what, wayOut string, flag schema.GroupKind) (Refusal, bool) {
-		return Refusal{Object: o, Path: "kind", What: what, WayOut: wayOut, Kind: flag}, true
+	refuse := func(what, remedy string, flag schema.GroupKind) (Refusal, bool) {
+		return Refusal{Object: o, Path: "kind", What: what, Remedy: remedy, Kind: flag}, true
 	}
 	switch {
 	case kind == groupkind.Namespace:
 		return refuse("an installation creates the operator's namespace itself", "suggest labels and annotations in the annotation "+NamespaceTemplateAnnotation, schema.GroupKind{})
 	case kind.Group == operatorsv1alpha1.GroupName && kind != groupkind.ClusterServiceVersion, kind.Group == managerv1alpha1.GroupName:
 		return refuse(fmt.Sprintf("objects of %s decide about other operators, and an installation creates its own", kind.Group), "remove it from the bundle", schema.GroupKind{})
-	case kindsOfBundles[kind], slices.Contains(allowed, kind):
+	case supportedKinds[kind], slices.Contains(allowed, kind):
 		return Refusal{}, false
 	default:
 		return refuse(fmt.Sprintf("%s is no kind that OLM supports in bundles", kind), fmt.Sprintf("remove it from the bundle, or allow it: --allow-kind=%s", kind), kind)
@@ -94,8 +94,8 @@ func forbiddenRules(o *Object) []Refusal {
 	var all []Refusal
 	for i, w := range webhooksOf(o.Typed) {
 		for j, rule := range w.rules {
-			if message, wayOut := requirements.Forbidden(rule); message != "" {
-				all = append(all, Refusal{Object: o, Path: fmt.Sprintf("webhooks[%d].rules[%d]", i, j), What: fmt.Sprintf("%s: webhook %s does", message, w.name), WayOut: wayOut})
+			if message, remedy := requirements.Forbidden(rule); message != "" {
+				all = append(all, Refusal{Object: o, Path: fmt.Sprintf("webhooks[%d].rules[%d]", i, j), What: fmt.Sprintf("%s: webhook %s does", message, w.name), Remedy: remedy})
 			}
 		}
 	}

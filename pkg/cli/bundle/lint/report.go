@@ -26,8 +26,8 @@ func (r Report) Print(out output.Writer) {
 		out.Printf("\n        %s\n", f.What)
 		if f.Waived != "" {
 			out.Printf("        waived: %s\n", strings.TrimSpace(f.Waived))
-		} else if f.WayOut != "" {
-			out.Printf("        %s\n", f.WayOut)
+		} else if f.Remedy != "" {
+			out.Printf("        %s\n", f.Remedy)
 		}
 	}
 	out.Printf("%s: %s\n", r.Bundle, r.summary())
@@ -98,8 +98,8 @@ func SARIF(out output.Writer, version string, reports ...Report) error {
 
 func addResult(run *sarif.Run, r Report, f Finding) {
 	text := f.What
-	if f.WayOut != "" {
-		text += "; " + f.WayOut
+	if f.Remedy != "" {
+		text += "; " + f.Remedy
 	}
 	place := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(f.artifact(r.Bundle)))
 	if f.Line > 0 {

@@ -1,3 +1,7 @@
+// Package doctor finds webhooks of a cluster that block requests now, or that will block them when
+// pods are lost. It covers every webhook, whether or not the manager registered it.
+//
+// The package is pure: it takes Facts about a cluster and returns Findings.
 package doctor
 
 import (
@@ -10,18 +14,18 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// soon is when a certificate's end is worth a word: every tool that renews them does
+// expiryWarning is when a certificate's end is worth a word: every tool that renews them does
 // so earlier.
-const soon = 3 * 24 * time.Hour
+const expiryWarning = 3 * 24 * time.Hour
 
-// Judge finds what is wrong with the webhooks of a cluster, worst first.
-func Judge(f Facts, now time.Time) []Finding {
+// Diagnose finds what is wrong with the webhooks of a cluster, worst first.
+func Diagnose(f Facts, now time.Time) []Finding {
 	broken := map[int]bool{}
 	var findings []Finding
 	for i, w := range f.Webhooks {
 		reach := ReachOf(w, f, now)
 		broken[i] = reach.Broken()
-		findings = append(findings, ofOne(w, reach, f, now)...)
+		findings = append(findings, webhookFindings(w, reach, f, now)...)
 	}
 	findings = append(findings, controlPlane(f, broken)...)
 	findings = append(findings, deadlocks(f, broken)...)
@@ -31,22 +35,22 @@ func Judge(f Facts, now time.Time) []Finding {
 
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
-// ofOne is what there is to say of a webhook without a look at the others: whether it is
+// webhookFindings is what there is to say of a webhook without a look at the others: whether it is
 // called at all, and whether somebody looks after it.
-func ofOne(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
+func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
 	address, outside := outsideOf(w, f)
 	switch {
 	case reach.Broken():
-		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.WayOut}}
+		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.Remedy}}
 	case w.Idle():
-		return abandoned(w, f)
+		return ownerMissing(w, f)
 	case outside:
 		findings = notAskedOutside(w, address)
 	default:
-		findings = slices.Concat(headless(w, f), nodeLocal(w, f), notAsked(w, f), behind(w, f.Answers[w.String()], now))
+		findings = slices.Concat(headless(w, f), nodeLocal(w, f), notAsked(w, f), endpointFindings(w, f.Answers[w.String()], now))
 	}
-	return slices.Concat(findings, abandoned(w, f), unread(w, f))
+	return slices.Concat(findings, ownerMissing(w, f), unread(w, f))
 }
 
 // headless reports a Service that only some API servers can call.
@@ -90,8 +94,8 @@ func cause(all []Answer) string {
 	return ""
 }
 
-// behind is what the endpoints answered that were asked.
-func behind(w Webhook, all []Answer, now time.Time) []Finding {
+// endpointFindings is what the endpoints answered that were asked.
+func endpointFindings(w Webhook, all []Answer, now time.Time) []Finding {
 	about := []string{w.String()}
 	all = slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return !a.Asked })
 	var findings []Finding
@@ -99,20 +103,20 @@ func behind(w Webhook, all []Answer, now time.Time) []Finding {
 		findings = append(findings, Finding{Warning, SomePodsFail, about,
 			fmt.Sprintf("%d of %d endpoints that were asked cannot be called, so some requests fail: %s", len(bad), len(all), bad[0].Message), "fix those pods, or delete them"})
 	}
-	endsSoon := func(a Answer) bool { return !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < soon }
+	endsSoon := func(a Answer) bool { return !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < expiryWarning }
 	if i := slices.IndexFunc(all, endsSoon); i >= 0 {
-		findings = append(findings, Finding{Warning, CertificateEndsSoon, about,
+		findings = append(findings, Finding{Warning, CertificateExpiresSoon, about,
 			fmt.Sprintf("the certificate that is served ends on %s: then %s", all[i].NotAfter.UTC().Format(time.RFC3339), consequence(w)), "let whoever issues it renew it"})
 	}
 	return findings
 }
 
-// abandoned says that whoever made a webhook is gone.
-func abandoned(w Webhook, f Facts) []Finding {
+// ownerMissing says that whoever made a webhook is gone.
+func ownerMissing(w Webhook, f Facts) []Finding {
 	if w.Owner.Name == "" || f.Owners[w.Owner] {
 		return nil
 	}
-	return []Finding{{Warning, OwnerGone, []string{w.String()},
+	return []Finding{{Warning, OwnerMissing, []string{w.String()},
 		fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
 		fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)}}
 }
@@ -120,7 +124,7 @@ func abandoned(w Webhook, f Facts) []Finding {
 // unread says of which webhook it was guessed what its pods would be.
 func unread(w Webhook, f Facts) []Finding {
 	s := f.Services[w.Service]
-	if !w.Fails || !s.guessed() || len(s.Unread) == 0 {
+	if !w.Fails || !s.podsUnknown() || len(s.Unread) == 0 {
 		return nil
 	}
 	return []Finding{{Unknown, WorkloadsUnread, []string{w.String()},
@@ -153,7 +157,7 @@ func coversNothing(w Webhook, f Facts) bool {
 		return false
 	}
 	for _, namespace := range f.Namespaces {
-		if selects(w.NamespaceSelector, theLabels(namespace)) != no {
+		if selects(w.NamespaceSelector, allLabels(namespace)) != no {
 			return false
 		}
 	}
@@ -186,12 +190,51 @@ func consequence(w Webhook) string {
 	}
 }
 
-// named are the webhooks at these places, for people.
-func named(f Facts, at []int) []string {
+// namesOf are the webhooks at these places, for people.
+func namesOf(f Facts, at []int) []string {
 	var all []string
 	for _, i := range at {
 		all = append(all, f.Webhooks[i].String())
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Level says how bad a finding is.
+type Level string
+
+const (
+	// Error refuses requests now.
+	Error Level = "Error"
+	// Warning leaves requests unchecked, or will refuse some when something else happens.
+	Warning Level = "Warning"
+	// Unknown could not be found out.
+	Unknown Level = "Unknown"
+)
+
+// The codes of findings, besides those of a Reach and of a probe.
+const (
+	OwnerMissing           = "OwnerGone"
+	CertificateExpiresSoon = "CertificateEndsSoon"
+	SomePodsFail           = "SomePodsFail"
+	NotAsked               = "NotAsked"
+	HeadlessService        = "HeadlessService"
+	NodeLocalService       = "NodeLocalService"
+	WorkloadsUnread        = "WorkloadsUnread"
+	Deadlock               = "Deadlock"
+	PossibleDeadlock       = "PossibleDeadlock"
+	ControlPlaneBlocked    = "ControlPlaneBlocked"
+	ControlPlaneDepends    = "ControlPlaneDepends"
+)
+
+// Finding is something that a person should know of the webhooks of a cluster.
+type Finding struct {
+	Level Level  `json:"level"`
+	Code  string `json:"code"`
+	// Webhooks are those that it is about, as people name them.
+	Webhooks []string `json:"webhooks"`
+	// Message says what is so, and what comes of it.
+	Message string `json:"message"`
+	// Remedy says what to do.
+	Remedy string `json:"remedy"`
 }

@@ -1,25 +1,102 @@
 package bundle
 
 import (
+	"fmt"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
+
+// maxText is how many bytes the rules of a bundle may have where each combination of their lists is written out, as
+// people are shown it: two lists of 20,000 items each fit into a small file and have 400,000,000 combinations.
+const maxText = 4 << 20
+
+// limitCombinations reports rules whose lists have too many combinations: those that the manager refuses, and those
+// with which all rules that were read have more than maxText. It returns whether there are none.
+func (b *Bundle) limitCombinations(o *Object, typed any) bool {
+	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
+		if narrow := csvspec.WebhooksWithinLimit(csv); narrow < len(csv.Spec.WebhookDefinitions) {
+			return b.tooWide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxCombinations))
+		}
+		if csvspec.PermissionCombinations(csv) > csvspec.MaxGrants {
+			return b.tooWide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxGrants))
+		}
+	}
+	path, bytes := textOf(typed)
+	if b.text = min(b.text+bytes, unbounded); b.text > maxText {
+		return b.tooWide(o, path, fmt.Sprintf("has rules whose lists, with those read before, have more than %d MiB of combinations", maxText>>20))
+	}
+	return true
+}
+
+func (b *Bundle) tooWide(o *Object, path, detail string) bool {
+	b.addFieldProblem(TooWide, o, path, detail, "name fewer in each rule")
+	return false
+}
+
+// limitGrantedRules reports the object with which roles have more than maxText, their rules counted once for each subject
+// and for each ClusterRole that they are given to.
+func (b *Bundle) limitGrantedRules() {
+	roles := map[rbacv1.RoleRef]table{}
+	for _, o := range b.Objects {
+		switch role := o.Typed.(type) {
+		case *rbacv1.Role:
+			roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role.Rules))
+		case *rbacv1.ClusterRole:
+			roles[refTo("ClusterRole", role.Name)] = roles[refTo("ClusterRole", role.Name)].plus(clusterRoleTable(role))
+		}
+	}
+	total := 0
+	for _, o := range b.Objects {
+		path, bytes := givenText(o.Typed, roles)
+		if total = min(total+bytes, unbounded); total > maxText {
+			b.addFieldProblem(TooWide, o, path, fmt.Sprintf("and those of the objects before it give more than %d MiB of rules, each counted for each that it is given to", maxText>>20), "bind a group, or fewer subjects")
+			return
+		}
+	}
+}
+
+// givenText returns how many bytes of rules an object gives, and the field that says to whom.
+func givenText(typed any, roles map[rbacv1.RoleRef]table) (path string, bytes int) {
+	switch o := typed.(type) {
+	case *rbacv1.RoleBinding:
+		return "subjects", boundText(o.Subjects, roles[refTo(o.RoleRef.Kind, o.RoleRef.Name)])
+	case *rbacv1.ClusterRoleBinding:
+		return "subjects", boundText(o.Subjects, roles[refTo(o.RoleRef.Kind, o.RoleRef.Name)])
+	case *rbacv1.ClusterRole:
+		role, labels := roles[refTo("ClusterRole", o.Name)], mapText(o.Labels)
+		return "metadata.labels", times(len(o.Labels), role.bytes) + role.with(labels)
+	default:
+		return "", 0
+	}
+}
+
+func refTo(kind, name string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: name} }
+
+func boundText(subjects []rbacv1.Subject, role table) (bytes int) {
+	for _, s := range subjects {
+		bytes = min(bytes+rowText+role.bytes+role.with(len(s.Name)+len(s.Namespace)), unbounded)
+	}
+	return bytes
+}
 
 const (
 	// rowText is how many bytes each rule needs beside its own text.
 	rowText = 64
-	// enough is more than any limit, and does not overflow when it is added.
-	enough = 1 << 30
+	// unbounded is more than any limit, and does not overflow when it is added.
+	unbounded = 1 << 30
 )
 
 // table is how large rules are where each combination is written out, a row for each rule.
 type table struct{ rows, bytes int }
 
 func (t table) plus(other table) table {
-	return table{t.rows + other.rows, min(t.bytes+other.bytes, enough)}
+	return table{t.rows + other.rows, min(t.bytes+other.bytes, unbounded)}
 }
 
 // with returns how many bytes a text needs that stands in each row.
@@ -60,12 +137,12 @@ func named(t table, name string) int { return t.bytes + t.with(len(name)) }
 
 func textOfCSV(csv *operatorsv1alpha1.ClusterServiceVersion) (bytes int) {
 	for _, w := range csv.Spec.WebhookDefinitions {
-		bytes = min(bytes+interceptTable(w.Rules).bytes, enough)
+		bytes = min(bytes+interceptTable(w.Rules).bytes, unbounded)
 	}
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	for _, permissions := range [][]operatorsv1alpha1.StrategyDeploymentPermissions{strategy.Permissions, strategy.ClusterPermissions} {
 		for _, p := range permissions {
-			bytes = min(bytes+named(roleTable(p.Rules), p.ServiceAccountName), enough)
+			bytes = min(bytes+named(roleTable(p.Rules), p.ServiceAccountName), unbounded)
 		}
 	}
 	return bytes
@@ -137,13 +214,13 @@ func listText(items []string) (bytes int) {
 
 // pairText is the text of each item of one list with each of another.
 func pairText(some, others []string) int {
-	return min(times(len(some), listText(others))+times(len(others), listText(some)), enough)
+	return min(times(len(some), listText(others))+times(len(others), listText(some)), unbounded)
 }
 
 // times returns a product of two lengths, or enough where it is larger.
 func times(a, b int) int {
-	if b > 0 && a > enough/b {
-		return enough
+	if b > 0 && a > unbounded/b {
+		return unbounded
 	}
 	return a * b
 }

@@ -37,32 +37,32 @@ func unmatchedRules(s *subject) []mistake {
 			one.Rules = []admissionregistrationv1.RuleWithOperations{rule}
 			for _, u := range rules.Mismatches(one, catalog) {
 				m := s.inCSV(field+"resources", "the webhook is not called for all that its rule names: "+u.What, u.WayOut)
-				m.level = neverNamed(u.Resource)
+				m.level = levelOfName(u.Resource)
 				all = append(all, m)
 			}
 			for _, group := range rule.APIGroups {
-				if what, wayOut := strangeGroup(group, catalog); what != "" {
-					all = append(all, s.inCSV(field+"apiGroups", what, wayOut))
+				if what, remedy := unknownGroup(group, catalog); what != "" {
+					all = append(all, s.inCSV(field+"apiGroups", what, remedy))
 				}
 			}
-			all = append(all, s.kindsOfOthers(rule, catalog, field)...)
+			all = append(all, s.capitalNames(rule, catalog, field)...)
 		}
 	}
 	return all
 }
 
-// neverNamed is Error for a name that no resource can have: kinds have capital letters, resources have
+// levelOfName is Error for a name that no resource can have: kinds have capital letters, resources have
 // none. Any other name may be served by a later version, or by another operator.
-func neverNamed(resource string) Level {
+func levelOfName(resource string) Level {
 	if strings.ToLower(resource) != resource {
 		return Error
 	}
 	return ""
 }
 
-// strangeGroup finds a group that is no other operator's: it has no domain, or is almost that of
+// unknownGroup finds a group that is no other operator's: it has no domain, or is almost that of
 // Kubernetes or of the bundle.
-func strangeGroup(group string, catalog rules.Catalog) (what, wayOut string) {
+func unknownGroup(group string, catalog rules.Catalog) (what, remedy string) {
 	if group == "*" || catalog.Groups[group] != nil {
 		return "", ""
 	}
@@ -76,14 +76,14 @@ func strangeGroup(group string, catalog rules.Catalog) (what, wayOut string) {
 	return fmt.Sprintf("the group %.100q is neither Kubernetes' nor the bundle's", group), near + ", or waive this if it is another operator's"
 }
 
-// kindsOfOthers finds names with capitals in groups of which nothing is known.
-func (s *subject) kindsOfOthers(rule admissionregistrationv1.RuleWithOperations, catalog rules.Catalog, field string) []mistake {
+// capitalNames finds names with capitals in groups of which nothing is known.
+func (s *subject) capitalNames(rule admissionregistrationv1.RuleWithOperations, catalog rules.Catalog, field string) []mistake {
 	var all []mistake
 	for _, named := range rule.Resources {
 		for _, group := range rule.APIGroups {
 			if catalog.Groups[group] == nil && strings.ToLower(named) != named {
 				m := s.inCSV(field+"resources", fmt.Sprintf("the webhook is never called for %.100q: names of resources have no capitals", named), "write the plural, as in the name of its CustomResourceDefinition")
-				m.level = neverNamed(named)
+				m.level = levelOfName(named)
 				all = append(all, m)
 				break
 			}

@@ -10,12 +10,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// core are the writes without which a cluster stands still: by group and resource the
+// coreWrites are the writes without which a cluster stands still: by group and resource the
 // subresources that components and controllers write, "" for the object itself.
 //
 // What is connected to (exec, log, proxy) is not written. Nothing waits for an event, for a
 // LimitRange, which is only read, or for pods/ephemeralcontainers, which are for people.
-var core = map[string]map[string][]string{
+var coreWrites = map[string]map[string][]string{
 	"": {
 		"pods":                   {"", "status", "binding", "eviction", "resize"}, // resize: autoscalers, as scale
 		"bindings":               {""},                                            // the scheduler's, of old
@@ -61,7 +61,7 @@ var core = map[string]map[string][]string{
 // isCore tells whether a resource, or what an asterisk stands for, is written in a cluster
 // that goes on.
 func isCore(group, resource, subresource string) bool {
-	for known, subresources := range core[group] {
+	for known, subresources := range coreWrites[group] {
 		if resource != "*" && resource != known {
 			continue
 		}

@@ -31,25 +31,25 @@ var (
 	endpointSlices = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
 )
 
-// waysNow are the ways by which somebody answers behind a Service again, each as the requests
+// recoveryPathsNow are the ways by which somebody answers behind a Service again, each as the requests
 // that it takes: a pod that is there gets ready, or another one is made.
-func waysNow(name types.NamespacedName, s Service) [][]request {
-	ways := waysOnceLost(name, s)
+func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
+	paths := recoveryPathsAfterLoss(name, s)
 	for _, p := range s.Pods {
-		ways = append(ways, stepsLeft(name, s, p))
+		paths = append(paths, remainingRequests(name, s, p))
 	}
-	return ways
+	return paths
 }
 
-// waysOnceLost are those that are left when all pods are lost.
-func waysOnceLost(name types.NamespacedName, s Service) [][]request {
+// recoveryPathsAfterLoss are those that are left when all pods are lost.
+func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	s.Ready = 0
-	var ways [][]request
+	var paths [][]request
 	for _, p := range s.successors() {
 		making := request{operation: admission.Create, resource: pods, namespace: name.Namespace, labels: s.labelsOf(p)}
-		ways = append(ways, append(stepsLeft(name, s, p), making))
+		paths = append(paths, append(remainingRequests(name, s, p), making))
 	}
-	return ways
+	return paths
 }
 
 // successors are the pods that would replace lost ones: as whatever makes them has them, or
@@ -64,31 +64,31 @@ func (s Service) successors() []Pod {
 			all = append(all, Pod{Labels: p.Labels})
 		}
 	}
-	if s.guessed() {
+	if s.podsUnknown() {
 		all = append(all, Pod{Labels: s.Selector})
 	}
 	return all
 }
 
-// guessed tells that of the successors no more is known than that the Service selects them.
-func (s Service) guessed() bool { return len(s.Templates)+len(s.Pods) == 0 }
+// podsUnknown tells that of the successors no more is known than that the Service selects them.
+func (s Service) podsUnknown() bool { return len(s.Templates)+len(s.Pods) == 0 }
 
 // labelsOf are the labels of a pod behind the Service.
 func (s Service) labelsOf(p Pod) objectLabels {
-	if s.guessed() {
-		return atLeast(p.Labels)
+	if s.podsUnknown() {
+		return someLabels(p.Labels)
 	}
-	return theLabels(p.Labels)
+	return allLabels(p.Labels)
 }
 
-// stepsLeft are the requests that a pod still needs until it is called: the scheduler places
+// remainingRequests are the requests that a pod still needs until it is called: the scheduler places
 // it, the kubelet gets it a token and reports, and the endpoints follow.
 //
 // pkg/install lists more of them as lifelines, and has to. It exempts what some pod could
 // need, in a namespace with a quota, with volumes, by whichever controller; too many are no
 // harm there. Here each is said to keep a pod away, so it has to be one that every pod
 // needs. A test holds that the lifelines cover these.
-func stepsLeft(name types.NamespacedName, s Service, p Pod) []request {
+func remainingRequests(name types.NamespacedName, s Service, p Pod) []request {
 	var left []request
 	if !p.Placed {
 		left = append(left, request{operation: admission.Create, resource: pods, sub: "binding", namespace: name.Namespace, labels: unlabelled})
@@ -117,17 +117,17 @@ func (s Service) sliceLabels(name types.NamespacedName) objectLabels {
 	if len(s.Slices) == 0 {
 		created := map[string]string{discoveryv1.LabelServiceName: name.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
 		maps.Copy(created, s.Labels)
-		return theLabels(created)
+		return allLabels(created)
 	}
 	first, others := s.Slices[0], s.Slices[1:]
 	if !slices.ContainsFunc(others, func(l map[string]string) bool { return !maps.Equal(l, first) }) {
-		return theLabels(first)
+		return allLabels(first)
 	}
 	common := maps.Clone(first)
 	maps.DeleteFunc(common, func(key, value string) bool {
 		return slices.ContainsFunc(others, func(l map[string]string) bool { return l[key] != value })
 	})
-	return atLeast(common)
+	return someLabels(common)
 }
 
 // controlPlaneNeeds are the requests without which nothing is scheduled or run any more: for each
@@ -153,7 +153,7 @@ func labelsIn(listed []map[string]string) []objectLabels {
 	}
 	var all []objectLabels
 	for _, l := range listed {
-		all = append(all, theLabels(l))
+		all = append(all, allLabels(l))
 	}
 	return all
 }
@@ -164,19 +164,19 @@ func matches(w Webhook, r request, namespaces map[string]map[string]string) cert
 	called := selects(w.ObjectSelector, r.labels)
 	// Objects that are in no namespace, and are none, escape the selector.
 	if r.namespace != "" {
-		called = min(called, selects(w.NamespaceSelector, theLabels(namespaces[r.namespace])))
+		called = min(called, selects(w.NamespaceSelector, allLabels(namespaces[r.namespace])))
 	}
 	if w.Conditional {
 		called = min(called, perhaps)
 	}
-	if called == no || !ruled(w, r) {
+	if called == no || !hasMatchingRule(w, r) {
 		return no
 	}
 	return called
 }
 
-// ruled reports whether a rule of a webhook covers a request.
-func ruled(w Webhook, r request) bool {
+// hasMatchingRule reports whether a rule of a webhook covers a request.
+func hasMatchingRule(w Webhook, r request) bool {
 	attributes := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, r.namespace, "", r.resource, r.sub, r.operation, nil, false, nil)
 	return slices.ContainsFunc(w.Rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		matcher := rules.Matcher{Rule: rule, Attr: attributes}

@@ -12,10 +12,10 @@ import (
 )
 
 var printed = Report{Bundle: "shop", Findings: []Finding{
-	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", WayOut: "name another"},
+	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", Remedy: "name another"},
 	{Level: Error, Code: "not-a-bundle", What: "is no bundle"},
-	{Level: Error, Code: "olm-csv", Basis: Library, File: "manifests/csv.yaml", Line: 4, Path: "metadata.name", What: "is no name", WayOut: "write one"},
-	{Level: Warning, Code: "one-replica", Basis: Policy, File: "manifests/csv.yaml", Line: 3, What: "it may be away", WayOut: "write two", Waived: "it is a small cluster"},
+	{Level: Error, Code: "olm-csv", Basis: Library, File: "manifests/csv.yaml", Line: 4, Path: "metadata.name", What: "is no name", Remedy: "write one"},
+	{Level: Warning, Code: "one-replica", Basis: Policy, File: "manifests/csv.yaml", Line: 3, What: "it may be away", Remedy: "write two", Waived: "it is a small cluster"},
 }}
 
 func TestPrint(t *testing.T) {

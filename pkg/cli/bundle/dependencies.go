@@ -15,55 +15,55 @@ import (
 )
 
 // fault is what is wrong with an entry, and where in it.
-type fault struct{ path, what, wayOut string }
+type fault struct{ path, what, remedy string }
 
-// judgement finds what is wrong with the value of an entry.
-type judgement func(json.RawMessage) []fault
+// valueCheck finds what is wrong with the value of an entry.
+type valueCheck func(json.RawMessage) []fault
 
-// judgements are of the types that OLM resolves by. What else is among the properties is for
+// valueChecks are of the types that OLM resolves by. What else is among the properties is for
 // others to read.
-var judgements = map[string]map[string]judgement{
+var valueChecks = map[string]map[string]valueCheck{
 	dependencies: {
-		"olm.gvk":        judging(gvkFaults),
-		"olm.package":    judging(dependencyFaults),
-		"olm.label":      judging(labelFaults),
-		"olm.constraint": judgeConstraint,
+		"olm.gvk":        decoded(gvkFaults),
+		"olm.package":    decoded(dependencyFaults),
+		"olm.label":      decoded(labelFaults),
+		"olm.constraint": constraintValueFaults,
 	},
 	properties: {
-		"olm.gvk":              judging(gvkFaults),
-		"olm.gvk.required":     judging(gvkFaults),
-		"olm.package":          judging(packageFaults),
-		"olm.package.required": judging(requiredFaults),
-		"olm.label":            judging(labelFaults),
-		"olm.label.required":   judging(labelFaults),
-		"olm.constraint":       judgeConstraint,
+		"olm.gvk":              decoded(gvkFaults),
+		"olm.gvk.required":     decoded(gvkFaults),
+		"olm.package":          decoded(packageFaults),
+		"olm.package.required": decoded(requiredFaults),
+		"olm.label":            decoded(labelFaults),
+		"olm.label.required":   decoded(labelFaults),
+		"olm.constraint":       constraintValueFaults,
 	},
 }
 
 func faults(list string, e entry) []fault {
-	judge, known := judgements[list][e.Type]
+	check, known := valueChecks[list][e.Type]
 	switch {
 	case e.Type == "":
 		return []fault{{"", "has no type, which says what its value means", "write it"}}
 	case len(e.Value) == 0:
 		return []fault{{"", "has no value", "write it"}}
 	case known:
-		return judge(e.Value)
+		return check(e.Value)
 	case list == dependencies:
-		return []fault{{".type", fmt.Sprintf("is %q, and dependencies are %s alone: nobody resolves it", e.Type, strings.Join(slices.Sorted(maps.Keys(judgements[list])), ", ")), "correct it"}}
+		return []fault{{".type", fmt.Sprintf("is %q, and dependencies are %s alone: nobody resolves it", e.Type, strings.Join(slices.Sorted(maps.Keys(valueChecks[list])), ", ")), "correct it"}}
 	default:
 		return nil
 	}
 }
 
-// judging decodes a value strictly, and looks for faults in it.
-func judging[T any](in func(path string, value T) []fault) judgement {
+// decoded decodes a value strictly, and looks for faults in it.
+func decoded[T any](in func(path string, value T) []fault) valueCheck {
 	return func(value json.RawMessage) []fault {
 		var v T
 		var wrong []fault
 		unknown, err := strictjson.UnmarshalStrict(value, &v, strictjson.DisallowUnknownFields)
 		if err != nil {
-			return []fault{{".value", "cannot be read: " + plainly(err), "write what its type asks for"}}
+			return []fault{{".value", "cannot be read: " + decodingError(err), "write what its type asks for"}}
 		}
 		for _, u := range unknown {
 			wrong = append(wrong, fault{".value." + fieldPath(u), "is no field of such a value, and nobody reads it", "correct or remove it"})
@@ -121,10 +121,10 @@ func rangeFaults(path, versions string) []fault {
 	return nil
 }
 
-func judgeConstraint(value json.RawMessage) []fault {
+func constraintValueFaults(value json.RawMessage) []fault {
 	c, err := constraints.Parse(value)
 	if err != nil {
-		return []fault{{".value", "is no constraint that OLM reads: " + plainly(err), "write one of all, any, cel, gvk, not and package"}}
+		return []fault{{".value", "is no constraint that OLM reads: " + decodingError(err), "write one of all, any, cel, gvk, not and package"}}
 	}
 	return constraintFaults(".value", c)
 }

@@ -1,0 +1,182 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+)
+
+// isLayout reports whether a folder has an OCI layout. A folder with manifests is a bundle, whatever
+// else is in it.
+func isLayout(dir string) bool {
+	return exists(filepath.Join(dir, "oci-layout")) && !exists(filepath.Join(dir, manifestsFolder))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func openLayout(dir string) (*Bundle, error) {
+	if err := plainFiles(dir); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if n := len(manifest.Manifests); n != 1 {
+		return nil, fmt.Errorf("%s holds %d images: name a layout with the bundle's alone", dir, n)
+	}
+	source := dir + "@" + manifest.Manifests[0].Digest.String()
+	image, digest, err := imageOfLayout(index, manifest.Manifests[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	if err := checkContent(image, digest); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return InspectImage(image, source)
+}
+
+// plainFiles returns an error for a layout with anything but regular files of a bounded size: the
+// library reads each whole.
+func plainFiles(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is no regular file: copy the layout again, without links", path)
+		case info.Size() > maxImage:
+			return fmt.Errorf("%s has more than %d MiB, and a bundle is a few manifests", path, maxImage>>20)
+		default:
+			return nil
+		}
+	})
+}
+
+// checkContent compares what a layout holds with the digests that it is stored under: the
+// library does so for registries alone.
+func checkContent(image v1.Image, digest v1.Hash) error {
+	manifest, err := image.RawManifest()
+	if err != nil {
+		return err
+	}
+	if err := checkDigest("manifest", bytes.NewReader(manifest), digest); err != nil {
+		return err
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return err
+	}
+	for _, l := range layers {
+		if err := checkLayer(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkLayer(l v1.Layer) error {
+	digest, err := l.Digest()
+	if err != nil {
+		return err
+	}
+	content, err := l.Compressed()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return checkDigest("layer", io.LimitReader(content, maxImage+1), digest)
+}
+
+func checkDigest(what string, content io.Reader, want v1.Hash) error {
+	got, _, err := v1.SHA256(content)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("its %s has the digest %s, and not %s, under which it is stored: it was changed, or not copied whole; copy the layout again", what, got, want)
+	}
+	return nil
+}
+
+// defaultPlatform is the platform whose image is taken of an index that has several. A bundle is the same
+// on all: builders only make one for each platform that they were told.
+const defaultPlatform = "linux/amd64"
+
+// imageIn is the image of an index: builders put one around the image of a single platform, and
+// beside it what attests how it was built.
+func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, v1.Hash{}, err
+	}
+	images := slices.DeleteFunc(slices.Clone(manifest.Manifests), func(d v1.Descriptor) bool { return !d.MediaType.IsImage() || isAttestation(d) })
+	if len(images) == 0 {
+		return nil, v1.Hash{}, errors.New("is an index without an image: name the image of the bundle, or build it anew")
+	}
+	taken := 0
+	if len(images) > 1 {
+		taken = slices.IndexFunc(images, func(d v1.Descriptor) bool { return platform(d) == defaultPlatform })
+	}
+	if taken < 0 {
+		var all []string
+		for _, d := range images {
+			all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s", d.Digest, platform(d)), " "))
+		}
+		return nil, v1.Hash{}, fmt.Errorf("is an index of %d images, none of them for %s (%s): name one by its digest, or make a layout with that one alone", len(images), defaultPlatform, strings.Join(all, ", "))
+	}
+	image, err := index.Image(images[taken].Digest)
+	return image, images[taken].Digest, err
+}
+
+// isAttestation tells whether a builder marked an image as none that runs.
+func isAttestation(d v1.Descriptor) bool {
+	return d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
+}
+
+func platform(d v1.Descriptor) string {
+	if d.Platform == nil {
+		return ""
+	}
+	return d.Platform.String()
+}
+
+// imageOfLayout is the image of an entry of a layout, or of the index that the entry is.
+func imageOfLayout(layout v1.ImageIndex, entry v1.Descriptor) (v1.Image, v1.Hash, error) {
+	if !entry.MediaType.IsIndex() {
+		image, err := layout.Image(entry.Digest)
+		return image, entry.Digest, err
+	}
+	index, err := layout.ImageIndex(entry.Digest)
+	if err != nil {
+		return nil, v1.Hash{}, err
+	}
+	manifest, err := index.RawManifest()
+	if err != nil {
+		return nil, v1.Hash{}, err
+	}
+	if err := checkDigest("index", bytes.NewReader(manifest), entry.Digest); err != nil {
+		return nil, v1.Hash{}, err
+	}
+	return imageIn(index)
+}

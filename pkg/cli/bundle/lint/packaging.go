@@ -1,0 +1,173 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+const bundleAnnotation = "operators.operatorframework.io.bundle."
+
+// publishingChecks are about what catalogs and nodes make of a bundle.
+var publishingChecks = []Check{
+	{
+		Code: "media-type", Level: Error, Basis: Policy,
+		Explain: `The annotation operators.operatorframework.io.bundle.mediatype.v1 says how programs read the bundle. What is in manifests/ is read as registry+v1 here; another value,
+such as helm or plain+v0, makes OLM read it otherwise, or refuse it. Write registry+v1.`,
+		find: annotationCheck("mediatype.v1", func(_ *subject, value string) (string, string) {
+			if value == "registry+v1" {
+				return "", ""
+			}
+			return fmt.Sprintf("OLM does not read the bundle as registry+v1: its media type is %.100q", value), "write registry+v1"
+		}),
+	},
+	{
+		Code: "default-channel", Level: Warning, Basis: Policy,
+		Explain: `The default channel is the one that a Subscription without channel follows. It has to be a channel of the package: a catalog with a default channel that
+no bundle is in is not built. Name one of operators.operatorframework.io.bundle.channels.v1, or waive this where another bundle of the package is in the channel.`,
+		find: annotationCheck("channel.default.v1", func(s *subject, value string) (string, string) {
+			if value == "" || len(s.Channels()) == 0 || slices.Contains(s.Channels(), value) {
+				return "", ""
+			}
+			return fmt.Sprintf("the default channel %.100q is none of the channels of the bundle (%s)", value, strings.Join(s.Channels(), ", ")), "name one of the channels, add it to " + bundleAnnotation + "channels.v1, or waive this if another bundle of the package is in it"
+		}),
+	},
+	{
+		Code: "replaces-itself", Level: Error, Basis: Policy,
+		Explain: `spec.replaces and spec.skips name earlier versions. A version that replaces or skips itself has no place in the order of versions: catalogs refuse it, and an upgrade would
+wait for the version that it removes.`,
+		find: func(s *subject) []mistake {
+			var all []mistake
+			if s.CSV.Spec.Replaces == s.CSV.Name {
+				all = append(all, s.inCSV("spec.replaces", "the version replaces itself", "name the previous version, or remove the field"))
+			}
+			for i, skipped := range s.CSV.Spec.Skips {
+				if skipped == s.CSV.Name {
+					all = append(all, s.inCSV(fmt.Sprintf("spec.skips[%d]", i), "the version skips itself", "remove the entry"))
+				}
+			}
+			return all
+		},
+	},
+	{
+		Code: "image-without-version", Level: Error, Basis: Policy,
+		Explain: `An image with neither tag nor digest is the tag latest, whatever that is when a node pulls it: pods of one Deployment run different programs, and the bundle installs
+another operator tomorrow than today. Write a digest, or at least a tag.`,
+		find: imagesWithoutVersion,
+	},
+}
+
+// annotationCheck looks at one annotation of the bundle, if it is there.
+func annotationCheck(name string, check func(s *subject, value string) (what, remedy string)) func(*subject) []mistake {
+	return func(s *subject) []mistake {
+		value, there := s.Annotations[bundleAnnotation+name]
+		if !there || s.AnnotationsObject == nil {
+			return nil
+		}
+		what, remedy := check(s, value)
+		if what == "" {
+			return nil
+		}
+		return []mistake{{object: s.AnnotationsObject, path: "annotations[" + bundleAnnotation + name + "]", what: what, remedy: remedy}}
+	}
+}
+
+// versioned is the end of an image's name that says which version: a tag, behind the last slash, or a digest.
+var versioned = regexp.MustCompile(`(:[^/:]+|@sha256:[0-9a-f]+)$`)
+
+func imagesWithoutVersion(s *subject) []mistake {
+	var all []mistake
+	for _, d := range s.deployments() {
+		pod := d.Spec.Template.Spec
+		for field, containers := range map[string][]corev1.Container{"containers": pod.Containers, "initContainers": pod.InitContainers} {
+			for i, c := range containers {
+				if c.Image != "" && !versioned.MatchString(c.Image) {
+					all = append(all, s.inCSV(fmt.Sprintf("%s.spec.template.spec.%s[%d].image", d.path, field, i),
+						fmt.Sprintf("the image %.200q has neither tag nor digest: each node runs what is the latest when it pulls", c.Image), "add the tag, or better the digest"))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// packageChecks are about the name of the package, after which objects are named.
+var packageChecks = []Check{{
+	Code: "package-name", Level: Error, Basis: Rejected,
+	Explain: `An OperatorGroup and a Subscription get the name of the package, and so does the namespace, unless the ClusterServiceVersion suggests one
+(operatorframework.io/suggested-namespace) or somebody names another. The API server takes no object of a name with capital letters, blanks or underscores, and no namespace whose name has a dot or more
+than 63 characters: nothing that comes after it is created. Packages are known by their names in catalogs and Subscriptions, so choose well before the first release.`,
+	find: packageMistakes,
+}}
+
+func packageMistakes(s *subject) []mistake {
+	name := s.Package()
+	if name == "" {
+		return nil // another finding says so
+	}
+	refused := func(what string, reasons []string, remedy string) []mistake {
+		return []mistake{{
+			object: s.AnnotationsObject, path: "annotations[operators.operatorframework.io.bundle.package.v1]",
+			what: fmt.Sprintf("the API server refuses the %s %q, named after the package: %s", what, name, strings.Join(reasons, "; ")), remedy: remedy,
+		}}
+	}
+	if reasons := validation.NameIsDNSSubdomain(name, false); len(reasons) > 0 {
+		return refused("OperatorGroup and the Subscription", reasons, "name the package in lower case letters, digits and '-'")
+	}
+	if reasons := validation.ValidateNamespaceName(name, false); len(reasons) > 0 && !suggestsNamespace(s) {
+		return refused("namespace", reasons, "name the package in lower case letters, digits and '-', or suggest a namespace by the annotation "+bundle.NamespaceAnnotation)
+	}
+	return nil
+}
+
+// suggestsNamespace tells whether the namespace is not named after the package.
+func suggestsNamespace(s *subject) bool {
+	template, _, err := s.NamespaceTemplate()
+	return s.CSV.Annotations[bundle.NamespaceAnnotation] != "" || err == nil && template != nil
+}
+
+// namespaceChecks are about the namespace that the author suggests.
+var namespaceChecks = []Check{{
+	Code: "suggested-namespace", Level: Error, Basis: Broken,
+	Explain: `The annotation operatorframework.io/suggested-namespace-template is a Namespace in JSON, operatorframework.io/suggested-namespace the name of one; where both are, the
+template counts. Installers make that namespace, unless somebody names another. A template that cannot be read is passed over without a word: the namespace is made without the labels
+and annotations that the operator needs, such as the level of pod security, and has another name. One that is no valid Namespace the API server refuses, and nothing that comes into it is created.`,
+	find: suggestionMistakes,
+}}
+
+func suggestionMistakes(s *subject) []mistake {
+	template, unknown, err := s.NamespaceTemplate()
+	inTemplate, name := annotation(bundle.NamespaceTemplateAnnotation), s.SuggestedNamespace()
+	if err != nil {
+		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is made without the labels and annotations that it asks for, under the name %s", err, name),
+			"write one object: a Namespace with apiVersion, kind and metadata")}
+	}
+	var all []mistake
+	suggestion := metav1.ObjectMeta{Name: s.CSV.Annotations[bundle.NamespaceAnnotation]}
+	at := annotation(bundle.NamespaceAnnotation)
+	if template != nil {
+		for _, path := range unknown {
+			all = append(all, s.inCSV(inTemplate, fmt.Sprintf("%s is no field of a Namespace, and is left out", path), "correct or remove it"))
+		}
+		if template.Name == "" {
+			all = append(all, s.inCSV(inTemplate, fmt.Sprintf("it has no metadata.name: the namespace is %s, or what another installer takes", name), "write the name"))
+		}
+		suggestion, at = template.ObjectMeta, inTemplate
+		suggestion.Name = name
+	}
+	if suggestion.Name == "" {
+		return all
+	}
+	for _, e := range validation.ValidateObjectMeta(&suggestion, false, validation.ValidateNamespaceName, field.NewPath("metadata")) {
+		all = append(all, s.inCSV(at, fmt.Sprintf("the API server refuses the namespace %q: %v", suggestion.Name, e), "correct the field"))
+	}
+	return all
+}

@@ -1,0 +1,105 @@
+package bundle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Problem is something in a bundle that cannot be read, or is read otherwise than it is written.
+type Problem struct {
+	// Kind is one of the constants below.
+	Kind Kind
+	// File is relative to the bundle; empty when the bundle itself is what is wrong.
+	File string
+	// Line counts from 1; 0 is no line in particular.
+	Line int
+	// Object and Path are set when a field is what is wrong.
+	Object *Object
+	Path   string
+	// Detail says what, and what comes of it.
+	Detail string
+	Remedy string
+}
+
+// Kind is a sort of problem. Its text is stable: waivers and programs name it.
+type Kind string
+
+// The first ones leave nothing that could be installed.
+const (
+	NotABundle     Kind = "not-a-bundle"
+	TooBig         Kind = "too-big"
+	BrokenFile     Kind = "broken-file"
+	NotAnObject    Kind = "not-an-object"
+	NoCSV          Kind = "no-csv"
+	SeveralCSVs    Kind = "several-csvs"
+	WrongCSVGroup  Kind = "csv-api-version"
+	UnknownKind    Kind = "unknown-kind"
+	Undecodable    Kind = "wrong-type"
+	TooWide        Kind = "too-many-combinations"
+	SeveralObjects Kind = "several-objects"
+	StrayFile      Kind = "stray-file"
+	UnknownField   Kind = "unknown-field"
+	RepeatedField  Kind = "repeated-field"
+	NoAnnotation   Kind = "no-annotation"
+	BrokenMetadata Kind = "broken-metadata"
+	BrokenEntry    Kind = "broken-entry"
+)
+
+// Fatal tells the problems that leave nothing to install.
+func (k Kind) Fatal() bool {
+	switch k {
+	case SeveralObjects, StrayFile, UnknownField, RepeatedField, NoAnnotation, BrokenMetadata, BrokenEntry:
+		return false
+	default:
+		return true
+	}
+}
+
+func (p Problem) String() string {
+	var place strings.Builder
+	place.WriteString(p.File)
+	if p.Line > 0 {
+		place.WriteString(":" + strconv.Itoa(p.Line))
+	}
+	if p.Path != "" {
+		place.WriteString(": " + p.Path)
+	}
+	if place.Len() > 0 {
+		place.WriteString(": ")
+	}
+	return place.String() + p.Detail + "; " + p.Remedy
+}
+
+// maxProblems is how many problems of one kind are reported for one file. A file of 1 MiB may have
+// 100,000 of them.
+const maxProblems = 200
+
+// problemsOf is what problems are counted by.
+type problemsOf struct {
+	kind Kind
+	file string
+}
+
+// report adds a problem. The last one of its kind and file says that more of them are not reported.
+func (b *Bundle) report(p Problem) {
+	key := problemsOf{p.Kind, p.File}
+	if b.reported == nil {
+		b.reported = map[problemsOf]int{}
+	}
+	b.reported[key]++
+	switch n := b.reported[key]; {
+	case n <= maxProblems:
+		b.Problems = append(b.Problems, p)
+	case n == maxProblems+1:
+		b.Problems = append(b.Problems, Problem{
+			Kind: p.Kind, File: p.File, Line: max(p.Line, 1), Detail: fmt.Sprintf("has more than %d problems like the previous one, and the others are not listed", maxProblems),
+			Remedy: "correct those that are listed, and validate the bundle again",
+		})
+	}
+}
+
+// full reports whether further problems of a kind with a file are not reported.
+func (b *Bundle) full(kind Kind, file string) bool {
+	return b.reported[problemsOf{kind, file}] > maxProblems
+}
