@@ -41,6 +41,30 @@ verify: ## Check that generated files, modules and formatting are up to date
 lint: ## Lint all modules (.golangci.yaml holds the lines between packages)
 	for module in $(LINTED); do (cd $$module && $(LINT) ./...) || exit; done
 
+# The prose linter needs cgo and gcc. It is built once for each version, outside the tree.
+VALE_VERSION := $(shell awk '/vale-cli\/vale/ && /v3\./ { print $$2 }' hack/tools/vale/go.mod)
+TOOLS        := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/olm-webhook-manager/tools
+VALE         := $(TOOLS)/vale-$(VALE_VERSION)
+
+$(VALE):
+	CGO_ENABLED=1 go build -C hack/tools/vale -o $@ github.com/vale-cli/vale/v3/cmd/vale
+
+.PHONY: prose
+prose: $(VALE) ## Check the words and the form of documents (needs gcc and npm)
+	$(VALE) --output line docs *.md
+	npm --prefix hack/tools/markdownlint ci --no-audit --no-fund --silent
+	hack/tools/markdownlint/node_modules/.bin/markdownlint-cli2
+
+.PHONY: gosec
+gosec: ## Search for insecure code
+	for module in . pkg/hosting; do (cd $$module && go run github.com/securego/gosec/v2/cmd/gosec@v2.30.0 -quiet -exclude-generated -exclude=G115 ./...) || exit; done
+
+# The database of vulnerabilities is vuln.go.dev, or VULNDB.
+.PHONY: govulncheck
+govulncheck: ## Search for known vulnerabilities, where the database can be reached
+	@output=$$(go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 $(if $(VULNDB),-db $(VULNDB)) ./... 2>&1); status=$$?; echo "$$output"; \
+	case "$$output" in *"no such host"*|*"dial tcp"*|*"connection refused"*) echo "govulncheck skipped: the database cannot be reached, and nothing was checked"; exit 0;; esac; exit $$status
+
 .PHONY: build
 build: ## Build the manager into bin/, under its own name and as a plugin of kubectl
 	VERSION="$${VERSION-$$(git describe --tags --always --dirty 2>/dev/null)}" COMMIT="$$(git rev-parse HEAD 2>/dev/null)" ./hack/build.sh bin/olm-webhook-manager ./cmd/olm-webhook-manager
