@@ -18,7 +18,7 @@ import (
 
 // access is what the ServiceAccounts of a ClusterServiceVersion may do everywhere, and
 // in the namespaces that matter, not counting some bindings.
-func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
+func (c *gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
 	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
 	namespaces := permissions.GrantedIn(csv.Namespace, targets)
 	for _, account := range csvspec.ServiceAccounts(csv) {
@@ -45,7 +45,7 @@ func (c *Controller) access(csv *operatorsv1alpha1.ClusterServiceVersion, target
 
 // accounts are the ServiceAccounts that a ClusterServiceVersion's permissions speak
 // of, as far as they exist.
-func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
+func (c *gatherer) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
 	accounts := map[string]*corev1.ServiceAccount{}
 	for _, name := range csvspec.ServiceAccounts(csv) {
 		if account := c.caches.Accounts.Get(csv.Namespace, name); account != nil {
@@ -57,7 +57,7 @@ func (c *Controller) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[
 
 // rules are those of the role that a binding in a namespace refers to; none when it
 // does not exist.
-func (c *Controller) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
+func (c *gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	if ref.Kind == "ClusterRole" {
 		if role := c.caches.ClusterRoles.Get("", ref.Name); role != nil {
 			return role.Rules
@@ -70,7 +70,7 @@ func (c *Controller) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.Policy
 
 // grantChanged matters to the ClusterServiceVersions whose ServiceAccounts a binding
 // means, and meant.
-func (c *Controller) grantChanged(before, after drift.Object) {
+func (c *eventHandlers) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
 		for _, subject := range informers.SubjectsOf(binding) {
 			for _, csv := range c.caches.CSVs.By(informers.BySubject, subject) {
@@ -81,7 +81,7 @@ func (c *Controller) grantChanged(before, after drift.Object) {
 }
 
 // rulesChanged matters to those whom a role is bound to.
-func (c *Controller) rulesChanged(before, after drift.Object) {
+func (c *eventHandlers) rulesChanged(before, after drift.Object) {
 	role := informers.RoleKeyOf(present(before, after)[0])
 	for _, binding := range c.caches.RoleBindings.By(informers.ByRole, role) {
 		c.grantChanged(nil, binding)

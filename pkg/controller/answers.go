@@ -20,7 +20,7 @@ import (
 )
 
 // decide returns the plan that the facts lead to. It answers the questions that must be answered first.
-func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (decide.Plan, error) {
+func (c *executor) decide(ctx context.Context, s *snapshot, now time.Time) (decide.Plan, error) {
 	s.Answers = decide.Answers{
 		Rotations: map[string]int{}, Trust: map[string]decide.Trust{}, Evidence: map[string]decide.Evidence{},
 		Targets: map[types.NamespacedName]string{}, Objects: map[decide.ObjectKey]decide.Object{},
@@ -45,24 +45,24 @@ func (c *Controller) decide(ctx context.Context, s *snapshot, now time.Time) (de
 }
 
 // decideOnce renders and compares, which takes a processor and memory.
-func (c *Controller) decideOnce(facts decide.Facts, now time.Time) (decide.Plan, error) {
+func (c *executor) decideOnce(facts decide.Facts, now time.Time) (decide.Plan, error) {
 	defer c.processors.take()()
 	return decide.Decide(facts, now)
 }
 
 // answer adds the answer to a question to the facts of the next round.
-func (c *Controller) answer(ctx context.Context, s *snapshot, question decide.Question, now time.Time) (err error) {
+func (c *executor) answer(ctx context.Context, s *snapshot, question decide.Question, now time.Time) (err error) {
 	switch q := question.(type) {
 	case decide.MintCertificate:
 		s.Minted[q.Secret], err = certs.Mint(q.Request)
 	case decide.CountRotations:
 		s.Answers.Rotations[q.Secret.Name] = c.rotationSlots.Others(q.Secret, c.caches.Secrets.By(informers.ByReplacing, ""), c.Certificates.Parallel, now)
 	case decide.ReadSecret:
-		s.Secrets[q.Name], err = c.liveSecret(ctx, s.CSV.Namespace, q.Name)
+		s.Secrets[q.Name], err = c.writer.liveSecret(ctx, s.CSV.Namespace, q.Name)
 	case decide.ReadTrust:
-		s.Answers.Trust[q.Deployment], err = c.readTrust(ctx, s, q)
+		s.Answers.Trust[q.Deployment], err = c.prober.readTrust(ctx, s, q)
 	case decide.ProbeCertificate:
-		s.Answers.Evidence[q.Deployment], err = c.probeCertificate(ctx, s, q)
+		s.Answers.Evidence[q.Deployment], err = c.prober.probeCertificate(ctx, s, q)
 	case decide.ReadTarget:
 		s.Answers.Targets[q.Certificate], err = c.readTarget(ctx, q.Certificate)
 	case decide.WatchObject:
@@ -74,7 +74,7 @@ func (c *Controller) answer(ctx context.Context, s *snapshot, question decide.Qu
 }
 
 // liveSecret returns a Secret, or nil if it does not exist.
-func (c *Controller) liveSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+func (c *writer) liveSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	live, err := c.Kube.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -83,12 +83,12 @@ func (c *Controller) liveSecret(ctx context.Context, namespace, name string) (*c
 }
 
 // readTrust reads the Secret of a Deployment, and everything that makes API servers call its webhooks.
-func (c *Controller) readTrust(ctx context.Context, s *snapshot, q decide.ReadTrust) (decide.Trust, error) {
-	secret, err := c.liveSecret(ctx, s.CSV.Namespace, q.Secret)
+func (c *prober) readTrust(ctx context.Context, s *snapshot, q decide.ReadTrust) (decide.Trust, error) {
+	secret, err := c.writer.liveSecret(ctx, s.CSV.Namespace, q.Secret)
 	if err != nil {
 		return decide.Trust{}, err
 	}
-	live, err := c.liveRegistrations(ctx, metav1.ListOptions{LabelSelector: csvspec.OwnerSelector(s.Versions()).String()})
+	live, err := c.writer.liveRegistrations(ctx, metav1.ListOptions{LabelSelector: csvspec.OwnerSelector(s.Versions()).String()})
 	if err != nil {
 		return decide.Trust{}, err
 	}
@@ -116,7 +116,7 @@ func (c *Controller) readTrust(ctx context.Context, s *snapshot, q decide.ReadTr
 
 // readTarget returns the name of the Secret into which a Certificate of cert-manager issues; empty if
 // the Certificate does not exist.
-func (c *Controller) readTarget(ctx context.Context, name types.NamespacedName) (string, error) {
+func (c *executor) readTarget(ctx context.Context, name types.NamespacedName) (string, error) {
 	certificate, err := c.Dynamic.Resource(issuers.Certificates).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil
@@ -129,7 +129,7 @@ func (c *Controller) readTarget(ctx context.Context, name types.NamespacedName) 
 }
 
 // watchObject returns an object from a cache that is filled on demand.
-func (c *Controller) watchObject(key decide.ObjectKey) decide.Object {
+func (c *executor) watchObject(key decide.ObjectKey) decide.Object {
 	store, cached := c.foreign.Of(key.Resource)
 	object := decide.Object{Cached: cached, Since: store.Began}
 	if key.Name != "" {

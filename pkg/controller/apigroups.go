@@ -18,7 +18,7 @@ import (
 // occupiedGroups returns the groups in which a ClusterServiceVersion must not register an
 // APIService, and why. An APIService that exists is not concerned: what others serve beside it
 // later is no reason to unregister it, and whose it is, mayClaim decides.
-func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[string]string {
+func (c *gatherer) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		if c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)) != nil {
@@ -33,9 +33,9 @@ func (c *Controller) occupiedGroups(s *snapshot, relatives lineage.Lineage) map[
 
 // others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
 // another version of the same operator.
-func (c *Controller) others(s *snapshot, relatives lineage.Lineage) requirements.OtherServers {
+func (c *gatherer) others(s *snapshot, relatives lineage.Lineage) requirements.OtherServers {
 	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
-	ownership := c.ownership(family...)
+	ownership := c.versions.ownership(family...)
 	return requirements.OtherServers{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
 			return slices.DeleteFunc(slices.Clone(c.caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
@@ -55,16 +55,16 @@ func (c *Controller) others(s *snapshot, relatives lineage.Lineage) requirements
 
 // ownedElsewhere reports whether a ClusterServiceVersion of another operator owns a definition with
 // the better right.
-func (c *Controller) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
-	own := c.claimant(csv)
+func (c *gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
+	own := c.versions.claimant(csv)
 	return slices.ContainsFunc(c.caches.CSVs.By(informers.ByCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(family, other) && c.claimant(other).Precedes(own)
+		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(family, other) && c.versions.claimant(other).Precedes(own)
 	})
 }
 
 // groupServed has those reconciled that own an APIService of a group of which a version was
 // registered, changed or removed.
-func (c *Controller) groupServed(group string) {
+func (c *eventHandlers) groupServed(group string) {
 	for _, csv := range c.caches.CSVs.By(informers.ByGroup, group) {
 		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}

@@ -15,7 +15,7 @@ import (
 
 // apis fills in what the API server says of itself, as far as the
 // ClusterServiceVersion depends on it.
-func (c *Controller) apis(facts *requirements.Facts, by discovery.Asker) {
+func (c *gatherer) apis(facts *requirements.Facts, by discovery.Asker) {
 	if facts.CSV.Spec.MinKubeVersion != "" {
 		facts.Kubernetes = c.served.Version.Of("/version", by, discovery.MaxAge).Answer
 	}
@@ -36,7 +36,7 @@ func (c *Controller) apis(facts *requirements.Facts, by discovery.Asker) {
 }
 
 // apiChanged matters to the ClusterServiceVersions that depend on a kind of the group.
-func (c *Controller) apiChanged(group schema.GroupVersion) {
+func (c *eventHandlers) apiChanged(group schema.GroupVersion) {
 	c.served.Resources.Announce(group)
 	for _, csv := range c.caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version)) {
 		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))

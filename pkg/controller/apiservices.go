@@ -18,7 +18,7 @@ import (
 )
 
 // observeKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
-func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
+func (c *gatherer) observeKinds(s *snapshot, by discovery.Asker) {
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		live := c.caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version))
 		if live == nil || !requirements.Available(live) {
@@ -34,7 +34,7 @@ func (c *Controller) observeKinds(s *snapshot, by discovery.Asker) {
 // reservedAPI is why a ClusterServiceVersion must not own its APIServices; nil when it may. It
 // holds for one that is installed, too: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
-func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
+func (c *gatherer) reservedAPI(s *snapshot) *scope.Failure {
 	reserved := requirements.ReservedAPI(s.CSV, c.caches.APIServices.All())
 	for _, group := range slices.Sorted(maps.Keys(s.Observed.Occupied)) {
 		reserved = cmp.Or(reserved, s.Observed.Occupied[group])
@@ -51,7 +51,7 @@ func (c *Controller) reservedAPI(s *snapshot) *scope.Failure {
 
 // occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
 // APIServices; nil when it can.
-func (c *Controller) occupiedAPI(s *snapshot) *scope.Failure {
+func (c *gatherer) occupiedAPI(s *snapshot) *scope.Failure {
 	if s.Upgrade.Began {
 		return nil
 	}
@@ -72,7 +72,7 @@ func cannotAdopt(why string) *scope.Failure {
 
 // reservedGroups are the groups that no operator may serve, among those of the APIServices that
 // a ClusterServiceVersion has or wants.
-func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
+func (c *gatherer) reservedGroups(s *snapshot) map[string]bool {
 	groups := map[string]bool{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		groups[owned.Group] = true
@@ -88,7 +88,7 @@ func (c *Controller) reservedGroups(s *snapshot) map[string]bool {
 }
 
 // apiServiceChanged also matters to those who own it.
-func (c *Controller) apiServiceChanged(before, after drift.Object) {
+func (c *eventHandlers) apiServiceChanged(before, after drift.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	c.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
 	c.groupServed(service.Spec.Group)

@@ -37,12 +37,12 @@ const (
 )
 
 // apply carries out steps in their order, until an answer makes the rest doubtful.
-func (c *Controller) apply(ctx context.Context, k queue.Key, s *snapshot, steps []rollout.Step) (news, error) {
+func (c *executor) apply(ctx context.Context, k queue.Key, s *snapshot, steps []rollout.Step) (news, error) {
 	var created []drift.Object
 	changed := false
 	var failed error
 	for _, step := range due(s, steps) {
-		written, existing, err := c.write(ctx, s.CSV.Namespace, step)
+		written, existing, err := c.writer.write(ctx, s.CSV.Namespace, step)
 		c.metrics.ObserveWrite(step, err)
 		switch {
 		case existing != nil:
@@ -86,14 +86,14 @@ func due(s *snapshot, steps []rollout.Step) []rollout.Step {
 
 // noteIssuance remembers a step for an issuer. The caches that show it are others than those of the pass: at worst
 // the next pass repeats it.
-func (c *Controller) noteIssuance(s *snapshot, step rollout.Step, written drift.Object) {
+func (c *executor) noteIssuance(s *snapshot, step rollout.Step, written drift.Object) {
 	s.written[step.Key()] = step.Verb
 	c.compare(s, step, written)
 }
 
 // remember notes a write for those who look before the caches show it: the rest of this
 // pass, and the passes and the other decisions that follow.
-func (c *Controller) remember(k queue.Key, s *snapshot, step rollout.Step, written drift.Object) {
+func (c *executor) remember(k queue.Key, s *snapshot, step rollout.Step, written drift.Object) {
 	if secret, ok := written.(*corev1.Secret); ok {
 		s.Secrets[secret.Name] = secret
 		if step.Verb == rollout.Delete {
@@ -109,7 +109,7 @@ func (c *Controller) remember(k queue.Key, s *snapshot, step rollout.Step, writt
 
 // compare remembers what became of a write, and counts it where somebody undid the one before,
 // or where admission made something else of it that is not accepted.
-func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Object) {
+func (c *executor) compare(s *snapshot, step rollout.Step, written drift.Object) {
 	csv, object := records.NameOf(s.CSV), step.Key()
 	switch {
 	case step.Verb == rollout.Delete:
@@ -130,7 +130,7 @@ func (c *Controller) compare(s *snapshot, step rollout.Step, written drift.Objec
 }
 
 // note remembers when a registration was made.
-func (c *Controller) note(s *snapshot, written drift.Object) {
+func (c *executor) note(s *snapshot, written drift.Object) {
 	if drift.IsRegistration(written) {
 		now := c.now()
 		s.Observed.Born[written.GetUID()] = now
@@ -138,7 +138,7 @@ func (c *Controller) note(s *snapshot, written drift.Object) {
 	}
 }
 
-func (c *Controller) logWrite(k queue.Key, step rollout.Step) {
+func (c *executor) logWrite(k queue.Key, step rollout.Step) {
 	log := c.log.WithFields(k.Fields()).WithField("why", step.Why())
 	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {
 		log = log.WithField("webhook", webhook)
@@ -163,7 +163,7 @@ func denied(err error) bool {
 }
 
 // write sends one step to the API server.
-func (c *Controller) write(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
+func (c *writer) write(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
 	switch o := step.Object.(type) {
 	case *corev1.Secret:
 		return send(ctx, c.Kube.CoreV1().Secrets(namespace), step, o)

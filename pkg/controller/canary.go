@@ -33,7 +33,7 @@ const canaryPatience = 5 * time.Second
 
 // throughAPIServer lets the API server call the Service of some endpoints, and answers
 // for all of them: which of the pods it reached, nobody can tell.
-func (c *Controller) throughAPIServer(ctx context.Context, s *snapshot, endpoints []backends.Endpoint, trust []byte) {
+func (c *prober) throughAPIServer(ctx context.Context, s *snapshot, endpoints []backends.Endpoint, trust []byte) {
 	for _, some := range byPort(endpoints) {
 		target, paths := serviceOf(some[0]), pathsOf(some)
 		found := map[string]probe.Result{}
@@ -80,13 +80,13 @@ func serviceOf(e backends.Endpoint) probe.Target {
 // sendCanary registers a canary for the Service of an endpoint, has it called once under
 // each bundle until a call does not come through, and takes the canary away again whatever
 // comes of it.
-func (c *Controller) sendCanary(ctx context.Context, s *snapshot, e backends.Endpoint, bundles ...[]byte) probe.Result {
+func (c *prober) sendCanary(ctx context.Context, s *snapshot, e backends.Endpoint, bundles ...[]byte) probe.Result {
 	return c.withCanary(ctx, s, e, nil, bundles, func(*admissionregistrationv1.ValidatingWebhookConfiguration) {})
 }
 
 // withCanary is sendCanary with more paths, and with what to do with the canary once every
 // call came through.
-func (c *Controller) withCanary(ctx context.Context, s *snapshot, e backends.Endpoint, paths []string, bundles [][]byte,
+func (c *prober) withCanary(ctx context.Context, s *snapshot, e backends.Endpoint, paths []string, bundles [][]byte,
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
 ) probe.Result {
 	target := serviceOf(e)
@@ -125,7 +125,7 @@ func (c *Controller) withCanary(ctx context.Context, s *snapshot, e backends.End
 // refusal is what becomes of a call; nil when nothing refuses it as long as there is
 // patience: each request may reach another API server, one that has not learned of the canary
 // yet.
-func (c *Controller) refusal(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
+func (c *prober) refusal(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
 	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryPatience, true, func(context.Context) (bool, error) { // the refusal tells
 		refusal = c.provoke(ctx, s, canary, webhook)
 		return refusal != nil, nil
@@ -134,7 +134,7 @@ func (c *Controller) refusal(ctx context.Context, s *snapshot, canary *admission
 }
 
 // provoke asks for what a webhook of the canary matches, and returns the refusal.
-func (c *Controller) provoke(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
+func (c *prober) provoke(ctx context.Context, s *snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
 	_, err := c.OLM.ManagerV1alpha1().WebhookRollouts(s.CSV.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
 	return err

@@ -28,7 +28,7 @@ const (
 
 // builtIn returns what the API server serves of a version of a group of Kubernetes; nil when it has not
 // answered. That changes with the version of the API server, which then changes the APIService.
-func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []rules.Resource {
+func (c *gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []rules.Resource {
 	reply := c.served.Resources.Of(version, by, builtInAge)
 	if reply.Known && len(reply.Answer) == 0 {
 		reply = c.served.Resources.Of(version, by, emptyAge)
@@ -54,7 +54,7 @@ func (c *Controller) builtIn(version schema.GroupVersion, by discovery.Asker) []
 // catalog lists what the API server serves of the groups that the rules of a
 // ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
 // which is asked for once. Of what other API servers answer, nothing is known.
-func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
+func (c *gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
 	groups := rules.Groups(csv)
 	catalog := rules.Catalog{Closed: len(groups) > 0 && !c.caches.Aggregation.Absent()}
 	for _, group := range groups {
@@ -66,7 +66,7 @@ func (c *Controller) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by di
 	return catalog
 }
 
-func (c *Controller) addGroup(catalog *rules.Catalog, group string, by discovery.Asker) {
+func (c *gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.Asker) {
 	for _, service := range c.caches.APIServices.By(informers.ByGroup, group) {
 		version := schema.GroupVersion{Group: group, Version: service.Spec.Version}
 		switch {
@@ -84,7 +84,7 @@ func (c *Controller) addGroup(catalog *rules.Catalog, group string, by discovery
 }
 
 // servedGroups are the names of all groups.
-func (c *Controller) servedGroups() []string {
+func (c *gatherer) servedGroups() []string {
 	names := []string{}
 	for _, service := range c.caches.APIServices.All() {
 		names = append(names, service.Spec.Group)
@@ -110,7 +110,7 @@ func servedBy(o drift.Object) any {
 
 // servedChanged matters to the ClusterServiceVersions with rules of the group, if what is
 // served of it changes.
-func (c *Controller) servedChanged(before, after drift.Object) {
+func (c *eventHandlers) servedChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(servedBy(before), servedBy(after)) {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 
 // claimant is a ClusterServiceVersion as others see it that provide the same. A version
 // that replaces an installed one has its rights.
-func (c *Controller) claimant(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
+func (c *versions) claimant(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
 	claimant := scope.Claimant{CSV: csv, Began: c.begun(csv), Kinds: c.kindsOwned(csv)}
 	for _, name := range lineage.Replaced(csv) {
 		older := c.caches.CSVs.Get(csv.Namespace, name)
@@ -31,7 +31,7 @@ func (c *Controller) claimant(csv *operatorsv1alpha1.ClusterServiceVersion) scop
 
 // kindsOwned are the kinds of the definitions that a ClusterServiceVersion owns, as far as they
 // exist, by name.
-func (c *Controller) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+func (c *versions) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	kinds := map[string]string{}
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
 		if crd := c.caches.CRDs.Get("", d.Name); crd != nil {
@@ -44,7 +44,7 @@ func (c *Controller) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) ma
 // neighbours are the operators of the namespace that own something which a
 // ClusterServiceVersion owns. Other versions of the same operator are none, nor are
 // those on their way out.
-func (c *Controller) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
+func (c *versions) neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
 	var found []scope.Claimant
 	seen := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
@@ -70,7 +70,7 @@ type claims struct {
 
 // rivals are those with the best right to an API of a ClusterServiceVersion in another group. One
 // whose own scope is not settled is none, nor is one on its way out.
-func (c *Controller) rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
+func (c *versions) rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 	c.claim(own.CSV.Namespace, own.CSV.Name)
 	c.claims.mutex.Lock()
 	defer c.claims.mutex.Unlock()
@@ -79,7 +79,7 @@ func (c *Controller) rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 
 // claim brings the index up to date with a ClusterServiceVersion. It has those reconciled whose right to
 // their APIs may be another then.
-func (c *Controller) claim(namespace, name string) {
+func (c *versions) claim(namespace, name string) {
 	c.setClaim(namespace+"/"+name, func() *scope.Rival {
 		csv := c.caches.CSVs.Get(namespace, name)
 		if csv == nil || csv.IsCopied() || c.leaving(csv) {
@@ -94,7 +94,7 @@ func (c *Controller) claim(namespace, name string) {
 }
 
 // claimAll does so with the operators of a namespace, and with what its OperatorGroup lists.
-func (c *Controller) claimAll(namespace string) {
+func (c *versions) claimAll(namespace string) {
 	c.setClaim(namespace, func() *scope.Rival {
 		if s, failure := c.scopeOf(namespace); failure == nil && s.Group.Spec.StaticProvidedAPIs {
 			return &scope.Rival{Scope: s}
@@ -107,7 +107,7 @@ func (c *Controller) claimAll(namespace string) {
 }
 
 // setClaim looks at the caches under the lock: the last to look is the last to write.
-func (c *Controller) setClaim(key string, look func() *scope.Rival) {
+func (c *versions) setClaim(key string, look func() *scope.Rival) {
 	c.claims.mutex.Lock()
 	affected := c.claims.index.Set(key, look())
 	c.claims.mutex.Unlock()
@@ -118,7 +118,7 @@ func (c *Controller) setClaim(key string, look func() *scope.Rival) {
 
 // namespacesFor are the Namespaces that the targets of some groups depend on. There may be
 // many, and as many ClusterServiceVersions that ask.
-func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
+func (c *versions) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
 	names, all := scope.Named(groups)
 	if all {
 		return c.caches.Namespaces.All()
@@ -133,9 +133,9 @@ func (c *Controller) namespacesFor(groups ...*operatorsv1.OperatorGroup) []*core
 }
 
 // claimChanged matters to those who provide or own the same, or name the same Deployments.
-func (c *Controller) claimChanged(before, after drift.Object) {
+func (c *eventHandlers) claimChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
-	c.claim(changed.Namespace, changed.Name)
+	c.versions.claim(changed.Namespace, changed.Name)
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || claimsAnew(before, after) {
 		for _, csv := range present(before, after) {
 			c.lookAtNeighbours(csv.(*operatorsv1alpha1.ClusterServiceVersion))
@@ -151,7 +151,7 @@ func claimsAnew(before, after drift.Object) bool {
 		was.Status.Reason != is.Status.Reason && (scope.Yields(was.Status.Reason) || scope.Yields(is.Status.Reason))
 }
 
-func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
+func (c *eventHandlers) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, owned := range csvspec.OwnedNames(csv) {
 		c.lookAtOthers(csv, c.caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned))
 		_, group, _ := strings.Cut(owned, ".")
@@ -162,14 +162,14 @@ func (c *Controller) lookAtNeighbours(csv *operatorsv1alpha1.ClusterServiceVersi
 	}
 }
 
-func (c *Controller) lookAtOthers(csv *operatorsv1alpha1.ClusterServiceVersion, all []*operatorsv1alpha1.ClusterServiceVersion) {
+func (c *eventHandlers) lookAtOthers(csv *operatorsv1alpha1.ClusterServiceVersion, all []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, other := range all {
 		if other.Name != csv.Name {
-			c.lookAt(other)
+			c.versions.lookAt(other)
 		}
 	}
 }
 
-func (c *Controller) lookAt(csv *operatorsv1alpha1.ClusterServiceVersion) {
+func (c *versions) lookAt(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 }

@@ -37,12 +37,14 @@ func teams(t testing.TB, number int) *Controller {
 		csvs, groups = append(csvs, csv), append(groups, group)
 		namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	c := &Controller{queue: queue.New(nil), now: time.Now, caches: informerstest.Empty(t)}
+	c := newController(Options{})
+	c.caches = informerstest.Empty(t)
+	c.wire()
 	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
 	c.caches.Groups = informerstest.Holding(t, &operatorsv1.OperatorGroup{}, groups...)
 	c.caches.Namespaces = informerstest.Holding(t, &corev1.Namespace{}, namespaces...)
 	for _, csv := range csvs {
-		c.claimChanged(nil, csv)
+		c.handlers.claimChanged(nil, csv)
 	}
 	c.drain()
 	return c
@@ -80,19 +82,19 @@ func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	return map[string]func(){
 		"an edit of its operator": func() {
 			put(c.caches.CSVs.Informers[0].GetStore(), edited)
-			c.claimChanged(before, edited)
-			c.versionChanged(before, edited)
+			c.handlers.claimChanged(before, edited)
+			c.handlers.versionChanged(before, edited)
 		},
 		"another phase": func() {
 			put(c.caches.CSVs.Informers[0].GetStore(), begun)
-			c.claimChanged(before, begun)
-			c.versionChanged(before, begun)
+			c.handlers.claimChanged(before, begun)
+			c.handlers.versionChanged(before, begun)
 		},
-		"a status of its group": func() { put(c.caches.Groups.Informers[0].GetStore(), status); c.groupChanged(group, status) },
-		"an edit of its group":  func() { put(c.caches.Groups.Informers[0].GetStore(), selects); c.groupChanged(group, selects) },
+		"a status of its group": func() { put(c.caches.Groups.Informers[0].GetStore(), status); c.handlers.groupChanged(group, status) },
+		"an edit of its group":  func() { put(c.caches.Groups.Informers[0].GetStore(), selects); c.handlers.groupChanged(group, selects) },
 		"a label of its Namespace": func() {
 			put(c.caches.Namespaces.Informers[0].GetStore(), labelled)
-			c.namespaceChanged(namespace, labelled)
+			c.handlers.namespaceChanged(namespace, labelled)
 		},
 	}
 }
@@ -129,9 +131,9 @@ func BenchmarkOneEventAmongTeams(b *testing.B) {
 				event()
 				c.drain()
 				csv := c.caches.CSVs.Get("team-7", "op.v1")
-				own, _ := c.scopeOf(csv.Namespace)
-				claimant, relatives := c.claimant(csv), c.lineage(csv)
-				if own.Conflict(claimant, c.rivals(claimant, own)) != nil || len(c.neighbours(csv, relatives)) > 0 || len(c.contenders(csv, relatives)) > 0 {
+				own, _ := c.versions.scopeOf(csv.Namespace)
+				claimant, relatives := c.versions.claimant(csv), c.versions.lineage(csv)
+				if own.Conflict(claimant, c.versions.rivals(claimant, own)) != nil || len(c.versions.neighbours(csv, relatives)) > 0 || len(c.versions.contenders(csv, relatives)) > 0 {
 					b.Fatal("it has a rival")
 				}
 			}

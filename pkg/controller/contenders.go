@@ -16,7 +16,7 @@ import (
 
 // contenders are the ClusterServiceVersions that name a Deployment of another one and are no version of
 // its operator. Only one of them can have the Deployment.
-func (c *Controller) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
+func (c *versions) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
 	known := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		known[relative.Name] = true
@@ -34,7 +34,7 @@ func (c *Controller) contenders(csv *operatorsv1alpha1.ClusterServiceVersion, re
 }
 
 // contention adds to the facts of a ClusterServiceVersion who else may have its Deployments.
-func (c *Controller) contention(facts *requirements.Facts, relatives lineage.Lineage) {
+func (c *versions) contention(facts *requirements.Facts, relatives lineage.Lineage) {
 	for _, other := range c.contenders(facts.CSV, relatives) {
 		if !c.leaving(other) {
 			facts.Contenders = append(facts.Contenders, scope.Claimant{CSV: other, Began: c.begun(other)})

@@ -24,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Options are the administrator's choices.
@@ -57,26 +58,33 @@ type Controller struct {
 	clients.Set
 	caches  *informers.Caches
 	foreign *informers.OnDemand // objects of certificate issuers, and OperatorConditions
+	served  discovery.APIServer
 	queue   queue.Queue
 	events  record.EventRecorder
 	log     *logrus.Entry
 	metrics *metrics.Metrics
 	now     func() time.Time
-	self    string // the user name of the manager; empty when the API server does not report it
 
-	writes         informers.Expectations
-	repairs        records.Repairs
-	creationTimes  records.CreationTimes // of registrations
-	namespaceLocks keymutex.KeyMutex     // held while one of several versions of an operator is reconciled
-	scopes         records.Scopes
-	claims         claims // which ClusterServiceVersion provides which API, and where
-	rotationSlots  records.RotationSlots
+	writes         *informers.Expectations
+	repairs        *records.Repairs
+	creationTimes  *records.CreationTimes // of registrations
+	scopes         *records.Scopes
+	rotationSlots  *records.RotationSlots
+	unlabelled     *records.LabelRefusals
+	contested      *records.FieldContests
+	claims         *claims           // which ClusterServiceVersion provides which API, and where
+	namespaceLocks keymutex.KeyMutex // held while one of several versions of an operator is reconciled
+	processors     processors
 
-	unlabelled records.LabelRefusals
-	contested  records.FieldContests
-	served     discovery.APIServer
-
-	processors processors
+	versions  *versions
+	handlers  *eventHandlers
+	gather    *gatherer
+	writer    *writer
+	prober    *prober
+	executor  *executor
+	reporter  *reporter
+	groups    *groupReconciler
+	uninstall *uninstaller
 }
 
 // namespaceLocks is the number of locks that all namespaces share.
@@ -84,31 +92,71 @@ const namespaceLocks = 1024
 
 // New connects the informers with the queue. Run starts them.
 func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics, log *logrus.Entry, options Options) (*Controller, error) {
-	c := &Controller{
-		Options: options,
-		Set:     set,
-		caches:  informers.NewCaches(set, options.Namespaces),
-		queue:   queue.New(options.Clock),
-		events:  events,
-		log:     log,
-		metrics: measured,
-		now:     time.Now,
-		writes:  informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
+	c := newController(options)
+	c.Set, c.events, c.log, c.metrics = set, events, log, measured
+	c.caches = informers.NewCaches(set, options.Namespaces)
+	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
+	// The handlers of caches that are filled on demand are called only after the caches are requested.
+	c.foreign = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.foreignChanged(before, after) })
+	c.wire()
+	measured.RegisterStatus(c.versions.managedRollouts)
+	return c, c.handlers.watch()
+}
 
+// newController returns a controller without caches and clients.
+func newController(options Options) *Controller {
+	return &Controller{
+		Options: options,
+		queue:   queue.New(options.Clock),
+		now:     time.Now,
+
+		writes:         &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
+		repairs:        &records.Repairs{},
+		creationTimes:  &records.CreationTimes{},
+		scopes:         &records.Scopes{},
+		rotationSlots:  &records.RotationSlots{},
+		unlabelled:     &records.LabelRefusals{},
+		contested:      &records.FieldContests{},
+		claims:         &claims{},
 		namespaceLocks: keymutex.NewHashed(namespaceLocks),
 		processors:     newProcessors(),
 	}
-	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
-	measured.RegisterStatus(c.managedRollouts)
-	c.foreign = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, c.foreignChanged)
-	return c, c.watch()
+}
+
+// wire gives each part what it needs.
+func (c *Controller) wire() {
+	c.versions = &versions{
+		Namespaces: c.Namespaces, caches: c.caches, claims: c.claims, queue: c.queue, scopes: c.scopes,
+	}
+	c.gather = &gatherer{
+		Set: c.Set, Certificates: c.Certificates, Rollout: c.Rollout, caches: c.caches, creationTimes: c.creationTimes, foreign: c.foreign, now: c.now, repairs: c.repairs, served: c.served, unlabelled: c.unlabelled, versions: c.versions,
+	}
+	c.handlers = &eventHandlers{
+		caches: c.caches, queue: c.queue, scopes: c.scopes, served: c.served, writes: c.writes, versions: c.versions,
+	}
+	c.writer = &writer{Set: c.Set, log: c.log, now: c.now}
+	c.uninstall = &uninstaller{
+		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, events: c.events, log: c.log, writer: c.writer,
+	}
+	c.prober = &prober{
+		Set: c.Set, Dial: c.Dial, Probe: c.Probe, log: c.log, metrics: c.metrics, now: c.now, writer: c.writer,
+	}
+	c.groups = &groupReconciler{
+		Set: c.Set, Namespaces: c.Namespaces, caches: c.caches, contested: c.contested, now: c.now, queue: c.queue, unlabelled: c.unlabelled, writes: c.writes, handlers: c.handlers, versions: c.versions,
+	}
+	c.reporter = &reporter{
+		Set: c.Set, Rollout: c.Rollout, events: c.events, log: c.log, metrics: c.metrics, now: c.now, writes: c.writes,
+	}
+	c.executor = &executor{
+		Set: c.Set, Certificates: c.Certificates, caches: c.caches, creationTimes: c.creationTimes, foreign: c.foreign, log: c.log, metrics: c.metrics, now: c.now, processors: c.processors, repairs: c.repairs, rotationSlots: c.rotationSlots, writes: c.writes, prober: c.prober, writer: c.writer,
+	}
 }
 
 // Fill starts the caches and waits until they are filled. They stay current until
 // the context ends: a standby fills them too, so that it can take over at once.
 func (c *Controller) Fill(ctx context.Context) error {
 	var err error
-	if c.self, err = whoAmI(ctx, c.Kube); err != nil {
+	if c.gather.self, err = whoAmI(ctx, c.Kube); err != nil {
 		return err
 	}
 	if err := c.caches.Aggregation.Discover(c.Kube.Discovery()); err != nil {
@@ -119,7 +167,7 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced()...) {
 		return errors.New("told to stop before the caches were filled")
 	}
-	if c.hasOperatorConditions() { // every ClusterServiceVersion has one
+	if c.gather.hasOperatorConditions() { // every ClusterServiceVersion has one
 		conditions, _ := c.foreign.Of(operatorConditions)
 		cache.WaitForCacheSync(ctx.Done(), conditions.Synced)
 	}

@@ -27,7 +27,7 @@ import (
 // convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
 // to convert, and those that its Services, or its owners' of older versions, convert
 // already. A Service that another client deleted is known by the Deployment that it was for.
-func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) map[string]*apiextensionsv1.CustomResourceDefinition {
+func (c *gatherer) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) map[string]*apiextensionsv1.CustomResourceDefinition {
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
@@ -46,7 +46,7 @@ func (c *Controller) convertible(csv *operatorsv1alpha1.ClusterServiceVersion, o
 
 // ownServiceNames are the names of the Services of some owners in the namespace of a
 // ClusterServiceVersion, and of those that are missing in front of their Deployments.
-func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) []string {
+func (c *gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string) []string {
 	var all []string
 	for _, service := range c.caches.Services.OfOwners(owners) {
 		all = append(all, service.Name)
@@ -63,7 +63,7 @@ func (c *Controller) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersio
 
 // withRequired adds to some definitions those that a ClusterServiceVersion owns or
 // requires, as far as they exist.
-func (c *Controller) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
+func (c *gatherer) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
 	all := maps.Clone(crds)
 	for _, name := range csvspec.RequiredCRDs(csv) {
 		if crd := c.caches.CRDs.Get("", name); crd != nil {
@@ -75,7 +75,7 @@ func (c *Controller) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, 
 
 // otherConverters are the Services of other ClusterServiceVersions than these that
 // convert any of the definitions, as namespace/name.
-func (c *Controller) otherConverters(own []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
+func (c *gatherer) otherConverters(own []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	others := map[string]bool{}
 	for _, crd := range crds {
 		namespace, name := owners.ConvertedBy(crd)
@@ -95,7 +95,7 @@ func (c *Controller) otherConverters(own []string, crds map[string]*apiextension
 // foreignConversions are the definitions that a ClusterServiceVersion means to convert and whose
 // conversion, which another client has set up, calls no Service of its versions. A Service that does
 // not exist converts nothing.
-func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
+func (c *gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
 	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
 	foreign, decided := map[string]bool{}, map[string]bool{}
 	for _, d := range csv.Spec.WebhookDefinitions {
@@ -121,7 +121,7 @@ func (c *Controller) foreignConversions(ctx context.Context, csv *operatorsv1alp
 // callsAnother reports whether a Service exists and belongs to none of some versions, nor to any other
 // ClusterServiceVersion (see otherConverters). One that the manager must not read counts as one, and
 // so does a URL.
-func (c *Controller) callsAnother(ctx context.Context, namespace, name string, versions []*operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
+func (c *gatherer) callsAnother(ctx context.Context, namespace, name string, versions []*operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
 	if name == "" {
 		return true, nil
 	}
@@ -143,7 +143,7 @@ func (c *Controller) callsAnother(ctx context.Context, namespace, name string, v
 
 // convert writes spec.conversion of the definition that was looked at, if it is that
 // still.
-func (c *Controller) convert(ctx context.Context, live drift.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (c *writer) convert(ctx context.Context, live drift.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"uid": desired.UID, "resourceVersion": desired.ResourceVersion,
@@ -189,7 +189,7 @@ func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[s
 
 // count looks how many objects definitions have. Where that cannot be told, because
 // their conversion fails or nobody may look, they are taken to have some.
-func (c *Controller) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
+func (c *writer) count(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
 	for _, name := range unknown {
 		crd := crds[name]
 		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: readableVersion(crd), Resource: crd.Spec.Names.Plural}

@@ -28,17 +28,17 @@ func (c *Controller) lookAtCSV(ctx context.Context, k queue.Key) (time.Time, err
 		c.repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
 		return time.Time{}, nil
 	}
-	if !c.manages(csv) {
+	if !c.versions.manages(csv) {
 		return time.Time{}, nil
 	}
-	relatives := c.lineage(csv)
-	if !relatives.Alone() || len(c.contenders(csv, relatives)) > 0 {
+	relatives := c.versions.lineage(csv)
+	if !relatives.Alone() || len(c.versions.contenders(csv, relatives)) > 0 {
 		c.namespaceLocks.LockKey(k.Namespace)
 		defer func() { _ = c.namespaceLocks.UnlockKey(k.Namespace) }() // a hashed lock never fails
 		if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 			return time.Time{}, nil // its going wakes nobody: the relatives are looked at for it
 		}
-		relatives = c.lineage(csv)
+		relatives = c.versions.lineage(csv)
 	}
 	if !c.shown(k, csv, relatives) {
 		return time.Time{}, informers.ErrStale
@@ -47,11 +47,11 @@ func (c *Controller) lookAtCSV(ctx context.Context, k queue.Key) (time.Time, err
 	if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 		return time.Time{}, nil
 	}
-	relatives = c.lineage(csv)
-	if c.leaving(csv) {
+	relatives = c.versions.lineage(csv)
+	if c.versions.leaving(csv) {
 		return c.finalize(ctx, k, csv, relatives)
 	}
-	if newer := c.successor(relatives); newer != nil {
+	if newer := c.versions.successor(relatives); newer != nil {
 		return c.lookAtReplaced(ctx, k, csv, relatives, newer.Name)
 	}
 	return c.lookAtCurrent(ctx, k, csv, relatives)
@@ -60,9 +60,9 @@ func (c *Controller) lookAtCSV(ctx context.Context, k queue.Key) (time.Time, err
 // lookAtCurrent is the pass over a version that no newer one has taken over from: observe,
 // decide, apply, report.
 func (c *Controller) lookAtCurrent(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
-	s, err := c.observe(ctx, csv, relatives)
+	s, err := c.gather.observe(ctx, csv, relatives)
 	if err == nil {
-		err = c.askUpgradeable(&s.Upgrade)
+		err = c.gather.askUpgradeable(&s.Upgrade)
 	}
 	if err != nil {
 		return time.Time{}, err
@@ -76,19 +76,19 @@ func (c *Controller) lookAtCurrent(ctx context.Context, k queue.Key, csv *operat
 	if err := c.keep(ctx, s); err != nil {
 		return time.Time{}, err
 	}
-	plan, err := c.carryOut(ctx, k, s)
+	plan, err := c.executor.carryOut(ctx, k, s)
 	if err != nil {
 		return time.Time{}, err
 	}
 	mirrored := c.mirrorConditions(ctx, csv) // that it fails must not keep the status from being written
-	next, err := c.reportPatiently(ctx, k, s, plan)
+	next, err := c.reporter.reportPatiently(ctx, k, s, plan)
 	return next, cmp.Or(err, mirrored, s.unanswered)
 }
 
 // shown tells whether the caches show what was written for a ClusterServiceVersion, for the other
 // versions of its operator, and for those that contend for its Deployments.
 func (c *Controller) shown(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) bool {
-	for _, relative := range slices.Concat(l.Older, l.Newer, c.contenders(csv, l)) {
+	for _, relative := range slices.Concat(l.Older, l.Newer, c.versions.contenders(csv, l)) {
 		if !c.writes.Fulfilled(queue.CSVKey(relative.Namespace, relative.Name), c.caches, c.now()) {
 			return false
 		}
@@ -98,24 +98,24 @@ func (c *Controller) shown(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVer
 
 // manages tells which ClusterServiceVersions are looked after: neither copies nor
 // those of namespaces that are somebody else's.
-func (c *Controller) manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (c *versions) manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return !csv.IsCopied() && c.inScope(csv.Namespace)
 }
 
-func (c *Controller) inScope(namespace string) bool {
+func (c *versions) inScope(namespace string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
 // leaving tells whether the ClusterServiceVersion is on its way out, alone or with
 // its Namespace, where nothing can be created any more.
-func (c *Controller) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (c *versions) leaving(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	if csv.DeletionTimestamp != nil {
 		return true
 	}
 	return c.terminating(csv.Namespace)
 }
 
-func (c *Controller) terminating(name string) bool {
+func (c *versions) terminating(name string) bool {
 	namespace := c.caches.Namespaces.Get("", name)
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
 }
@@ -130,7 +130,7 @@ func scopeKnown(failure *scope.Failure) bool {
 // decision may ask for endpoints to be dialled, and the API server's answer to a
 // write may be something that the caches did not show. What was lacking and has been made
 // is as good as shown by them: what follows from it need not wait for another pass.
-func (c *Controller) carryOut(ctx context.Context, k queue.Key, s *snapshot) (rollout.Plan, error) {
+func (c *executor) carryOut(ctx context.Context, k queue.Key, s *snapshot) (rollout.Plan, error) {
 	begun := s.CSV
 	var walked []phase.Phase
 	for {
@@ -154,10 +154,10 @@ func (c *Controller) carryOut(ctx context.Context, k queue.Key, s *snapshot) (ro
 			return plan, err
 		}
 		if len(plan.Probes) > 0 {
-			c.dial(ctx, s, plan.Probes)
+			c.prober.dial(ctx, s, plan.Probes)
 		}
 		if len(plan.Count) > 0 {
-			c.count(ctx, s.Observed.CRDs, plan.Count, s.Observed.Objects)
+			c.writer.count(ctx, s.Observed.CRDs, plan.Count, s.Observed.Objects)
 		}
 		switch {
 		case news == made:

@@ -10,7 +10,7 @@ import (
 
 // definitions are those of the custom resources that the webhooks of a
 // ClusterServiceVersion name.
-func (c *Controller) definitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
+func (c *gatherer) definitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	var found []*apiextensionsv1.CustomResourceDefinition
 	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(csv)] {
 		for _, rule := range d.Rules {

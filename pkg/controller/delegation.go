@@ -17,7 +17,7 @@ import (
 
 // observeDelegations finds the bindings for servers of APIServices among all that the
 // ClusterServiceVersion has.
-func (c *Controller) observeDelegations(s *snapshot, owners []string) {
+func (c *gatherer) observeDelegations(s *snapshot, owners []string) {
 	s.Observed.AuthDelegators = byName(proven(s.Ownership, delegating(c.caches.ClusterRoleBindings.OfOwners(owners), true)))
 	s.Observed.AuthReaders = byName(proven(s.Ownership, delegating(c.caches.RoleBindings.OfOwners(owners), true)))
 }
@@ -28,7 +28,7 @@ func delegating[T drift.Object](objects []T, do bool) []T {
 
 // eachDelegation calls for each binding for servers of APIServices among those that the API
 // server selects.
-func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(drift.Object) error) error {
+func (c *uninstaller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(drift.Object) error) error {
 	delegators, err := c.Kube.RbacV1().ClusterRoleBindings().List(ctx, owned)
 	if err != nil {
 		return err
@@ -52,13 +52,13 @@ func (c *Controller) eachDelegation(ctx context.Context, owned metav1.ListOption
 // Namespace, and no garbage collection does.
 //
 // It returns those that stay, because they belong to another owner.
-func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership owners.Ownership) (left []drift.Object, err error) {
+func (c *uninstaller) undelegate(ctx context.Context, owned metav1.ListOptions, ownership owners.Ownership) (left []drift.Object, err error) {
 	err = c.eachDelegation(ctx, owned, func(binding drift.Object) error {
 		if !ownership.Proves(binding) {
 			left = append(left, binding)
 			return nil
 		}
-		_, _, err := c.write(ctx, binding.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: binding})
+		_, _, err := c.writer.write(ctx, binding.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: binding})
 		return err
 	})
 	return left, err
@@ -66,7 +66,7 @@ func (c *Controller) undelegate(ctx context.Context, owned metav1.ListOptions, o
 
 // bequeathDelegations gives them to a version that serves APIServices, too. Those that it
 // does not need it takes away itself.
-func (c *Controller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
+func (c *uninstaller) bequeathDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(heir) {
 		return nil
 	}

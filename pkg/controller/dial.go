@@ -13,7 +13,7 @@ import (
 
 // dial asks endpoints whether they serve with a certificate that the registration
 // will trust, and adds their answers to the snapshot.
-func (c *Controller) dial(ctx context.Context, s *snapshot, endpoints []backends.Endpoint) {
+func (c *prober) dial(ctx context.Context, s *snapshot, endpoints []backends.Endpoint) {
 	type trusted struct{ deployment, trust string }
 	alike := map[trusted][]backends.Endpoint{}
 	for _, e := range endpoints {
@@ -57,7 +57,7 @@ func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Resul
 
 // probing keeps a pass short, however many endpoints swallow packets: those that are not
 // dialled within its bounds are not proved, and dialled again in the next.
-func (c *Controller) probing() probe.Options {
+func (c *prober) probing() probe.Options {
 	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: passTimeout / 2, Dial: c.Dial}
 }
 

@@ -16,7 +16,7 @@ import (
 // disowned tells whether the steps would write to objects that a deletion of their
 // ClusterServiceVersion has orphaned. The caches may show that before they show the deletion. Who made the
 // ClusterServiceVersion their owner again would have the garbage collector delete them with it.
-func (c *Controller) disowned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, steps []rollout.Step) (bool, error) {
+func (c *executor) disowned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, steps []rollout.Step) (bool, error) {
 	lostOwner := func(step rollout.Step) bool {
 		return step.Live != nil && csvspec.HasOwnerLabels(step.Live, csv) && !csvspec.Owns(csv, step.Live) && csvspec.Owns(csv, step.Object)
 	}

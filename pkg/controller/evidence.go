@@ -24,7 +24,7 @@ import (
 // live one, for the certificate that it serves. The API server lists the pods: one that the cache
 // does not show yet may serve another certificate. That there is none is evidence only because every
 // selector that could find one was used.
-func (c *Controller) probeCertificate(ctx context.Context, s *snapshot, q decide.ProbeCertificate) (decide.Evidence, error) {
+func (c *prober) probeCertificate(ctx context.Context, s *snapshot, q decide.ProbeCertificate) (decide.Evidence, error) {
 	trust, err := c.readTrust(ctx, s, q.ReadTrust)
 	if err != nil {
 		return decide.Evidence{}, err
@@ -60,7 +60,7 @@ func (c *Controller) probeCertificate(ctx context.Context, s *snapshot, q decide
 
 // backends are those of a Service that the API server knows now, and what it knows of
 // where they are called.
-func (c *Controller) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]backends.Backend, []*discoveryv1.EndpointSlice, error) {
+func (c *prober) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]backends.Backend, []*discoveryv1.EndpointSlice, error) {
 	pods, err := c.podsBehind(ctx, service.Namespace, selectors)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (c *Controller) backends(ctx context.Context, service *corev1.Service, sele
 }
 
 // podsBehind are the pods that any of some selectors selects, each once.
-func (c *Controller) podsBehind(ctx context.Context, namespace string, selectors []string) ([]*corev1.Pod, error) {
+func (c *prober) podsBehind(ctx context.Context, namespace string, selectors []string) ([]*corev1.Pod, error) {
 	var all []*corev1.Pod
 	listed := map[types.UID]bool{}
 	for _, selector := range selectors {
@@ -95,7 +95,7 @@ func (c *Controller) podsBehind(ctx context.Context, namespace string, selectors
 
 // ask dials every address of the backends, and says of each backend what it serves, and
 // whether any could be dialled at all.
-func (c *Controller) ask(ctx context.Context, behind []backends.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
+func (c *prober) ask(ctx context.Context, behind []backends.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
 	var targets []probe.Target
 	for _, b := range behind {
 		for _, e := range b.Endpoints {
@@ -145,7 +145,7 @@ func inPod(seen *certs.Backend, b backends.Backend) {
 
 // nudge makes the pod's kubelet look at its volumes: it does whenever the pod changes.
 // A pod that has changed meanwhile is looked at anyway.
-func (c *Controller) nudge(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+func (c *writer) nudge(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
 		"annotations": map[string]any{wellknown.AnnotationTouchedAt: c.now().UTC().Format(time.RFC3339Nano)},

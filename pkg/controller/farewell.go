@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,7 +36,7 @@ func Farewell(ctx context.Context, set clients.Set, log *logrus.Entry, namespace
 	if err := coexistence.RefuseBesideOLM(ctx, set.Kube, namespaces); err != nil {
 		return err
 	}
-	c := &Controller{Set: set, log: log, Options: Options{Namespaces: namespaces}}
+	c := &uninstaller{Set: set, log: log, Namespaces: namespaces, writer: &writer{Set: set, log: log, now: time.Now}}
 	csvs, err := c.finalizedCSVs(ctx)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (e ConversionsInUseError) Error() string {
 }
 
 // finalizedCSVs are the ClusterServiceVersions in the manager's namespaces that bear the finalizer.
-func (c *Controller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
+func (c *uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
 	namespaces := c.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
@@ -83,7 +84,7 @@ func (c *Controller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha
 
 // dismiss unregisters the webhooks of one ClusterServiceVersion, revokes what was lifted for
 // it, and removes the finalizer; inUse says which conversions have to stay.
-func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+func (c *uninstaller) dismiss(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	log := c.log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields())
 	ownership, err := c.liveOwnership(ctx, csv)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *Controller) dismiss(ctx context.Context, csv *operatorsv1alpha1.Cluster
 
 // endConversionsLive ends the conversions by a ClusterServiceVersion, as the API server
 // knows them now.
-func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+func (c *uninstaller) endConversionsLive(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
@@ -124,11 +125,11 @@ func (c *Controller) endConversionsLive(ctx context.Context, csv *operatorsv1alp
 	for {
 		end := conversion.EndAll(csv.Namespace, converters, pointers(all.Items), objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
-			c.count(ctx, crds, end.Count, objects)
+			c.writer.count(ctx, crds, end.Count, objects)
 			continue
 		}
 		for _, step := range rollout.StepsToEnd(end.CRDs) {
-			if _, _, err := c.write(ctx, csv.Namespace, step); err != nil {
+			if _, _, err := c.writer.write(ctx, csv.Namespace, step); err != nil {
 				return "", err
 			}
 		}

@@ -44,16 +44,16 @@ func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1
 	var backends owners.Backends
 	if csv.DeletionTimestamp != nil && len(relatives.Older) > 0 {
 		var err error
-		if backends, err = c.liveBackends(ctx, csv); err != nil {
+		if backends, err = c.uninstall.liveBackends(ctx, csv); err != nil {
 			return time.Time{}, err
 		}
 		heir = relatives.Heir(backends.Installed)
 	}
-	ownership, err := c.liveOwnership(ctx, csv)
+	ownership, err := c.uninstall.liveOwnership(ctx, csv)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if err := c.unregister(ctx, csv, heir, backends, ownership); err != nil {
+	if err := c.uninstall.unregister(ctx, csv, heir, backends, ownership); err != nil {
 		return time.Time{}, err
 	}
 	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
@@ -67,13 +67,13 @@ func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1
 	if csv.DeletionTimestamp == nil {
 		return time.Time{}, nil // its Namespace is terminating and will delete it
 	}
-	return time.Time{}, c.letGo(ctx, csv, heir, relatives, ownership)
+	return time.Time{}, c.uninstall.letGo(ctx, csv, heir, c.keeps(csv, relatives), ownership)
 }
 
 // letGo removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
 // and then the finalizer.
-func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, ownership owners.Ownership) error {
-	if c.keeps(csv, relatives) {
+func (c *uninstaller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, kept bool, ownership owners.Ownership) error {
+	if kept {
 		orphaned, err := c.orphaned(ctx, csv)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func (c *Controller) letGo(ctx context.Context, csv, heir *operatorsv1alpha1.Clu
 
 // forget removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
 // what it owns means to keep the operator, not what was said of its webhooks.
-func (c *Controller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+func (c *uninstaller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -107,14 +107,14 @@ func (c *Controller) forget(ctx context.Context, csv *operatorsv1alpha1.ClusterS
 // unregister takes all registrations of a ClusterServiceVersion out of service but for
 // those that the heir wants and serves, and what lets their servers ask who calls them. What only
 // bears the labels stays.
-func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
+func (c *uninstaller) unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}
 	if heir != nil {
 		if err := c.bequeath(ctx, csv, heir, backends, owned, ownership); err != nil {
 			return err
 		}
 	}
-	live, err := c.liveRegistrations(ctx, owned)
+	live, err := c.writer.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *Controller) unregister(ctx context.Context, csv, heir *operatorsv1alpha
 }
 
 // deleteRegistrations deletes webhooks first: they could refuse the rest.
-func (c *Controller) deleteRegistrations(ctx context.Context, live liveRegistrations) error {
+func (c *uninstaller) deleteRegistrations(ctx context.Context, live liveRegistrations) error {
 	admission := c.Kube.AdmissionregistrationV1()
 	if err := deleteEach(ctx, admission.ValidatingWebhookConfigurations(), live.validating); err != nil {
 		return err
@@ -167,7 +167,7 @@ func converters(relatives lineage.Lineage, backends owners.Backends) []*operator
 // Those that another version of the operator converts, or will, are not ended. It says
 // which are in use.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	crds := c.convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
+	crds := c.gather.convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
 	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
 			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
@@ -180,11 +180,11 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	for {
 		end := conversion.EndAll(csv.Namespace, services, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
-			c.count(ctx, crds, end.Count, objects)
+			c.writer.count(ctx, crds, end.Count, objects)
 			continue
 		}
 		for _, step := range rollout.StepsToEnd(end.CRDs) {
-			written, _, err := c.write(ctx, csv.Namespace, step)
+			written, _, err := c.writer.write(ctx, csv.Namespace, step)
 			if err != nil {
 				return "", err
 			}
@@ -194,7 +194,7 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	}
 }
 
-func (c *Controller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+func (c *uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == wellknown.FinalizerCSV })
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": csv.UID, "resourceVersion": csv.ResourceVersion, "finalizers": rest,

@@ -22,8 +22,8 @@ import (
 )
 
 // lookAtGroup keeps the status of an OperatorGroup true.
-func (c *Controller) lookAtGroup(ctx context.Context, k queue.Key) error {
-	if c.caches.Groups.Get(k.Namespace, k.Name) == nil || !c.inScope(k.Namespace) {
+func (c *groupReconciler) lookAtGroup(ctx context.Context, k queue.Key) error {
+	if c.caches.Groups.Get(k.Namespace, k.Name) == nil || !c.versions.inScope(k.Namespace) {
 		return nil
 	}
 	if !c.writes.Fulfilled(k, c.caches, c.now()) {
@@ -38,7 +38,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k queue.Key) error {
 		return refusal
 	}
 	account := c.caches.Accounts.Get(k.Namespace, group.Spec.ServiceAccountName)
-	status, changed := scope.GroupStatus(group, c.caches.Groups.In(k.Namespace), c.namespacesFor(group), account, scope.Refused{Labels: c.unlabelled.Of(scope.LabelOf(group)), ProvidedAPIs: why}, c.now())
+	status, changed := scope.GroupStatus(group, c.caches.Groups.In(k.Namespace), c.versions.namespacesFor(group), account, scope.Refused{Labels: c.unlabelled.Of(scope.LabelOf(group)), ProvidedAPIs: why}, c.now())
 	if !changed {
 		return refusal
 	}
@@ -54,7 +54,7 @@ func (c *Controller) lookAtGroup(ctx context.Context, k queue.Key) error {
 
 // lookAtNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
 // key and retries of its own: one whose change is refused does not keep another from its labels.
-func (c *Controller) lookAtNamespace(ctx context.Context, k queue.Key) error {
+func (c *groupReconciler) lookAtNamespace(ctx context.Context, k queue.Key) error {
 	if c.caches.Namespaces.Get("", k.Name) != nil && !c.writes.Fulfilled(k, c.caches, c.now()) {
 		return informers.ErrStale
 	}
@@ -63,7 +63,7 @@ func (c *Controller) lookAtNamespace(ctx context.Context, k queue.Key) error {
 		c.lookAtLabels(c.unlabelled.Accepted(k.Name))
 		return nil
 	}
-	wanted := scope.LabelsOf(slices.DeleteFunc(c.groupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !c.inScope(g.Namespace) }))
+	wanted := scope.LabelsOf(slices.DeleteFunc(c.versions.groupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !c.versions.inScope(g.Namespace) }))
 	add, remove := wanted.Change(namespace)
 	if len(c.Namespaces) == 0 {
 		remove = append(remove, wanted.Orphaned(namespace)...)
@@ -100,7 +100,7 @@ func labelFields(add, remove []string) map[string]string {
 
 // noteRefusal remembers why the labels of a Namespace could not be changed, or are left for now to another client.
 // It returns those of which there is something new to say.
-func (c *Controller) noteRefusal(namespace string, labels []string, contest string, err error) []string {
+func (c *groupReconciler) noteRefusal(namespace string, labels []string, contest string, err error) []string {
 	switch {
 	case err == nil && contest != "":
 		return c.unlabelled.Refused(namespace, labels, contest)
@@ -114,7 +114,7 @@ func (c *Controller) noteRefusal(namespace string, labels []string, contest stri
 }
 
 // groupsOf are the OperatorGroups that may target a Namespace, and those whose labels it bears.
-func (c *Controller) groupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
+func (c *versions) groupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
 	found := c.caches.Groups.By(informers.ByTarget, namespace.Name)
 	for _, key := range scope.SelectableBy(namespace) {
 		found = append(found, c.caches.Groups.By(informers.BySelection, key)...)
@@ -130,17 +130,17 @@ func (c *Controller) groupsOf(namespace *corev1.Namespace) []*operatorsv1.Operat
 
 // lookAtLabels has the OperatorGroups with some labels, and the ClusterServiceVersions of their
 // namespaces, say which Namespaces could not be given them.
-func (c *Controller) lookAtLabels(labels []string) {
+func (c *groupReconciler) lookAtLabels(labels []string) {
 	for _, label := range labels {
 		for _, group := range c.caches.Groups.By(informers.ByGroupLabel, label) {
 			c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
-			c.lookAtCSVsOf(group.Namespace)
+			c.handlers.lookAtCSVsOf(group.Namespace)
 		}
 	}
 }
 
 // label changes labels of a Namespace that is still the one that was looked at.
-func (c *Controller) label(ctx context.Context, k queue.Key, namespace *corev1.Namespace, add, remove []string) error {
+func (c *groupReconciler) label(ctx context.Context, k queue.Key, namespace *corev1.Namespace, add, remove []string) error {
 	if len(add)+len(remove) == 0 {
 		return nil
 	}
@@ -183,18 +183,18 @@ func undone(written *corev1.Namespace, add, remove []string) error {
 }
 
 // selects reports whether live registrations select Namespaces by a label.
-func (c *Controller) selects(label string) bool {
+func (c *groupReconciler) selects(label string) bool {
 	return len(c.caches.Validating.By(informers.ByGroupLabel, label))+len(c.caches.Mutating.By(informers.ByGroupLabel, label)) > 0
 }
 
 // labels tells whether a group marks its targets with the label and is not on its way
 // out. It asks for the group's spec: its status may still tell of the spec before.
-func (c *Controller) labels(label string) bool {
+func (c *groupReconciler) labels(label string) bool {
 	return slices.ContainsFunc(c.caches.Groups.By(informers.ByGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
 		if g.DeletionTimestamp != nil {
 			return false
 		}
-		targets, err := scope.Targets(g, c.namespacesFor(g))
+		targets, err := scope.Targets(g, c.versions.namespacesFor(g))
 		return err == nil && !slices.Contains(targets, metav1.NamespaceAll)
 	})
 }

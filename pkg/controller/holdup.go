@@ -20,7 +20,7 @@ import (
 // the certificates of what objects need are replaced as ever.
 func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
 	again := c.now().Add(countPause)
-	terminating := c.terminating(csv.Namespace)
+	terminating := c.versions.terminating(csv.Namespace)
 	if terminating {
 		inUse = phase.NamespaceDeleted(inUse)
 	}
@@ -37,14 +37,14 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 	}
 	if current == nil {
 		var err error
-		if current, err = c.newRollout(ctx, k, csv); err != nil {
+		if current, err = c.reporter.newRollout(ctx, k, csv); err != nil {
 			return time.Time{}, err
 		}
 	}
 	status := *current.Status.DeepCopy()
 	var unanswered error
-	if c.successor(relatives) == nil && !terminating { // else that one looks after it, or nobody can
-		s, err := c.observe(ctx, csv, relatives)
+	if c.versions.successor(relatives) == nil && !terminating { // else that one looks after it, or nobody can
+		s, err := c.gather.observe(ctx, csv, relatives)
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -52,19 +52,19 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 		if err := c.keep(ctx, s); err != nil {
 			return time.Time{}, err
 		}
-		plan, err := c.carryOut(ctx, k, s)
+		plan, err := c.executor.carryOut(ctx, k, s)
 		if err != nil {
 			return time.Time{}, err
 		}
 		status, again, unanswered = plan.Status, earliest(again, plan.NextLook), s.unanswered
 	}
 	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
-	return again, cmp.Or(c.updateRollout(ctx, k, csv, current, status), unanswered)
+	return again, cmp.Or(c.reporter.updateRollout(ctx, k, csv, current, status), unanswered)
 }
 
 // reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
 // being deleted, it may be all that is left.
 func (c *Controller) reportHeld(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
 	held := &snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, DuePending: true}}
-	return c.reportCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
+	return c.reporter.reportCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }

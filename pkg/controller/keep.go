@@ -29,7 +29,7 @@ type kept struct {
 	kind     string
 	resource schema.GroupVersionResource
 	// of are those that belong to a ClusterServiceVersion.
-	of func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object
+	of func(c *gatherer, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object
 }
 
 // keepable are the kinds of what converts, and of what its pods need. Those that run go first.
@@ -40,7 +40,7 @@ var keepable = []kept{
 	{"RoleBinding", rbacv1.SchemeGroupVersion.WithResource("rolebindings"), ownedIn(func(c *informers.Caches) informers.Store[*rbacv1.RoleBinding] { return c.RoleBindings })},
 	{"Role", rbacv1.SchemeGroupVersion.WithResource("roles"), ownedIn(func(c *informers.Caches) informers.Store[*rbacv1.Role] { return c.Roles })},
 	{"ServiceAccount", corev1.SchemeGroupVersion.WithResource("serviceaccounts"), ownedIn(func(c *informers.Caches) informers.Store[*corev1.ServiceAccount] { return c.Accounts })},
-	{operatorConditionKind, operatorConditions, func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
+	{operatorConditionKind, operatorConditions, func(c *gatherer, csv *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
 		if condition, err := c.operatorCondition(csv); err == nil && condition != nil {
 			return []metav1.Object{condition}
 		}
@@ -48,8 +48,8 @@ var keepable = []kept{
 	}},
 }
 
-func ownedIn[T drift.Object](in func(*informers.Caches) informers.Store[T]) func(*Controller, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
-	return func(c *Controller, csv *operatorsv1alpha1.ClusterServiceVersion) (all []metav1.Object) {
+func ownedIn[T drift.Object](in func(*informers.Caches) informers.Store[T]) func(*gatherer, *operatorsv1alpha1.ClusterServiceVersion) []metav1.Object {
+	return func(c *gatherer, csv *operatorsv1alpha1.ClusterServiceVersion) (all []metav1.Object) {
 		for _, o := range in(c.caches).OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 			if o.GetNamespace() == csv.Namespace {
 				all = append(all, o)
@@ -68,12 +68,12 @@ func (c *Controller) keep(ctx context.Context, s *snapshot) error {
 	wanted := owners.DefinitionOwnersOf(s.CSV, s.Observed.Deployments, s.ServiceNames(s.CSV), s.Observed.CRDs)
 	bindings := c.caches.RoleBindings.OfOwner(informers.OwnerID(s.CSV.Namespace, s.CSV.Name))
 	for _, k := range keepable {
-		for _, o := range k.of(c, s.CSV) {
+		for _, o := range k.of(c.gather, s.CSV) {
 			owners, differ := wanted.Owners(k.kind, o, bindings)
 			if !differ || c.keepersHeld(s, k, o, owners) {
 				continue
 			}
-			if err := c.setOwners(ctx, k, o, owners); err != nil {
+			if err := c.writer.setOwners(ctx, k, o, owners); err != nil {
 				return err
 			}
 			c.contested.Wrote(keepersOf(k, o), keepersField(owners), c.now())
@@ -110,7 +110,7 @@ func keepersField(owners []metav1.OwnerReference) map[string]string {
 
 // dismantle ends the keeping when a ClusterServiceVersion goes, or is orphaned. What is kept is asked
 // of the API server: a cache that does not show it yet would leave it behind.
-func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
+func (c *uninstaller) dismantle(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
 	for _, k := range keepable {
 		list, err := c.Metadata.Resource(k.resource).Namespace(csv.Namespace).List(ctx, metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
@@ -128,12 +128,12 @@ func (c *Controller) dismantle(ctx context.Context, csv *operatorsv1alpha1.Clust
 	return nil
 }
 
-func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate owners.Cleanup) error {
+func (c *uninstaller) fulfil(ctx context.Context, k kept, o metav1.Object, fate owners.Cleanup) error {
 	switch fate {
 	case owners.Ignore:
 		return nil
 	case owners.Release:
-		return c.setOwners(ctx, k, o, owners.WithoutDefinitionOwners(o))
+		return c.writer.setOwners(ctx, k, o, owners.WithoutDefinitionOwners(o))
 	default:
 		err := c.Metadata.Resource(k.resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {
@@ -145,7 +145,7 @@ func (c *Controller) fulfil(ctx context.Context, k kept, o metav1.Object, fate o
 
 // setOwners writes the owner references of an object, if it is still what was looked at. It
 // does so under a name of its own: to the writer of the rest they are somebody else's.
-func (c *Controller) setOwners(ctx context.Context, k kept, o metav1.Object, owners []metav1.OwnerReference) error {
+func (c *writer) setOwners(ctx context.Context, k kept, o metav1.Object, owners []metav1.OwnerReference) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "ownerReferences": owners,
 	}})
@@ -169,7 +169,7 @@ func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 		return false
 	}
 	for _, k := range keepable {
-		if slices.ContainsFunc(k.of(c, csv), owners.HasDefinitionOwner) {
+		if slices.ContainsFunc(k.of(c.gather, csv), owners.HasDefinitionOwner) {
 			return true
 		}
 	}
@@ -177,7 +177,7 @@ func (c *Controller) keeps(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 }
 
 // orphaned tells whether what a ClusterServiceVersion owned is to stay, as the API server knows it now.
-func (c *Controller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
+func (c *uninstaller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
 	record, err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		record, err = nil, nil

@@ -25,8 +25,8 @@ func (c *Controller) lift(ctx context.Context, k queue.Key, s *snapshot) error {
 	if !c.LiftRoles || s.Failure != nil || s.Verdict.Mistakes() != "" || s.Verdict.Conflict != "" {
 		return nil
 	}
-	live := c.lifted(s)
-	desired := permissions.Lift(c.grants(s, live)).Objects()
+	live := c.gather.lifted(s)
+	desired := permissions.Lift(c.gather.grants(s, live)).Objects()
 	l := lifting{desired: desired, now: map[string]metav1.Object{}}
 	for _, o := range live {
 		l.now[drift.KeyOf(o)] = o
@@ -71,7 +71,7 @@ func (c *Controller) liftStep(ctx context.Context, k queue.Key, s *snapshot, l l
 		c.notLifted(s, step, step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 		return true, nil
 	}
-	written, existing, err := c.write(ctx, s.CSV.Namespace, step)
+	written, existing, err := c.writer.write(ctx, s.CSV.Namespace, step)
 	c.metrics.ObserveWrite(step, err)
 	switch {
 	case existing != nil && (!permissions.IsLifted(existing) || !csvspec.HasOwnerLabels(existing, s.CSV) || !s.Ownership.Proves(existing) && !permissions.IsLiftedAs(step.Object, existing)):
@@ -87,9 +87,9 @@ func (c *Controller) liftStep(ctx context.Context, k queue.Key, s *snapshot, l l
 	case err != nil:
 		return false, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)
 	default:
-		c.logWrite(k, step)
+		c.executor.logWrite(k, step)
 		c.writes.Add(k, informers.Write{Object: written, Deleted: step.Verb == rollout.Delete, At: c.now()})
-		c.compare(s, step, written)
+		c.executor.compare(s, step, written)
 		l.note(step, written)
 	}
 	return true, nil
@@ -118,7 +118,7 @@ func (c *Controller) notLifted(s *snapshot, step rollout.Step, why string) {
 }
 
 // lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
-func (c *Controller) lifted(s *snapshot) []drift.Object {
+func (c *gatherer) lifted(s *snapshot) []drift.Object {
 	proven, alleged := c.labelledAsLifted(s)
 	if len(alleged) == 0 {
 		return proven
@@ -134,7 +134,7 @@ func (c *Controller) lifted(s *snapshot) []drift.Object {
 
 // labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
 // ClusterServiceVersion by more than labels, and the others.
-func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Object) {
+func (c *gatherer) labelledAsLifted(s *snapshot) (proven, alleged []drift.Object) {
 	owners := informers.OwnerIDs(s.CSV, s.Upgrade.From)
 	add := func(o drift.Object) {
 		switch {
@@ -162,7 +162,7 @@ func (c *Controller) labelledAsLifted(s *snapshot) (proven, alleged []drift.Obje
 
 // grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
 // its namespace.
-func (c *Controller) grants(s *snapshot, lifted []drift.Object) permissions.Grants {
+func (c *gatherer) grants(s *snapshot, lifted []drift.Object) permissions.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
 		ours[drift.KeyOf(o)] = true
@@ -194,7 +194,7 @@ func (c *Controller) grants(s *snapshot, lifted []drift.Object) permissions.Gran
 
 // namesakes are the objects in some namespaces that are called as a binding and its role; ""
 // is the cluster.
-func (c *Controller) namesakes(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
+func (c *gatherer) namesakes(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
 	for _, namespace := range namespaces {
 		if namespace == metav1.NamespaceAll {
 			found = appendFound(found, c.caches.ClusterRoles.Get("", b.RoleRef.Name))

@@ -30,12 +30,12 @@ import (
 )
 
 // lineage finds the other versions of an operator.
-func (c *Controller) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
+func (c *versions) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
 	return lineage.Of(csv, c.relativesIn(csv.Namespace))
 }
 
 // relativesIn finds versions of the operators in a namespace.
-func (c *Controller) relativesIn(namespace string) lineage.Namespace {
+func (c *versions) relativesIn(namespace string) lineage.Namespace {
 	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
 			return c.caches.CSVs.Get(namespace, name)
@@ -49,7 +49,7 @@ func (c *Controller) relativesIn(namespace string) lineage.Namespace {
 }
 
 // tookFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
-func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+func (c *versions) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range c.caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !csvspec.OwnedBy(d, csv) {
 			continue
@@ -64,7 +64,7 @@ func (c *Controller) tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (ver
 }
 
 // takenBy are the versions that have taken over a Deployment which a ClusterServiceVersion still owns.
-func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+func (c *versions) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range c.caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !csvspec.Owns(csv, d) {
 			continue
@@ -80,13 +80,13 @@ func (c *Controller) takenBy(csv *operatorsv1alpha1.ClusterServiceVersion) (vers
 
 // recordsUpgrade reports whether the manager has recorded that a version replaces an older one. Owner
 // references alone prove nothing: who may edit a Deployment may write them.
-func (c *Controller) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (c *versions) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 	current := c.caches.Rollouts.Get(newer.Namespace, newer.Name)
 	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
 // coOwners are the other ClusterServiceVersions that own an object, by their uids.
-func (c *Controller) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
+func (c *versions) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, reference := range o.GetOwnerReferences() {
 		other := c.caches.CSVs.Get(o.GetNamespace(), reference.Name)
 		if other != nil && other.UID == reference.UID && other.Name != csv.Name {
@@ -98,7 +98,7 @@ func (c *Controller) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServ
 
 // begun tells whether a version has taken over from those that it replaces. Its phase
 // says so, and so does anything that it has in hand, whatever becomes of its phase.
-func (c *Controller) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (c *versions) begun(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	owner := informers.OwnerID(csv.Namespace, csv.Name)
 	return lineage.Began(csv) ||
 		labelled(c.caches.Deployments.OfOwner(owner), csv) || labelled(c.caches.Services.OfOwner(owner), csv) ||
@@ -112,7 +112,7 @@ func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterService
 
 // successor is the version that has taken over from a ClusterServiceVersion; nil while
 // none has. One on its way out counts until it is gone.
-func (c *Controller) successor(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
+func (c *versions) successor(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, newer := range slices.Backward(l.Newer) {
 		if c.begun(newer) {
 			return newer
@@ -122,7 +122,7 @@ func (c *Controller) successor(l lineage.Lineage) *operatorsv1alpha1.ClusterServ
 }
 
 // upgrade is what the decision about a ClusterServiceVersion has to know of the others.
-func (c *Controller) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
+func (c *versions) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
 	u := rollout.Upgrade{
 		From:        l.Older,
 		Began:       c.begun(csv),
@@ -144,13 +144,13 @@ func (c *Controller) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lin
 // cut off from those behind it.
 func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (time.Time, error) {
 	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
-		if err := c.updateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
+		if err := c.reporter.updateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
 			return time.Time{}, err
 		}
 	}
 	if next := phase.AfterReplacement(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded()); next != nil {
 		held := &snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}}}
-		return time.Time{}, c.reportCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
+		return time.Time{}, c.reporter.reportCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
 	}
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
 		return time.Time{}, nil
@@ -166,8 +166,8 @@ func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *opera
 // bequeath gives the registrations that an older version has declared just as they are
 // to it: the version that took them over is on its way out, and they are not. An older version
 // without a backend that stays gets none of them: nobody would serve it.
-func (c *Controller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
-	live, err := c.liveRegistrations(ctx, owned)
+func (c *uninstaller) bequeath(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
+	live, err := c.writer.liveRegistrations(ctx, owned)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func unchanged(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owne
 
 // liveBackends are those of a version's namespace that the manager looks after, as the API server has
 // them now.
-func (c *Controller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {
+func (c *uninstaller) liveBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {
 	managed := metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"}
 	deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, managed)
 	if err != nil {
@@ -242,7 +242,7 @@ func relabel[T drift.Object](ctx context.Context, client resource[T], heir *oper
 
 // versionChanged looks at the other versions of an operator, to which it matters what
 // becomes of one: in its spec, its phase, or when it comes or goes.
-func (c *Controller) versionChanged(before, after drift.Object) {
+func (c *eventHandlers) versionChanged(before, after drift.Object) {
 	c.ownersChanged(before, after)
 	var was, is *operatorsv1alpha1.ClusterServiceVersion
 	if before != nil {
@@ -259,7 +259,7 @@ func (c *Controller) versionChanged(before, after drift.Object) {
 		if csv == nil {
 			continue
 		}
-		l := c.lineage(csv)
+		l := c.versions.lineage(csv)
 		for _, relative := range slices.Concat(l.Older, l.Newer) {
 			c.queue.Add(queue.CSVKey(relative.Namespace, relative.Name))
 		}

@@ -5,7 +5,7 @@ import (
 )
 
 // managedRollouts are those of the namespaces that this manager looks after.
-func (c *Controller) managedRollouts() []*managerv1alpha1.WebhookRollout {
+func (c *versions) managedRollouts() []*managerv1alpha1.WebhookRollout {
 	var managed []*managerv1alpha1.WebhookRollout
 	for _, r := range c.caches.Rollouts.All() {
 		if c.inScope(r.Namespace) {

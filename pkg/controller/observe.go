@@ -45,9 +45,9 @@ type snapshot struct {
 
 // observe reads the caches, and what the API server says of itself where a
 // ClusterServiceVersion depends on that; nothing else.
-func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
+func (c *gatherer) observe(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*snapshot, error) {
 	owners := informers.OwnerIDs(csv, relatives.Older)
-	s := c.snapshotOf(csv, owners, c.ownership(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...))
+	s := c.snapshotOf(csv, owners, c.versions.ownership(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...))
 	s.Observed.Writes, s.Observed.Contests = c.repairs.Of(records.NameOf(csv), relatives.Older, c.now())
 	c.observePods(s, owners)
 	c.observeDelegations(s, owners)
@@ -56,13 +56,13 @@ func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	c.observeKinds(s, by)
 	s.Observed.Reserved = c.reservedGroups(s)
 	s.Observed.Catalog = c.catalog(csv, by)
-	s.Scope, s.Failure = c.scopeOf(csv.Namespace)
-	s.Upgrade = c.upgrade(csv, relatives, s.Scope.Group)
+	s.Scope, s.Failure = c.versions.scopeOf(csv.Namespace)
+	s.Upgrade = c.versions.upgrade(csv, relatives, s.Scope.Group)
 	s.Observed.Occupied = c.occupiedGroups(s, relatives)
 	c.observeSecrets(s)
 	s.Observed.Lifted = c.lifted(s)
 	if s.Failure == nil {
-		s.Observed.Uncovered, s.Observed.Unlabelled = c.uncovered(s.Scope), c.unlabelled.Of(scope.LabelOf(s.Scope.Group))
+		s.Observed.Uncovered, s.Observed.Unlabelled = c.versions.uncovered(s.Scope), c.unlabelled.Of(scope.LabelOf(s.Scope.Group))
 		s.Failure = c.unfit(s)
 	}
 	var err error
@@ -75,7 +75,7 @@ func (c *Controller) observe(ctx context.Context, csv *operatorsv1alpha1.Cluster
 }
 
 // snapshotOf is what the caches show of a ClusterServiceVersion and of what it owns.
-func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, ownership owners.Ownership) *snapshot {
+func (c *gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owners []string, ownership owners.Ownership) *snapshot {
 	s := &snapshot{
 		rollout:   c.caches.Rollouts.Get(csv.Namespace, csv.Name),
 		rehearsed: map[string]bool{},
@@ -84,7 +84,7 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 	s.Facts = decide.Facts{
 		Settings:  decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, Manager: c.self},
 		CSV:       csv,
-		Config:    c.config(csv),
+		Config:    c.versions.config(csv),
 		Ownership: ownership,
 		Exists:    func(owner string) bool { return len(c.caches.CSVs.OfOwner(owner)) > 0 },
 		Secrets:   map[string]*corev1.Secret{},
@@ -125,12 +125,12 @@ func (c *Controller) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ow
 
 // unfit is why a ClusterServiceVersion cannot be installed where its OperatorGroup wants it;
 // nil when it can.
-func (c *Controller) unfit(s *snapshot) *scope.Failure {
+func (c *gatherer) unfit(s *snapshot) *scope.Failure {
 	if failure := s.Scope.Supported(s.CSV); failure != nil {
 		return failure
 	}
-	own := c.claimant(s.CSV)
-	if failure := s.Scope.Conflict(own, c.rivals(own, s.Scope)); failure != nil {
+	own := c.versions.claimant(s.CSV)
+	if failure := s.Scope.Conflict(own, c.versions.rivals(own, s.Scope)); failure != nil {
 		return failure
 	}
 	if failure := c.reservedAPI(s); failure != nil {
@@ -148,14 +148,14 @@ func (s *snapshot) said() managerv1alpha1.WebhookRolloutStatus {
 }
 
 // facts are what a ClusterServiceVersion needs, as far as it is there.
-func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (requirements.Facts, error) {
+func (c *gatherer) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, s *snapshot) (requirements.Facts, error) {
 	facts := requirements.Facts{
 		CSV: csv, Targets: s.Scope.Namespaces,
 		ServiceAccounts: c.accounts(csv), Access: c.access(csv, s.Scope.Namespaces, nil),
 		CRDs: c.withRequired(csv, s.Observed.CRDs), Converters: c.otherConverters(informers.OwnerIDs(csv, relatives.Older), s.Observed.CRDs),
-		Neighbours: c.neighbours(csv, relatives), Began: c.claimant(csv).Began,
+		Neighbours: c.versions.neighbours(csv, relatives), Began: c.versions.claimant(csv).Began,
 	}
-	c.contention(&facts, relatives)
+	c.versions.contention(&facts, relatives)
 	var err error
 	if facts.ConvertedByOthers, err = c.foreignConversions(ctx, csv, relatives); err != nil {
 		return facts, err
@@ -164,7 +164,7 @@ func (c *Controller) facts(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 }
 
 // observePods gives each Deployment the pods that its selector matches.
-func (c *Controller) observePods(s *snapshot, owners []string) {
+func (c *gatherer) observePods(s *snapshot, owners []string) {
 	pods := c.caches.Pods.OfOwners(owners)
 	for _, spec := range csvspec.Deployments(s.CSV) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
@@ -197,7 +197,7 @@ func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.Endpo
 }
 
 // observeSecrets adds the Secrets of each Deployment, by all names that its Service may have.
-func (c *Controller) observeSecrets(s *snapshot) {
+func (c *gatherer) observeSecrets(s *snapshot) {
 	deployments := map[string]bool{}
 	for name := range s.Observed.Deployments {
 		deployments[name] = true
@@ -227,7 +227,7 @@ func addSecret(secrets map[string]*corev1.Secret, cached *corev1.Secret) {
 }
 
 // observeCondition adds the OperatorCondition.
-func (c *Controller) observeCondition(s *snapshot) {
+func (c *gatherer) observeCondition(s *snapshot) {
 	s.Condition.Supported = c.hasOperatorConditions()
 	if s.Condition.Supported {
 		cached, filled := c.foreign.Of(operatorConditions)

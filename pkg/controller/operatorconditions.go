@@ -32,7 +32,7 @@ const (
 
 // hasOperatorConditions tells whether the cluster has the kind: one with an old OLM, or
 // where somebody left its definition out, does not.
-func (c *Controller) hasOperatorConditions() bool {
+func (c *gatherer) hasOperatorConditions() bool {
 	crd := c.caches.CRDs.Get("", operatorConditionsCRD)
 	return crd != nil && established(crd) && serves(crd, operatorsv2.GroupVersion.Version)
 }
@@ -57,7 +57,7 @@ func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool 
 
 // operatorCondition is what an operator says about itself; nil when it has nothing to say
 // it in. While the cache is being filled nobody knows.
-func (c *Controller) operatorCondition(csv *operatorsv1alpha1.ClusterServiceVersion) (*unstructured.Unstructured, error) {
+func (c *gatherer) operatorCondition(csv *operatorsv1alpha1.ClusterServiceVersion) (*unstructured.Unstructured, error) {
 	if !c.hasOperatorConditions() {
 		return nil, nil
 	}
@@ -69,7 +69,7 @@ func (c *Controller) operatorCondition(csv *operatorsv1alpha1.ClusterServiceVers
 }
 
 // askUpgradeable learns from the versions that are to be replaced whether they mind.
-func (c *Controller) askUpgradeable(u *rollout.Upgrade) error {
+func (c *gatherer) askUpgradeable(u *rollout.Upgrade) error {
 	if u.Began {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (c *Controller) askUpgradeable(u *rollout.Upgrade) error {
 
 // mirrorConditions copies what an operator says to the status, as OLM v0 does.
 func (c *Controller) mirrorConditions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	live, err := c.operatorCondition(csv)
+	live, err := c.gather.operatorCondition(csv)
 	if live == nil || err != nil {
 		return err
 	}
@@ -120,13 +120,13 @@ func (c *Controller) mirrorConditions(ctx context.Context, csv *operatorsv1alpha
 
 // conditionChanged matters to the version that says something in it, and to those that
 // replace it.
-func (c *Controller) conditionChanged(condition drift.Object) {
+func (c *eventHandlers) conditionChanged(condition drift.Object) {
 	csv := c.caches.CSVs.Get(condition.GetNamespace(), condition.GetName())
 	if csv == nil {
 		return
 	}
 	c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	for _, newer := range c.lineage(csv).Newer {
+	for _, newer := range c.versions.lineage(csv).Newer {
 		c.queue.Add(queue.CSVKey(newer.Namespace, newer.Name))
 	}
 }
@@ -140,7 +140,7 @@ func typedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondi
 }
 
 // hasCertManager reports whether the API server serves the kinds of cert-manager.
-func (c *Controller) hasCertManager() bool {
+func (c *gatherer) hasCertManager() bool {
 	crd := c.caches.CRDs.Get("", issuers.CertificatesCRD)
 	return crd != nil && established(crd)
 }

@@ -22,7 +22,7 @@ import (
 
 // ownership is what proves, by the caches, that an object belongs to a ClusterServiceVersion or to
 // those that it replaces.
-func (c *Controller) ownership(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
+func (c *versions) ownership(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
 	o := owners.Ownership{Versions: versions, Recorded: map[types.UID]bool{}}
 	var services []*corev1.Service
 	for _, csv := range versions {
@@ -35,7 +35,7 @@ func (c *Controller) ownership(versions ...*operatorsv1alpha1.ClusterServiceVers
 
 // liveOwnership is the same for one ClusterServiceVersion as the API server has it now, with what
 // InstallPlans created.
-func (c *Controller) liveOwnership(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
+func (c *uninstaller) liveOwnership(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
 	o := owners.Ownership{Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Recorded: map[types.UID]bool{}}
 	current, err := c.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if err == nil {
@@ -95,7 +95,7 @@ func unproven[T drift.Object](o owners.Ownership, objects []T) (left []drift.Obj
 
 // reportLeft lists the objects that bear the labels of a ClusterServiceVersion that is deleted and
 // stay, because nothing but the labels says that they belong to it.
-func (c *Controller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, left []drift.Object) {
+func (c *uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, left []drift.Object) {
 	if len(left) == 0 {
 		return
 	}

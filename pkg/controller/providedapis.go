@@ -22,7 +22,7 @@ import (
 
 // tellProvidedAPIs writes the annotation by which a group tells what its operators own. It returns the group as
 // it is then, nil when it is gone, and why the annotation is not as it should be.
-func (c *Controller) tellProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (told *operatorsv1.OperatorGroup, why string, err error) {
+func (c *groupReconciler) tellProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (told *operatorsv1.OperatorGroup, why string, err error) {
 	provided := scope.ProvidedAPIs(c.caches.CSVs.In(k.Namespace))
 	if !scope.ProvidedAPIsDiffer(group, provided) {
 		return group, "", nil
@@ -50,7 +50,7 @@ func (c *Controller) tellProvidedAPIs(ctx context.Context, k queue.Key, group *o
 	return annotated, "", nil
 }
 
-func (c *Controller) writeProvidedAPIs(ctx context.Context, group *operatorsv1.OperatorGroup, provided string) (*operatorsv1.OperatorGroup, error) {
+func (c *groupReconciler) writeProvidedAPIs(ctx context.Context, group *operatorsv1.OperatorGroup, provided string) (*operatorsv1.OperatorGroup, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": group.UID, "resourceVersion": group.ResourceVersion,
 		"annotations": map[string]any{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided},

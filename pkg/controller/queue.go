@@ -58,8 +58,8 @@ func (c *Controller) look(ctx context.Context, k queue.Key) (next time.Time, err
 	case queue.CSV:
 		return c.lookAtCSV(ctx, k)
 	case queue.OperatorGroup:
-		return time.Time{}, c.lookAtGroup(ctx, k)
+		return time.Time{}, c.groups.lookAtGroup(ctx, k)
 	default:
-		return time.Time{}, c.lookAtNamespace(ctx, k)
+		return time.Time{}, c.groups.lookAtNamespace(ctx, k)
 	}
 }

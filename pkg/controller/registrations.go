@@ -20,7 +20,7 @@ type liveRegistrations struct {
 	apiServices []*apiregistrationv1.APIService
 }
 
-func (c *Controller) liveRegistrations(ctx context.Context, which metav1.ListOptions) (liveRegistrations, error) {
+func (c *writer) liveRegistrations(ctx context.Context, which metav1.ListOptions) (liveRegistrations, error) {
 	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, which)
 	if err != nil {
 		return liveRegistrations{}, err
@@ -47,7 +47,7 @@ func (l liveRegistrations) unproven(o owners.Ownership) []drift.Object {
 }
 
 // liveAPIServices are those that the API server selects; none where it does not know the kind.
-func (c *Controller) liveAPIServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
+func (c *writer) liveAPIServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
 	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 // rehearse asks by dry runs whether admission made live objects differ from what is desired. A
 // process does so once for an object that it has not written itself. What a dry run does not
 // show, because a webhook does not take part in one, the write itself shows.
-func (c *Controller) rehearse(ctx context.Context, s *snapshot, steps []rollout.Step) (accepted bool) {
+func (c *executor) rehearse(ctx context.Context, s *snapshot, steps []rollout.Step) (accepted bool) {
 	for _, step := range steps {
 		if !step.Rehearse || s.rehearsed[step.Key()] {
 			continue
@@ -19,7 +19,7 @@ func (c *Controller) rehearse(ctx context.Context, s *snapshot, steps []rollout.
 		s.rehearsed[step.Key()] = true
 		rehearsal := step
 		rehearsal.DryRun = true
-		answer, _, err := c.write(ctx, s.CSV.Namespace, rehearsal)
+		answer, _, err := c.writer.write(ctx, s.CSV.Namespace, rehearsal)
 		if err != nil || answer == nil {
 			continue
 		}

@@ -26,7 +26,7 @@ import (
 
 // reportPatiently reports what is worth being told by now, and says when to look again. What
 // people and later passes rely on, the WebhookRollout has at once.
-func (c *Controller) reportPatiently(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) (time.Time, error) {
+func (c *reporter) reportPatiently(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) (time.Time, error) {
 	at := report.DelayUntil(s.CSV.Status, s.said(), plan.Status, plan.Phases, s.Observed.Deployments, c.Rollout.Patience)
 	switch {
 	case !c.now().Before(at):
@@ -41,7 +41,7 @@ func (c *Controller) reportPatiently(ctx context.Context, k queue.Key, s *snapsh
 // report says what the pass came to: in the WebhookRollout, in the status of the
 // ClusterServiceVersion, in events and in metrics. What is said already is not said
 // again. A ClusterServiceVersion whose WebhookRollout would be too large still gets its phase.
-func (c *Controller) report(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) error {
+func (c *reporter) report(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) error {
 	err := c.reportRollout(ctx, k, s, plan.Status)
 	if err != nil && !tooLarge(err) {
 		return err
@@ -56,7 +56,7 @@ func tooLarge(err error) bool {
 
 // reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
 // that declare webhooks, own APIServices, or have something that no garbage collection removes.
-func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *reporter) reportRollout(ctx context.Context, k queue.Key, s *snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
 	if !csvspec.HasRegistrations(s.CSV) && len(status.Created) == 0 && s.rollout == nil {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (c *Controller) reportRollout(ctx context.Context, k queue.Key, s *snapshot
 }
 
 // newRollout makes a WebhookRollout, unless there is one that the caches do not show yet.
-func (c *Controller) newRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
+func (c *reporter) newRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
 	client := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
 	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: csvspec.OwnedMeta(csv, csv.Name)},
 		metav1.CreateOptions{FieldManager: wellknown.FieldManager})
@@ -86,7 +86,7 @@ func (c *Controller) newRollout(ctx context.Context, k queue.Key, csv *operators
 }
 
 // updateRollout writes a status that differs, and tells what changed.
-func (c *Controller) updateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *reporter) updateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
 	if equality.Semantic.DeepEqual(current.Status, status) {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (c *Controller) updateRollout(ctx context.Context, k queue.Key, csv *operat
 
 // reportCSV writes the phases that the ClusterServiceVersion went through, and the
 // results of its requirements.
-func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phases []phase.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
+func (c *reporter) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phases []phase.Phase, status managerv1alpha1.WebhookRolloutStatus) error {
 	updated := s.CSV.DeepCopy()
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(c.now())
@@ -141,7 +141,7 @@ func (c *Controller) reportCSV(ctx context.Context, k queue.Key, s *snapshot, ph
 	return nil
 }
 
-func (c *Controller) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
+func (c *reporter) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
 	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).UpdateStatus(ctx, csv, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 }
 

@@ -20,14 +20,14 @@ import (
 
 // revoke takes the permissions of a ClusterServiceVersion back that no garbage collection
 // does: of the whole cluster and of namespaces, what came with its installation, and what was lifted.
-func (c *Controller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
+func (c *uninstaller) revoke(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	return c.revokeSelected(ctx, csv, permissionsOf(csv), ownership)
 }
 
 // bequeathPermissions gives what was lifted to the version that goes on in the place of one
 // that is on its way out: its pods keep their permissions all the while. What it does not
 // need it takes away itself.
-func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
+func (c *uninstaller) bequeathPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	if !c.LiftRoles || heir == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operato
 		given := o.GetLabels()
 		maps.Copy(given, csvspec.OwnerLabels(heir))
 		o.SetLabels(given)
-		if _, _, err := c.write(ctx, csv.Namespace, rollout.Step{Verb: rollout.Update, Object: o}); err != nil {
+		if _, _, err := c.writer.write(ctx, csv.Namespace, rollout.Step{Verb: rollout.Update, Object: o}); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (c *Controller) bequeathPermissions(ctx context.Context, csv, heir *operato
 
 // unlift takes back only what was lifted: the operator goes on running with what its
 // installer granted.
-func (c *Controller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
+func (c *uninstaller) unlift(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	return c.revokeSelected(ctx, csv, liftedFor(csv), ownership)
 }
 
@@ -72,7 +72,7 @@ func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions 
 
 // revokeSelected deletes, of the roles and bindings that the API server selects, those that belong to
 // a ClusterServiceVersion, bindings first, and lists the others.
-func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
+func (c *uninstaller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
 	cluster, err := c.inCluster(ctx, which)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *Controller) revokeSelected(ctx context.Context, csv *operatorsv1alpha1.
 	}
 	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, hasOwner)...), func(o drift.Object) bool { return permissions.Delegates(o) }) // see undelegate
 	for _, o := range proven(ownership, granted) {
-		if _, _, err := c.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
+		if _, _, err := c.writer.write(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func hasOwner(o drift.Object) bool {
 }
 
 // inCluster are the bindings of the whole cluster that the API server selects, and the roles.
-func (c *Controller) inCluster(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
+func (c *uninstaller) inCluster(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := c.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (c *Controller) inCluster(ctx context.Context, which metav1.ListOptions) ([
 }
 
 // inNamespaces are the same of all namespaces.
-func (c *Controller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
+func (c *uninstaller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := c.Kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(ctx, which)
 	if err != nil {
 		return nil, err

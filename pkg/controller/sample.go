@@ -17,7 +17,7 @@ import (
 // sample lets the API server call a Service under the new CA alone, on so many connections
 // that all of its backends are reached, if an answer counts. Which of them answered nobody can
 // tell, so what is found out is said of each.
-func (c *Controller) sample(ctx context.Context, s *snapshot, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
+func (c *prober) sample(ctx context.Context, s *snapshot, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
 	calls := serving.Sampling(backends.Unsampled(service, asked, behind, endpoints))
 	found := certs.Backend{}
 	if calls.Worthwhile {
@@ -38,7 +38,7 @@ func (c *Controller) sample(ctx context.Context, s *snapshot, service, asked *co
 
 // callThrough has each port of a Service called, and tells of the first call that does not come
 // through.
-func (c *Controller) callThrough(ctx context.Context, s *snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
+func (c *prober) callThrough(ctx context.Context, s *snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
 	for _, port := range backends.Asked(nil, service).Spec.Ports {
 		e := backends.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
 		bundles := render.UniqueBundles(trust, backends.SampleSize(behind), c.now().UTC().Format(time.RFC3339Nano))

@@ -5,7 +5,7 @@ import (
 )
 
 // scopeOf is what the OperatorGroup of a namespace covers.
-func (c *Controller) scopeOf(namespace string) (scope.Scope, *scope.Failure) {
+func (c *versions) scopeOf(namespace string) (scope.Scope, *scope.Failure) {
 	groups := c.caches.Groups.In(namespace)
 	find := func() (scope.Scope, *scope.Failure) {
 		return scope.ForNamespace(namespace, groups, c.namespacesFor(groups...))
@@ -18,7 +18,7 @@ func (c *Controller) scopeOf(namespace string) (scope.Scope, *scope.Failure) {
 
 // uncovered are the Namespaces that do not bear the label yet by which a scope's webhooks
 // select them. Those of groups that select by labels do the same.
-func (c *Controller) uncovered(s scope.Scope) []string {
+func (c *versions) uncovered(s scope.Scope) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil
 	}

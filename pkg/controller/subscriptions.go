@@ -15,7 +15,7 @@ import (
 )
 
 // config is what the Subscription of a ClusterServiceVersion configures.
-func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
+func (c *versions) config(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
 	relatives := c.relativesIn(csv.Namespace)
 	return subscriptions.ConfigOf(subscriptions.Find(csv, subscriptions.Lister{
 		Naming: func(name string) []*operatorsv1alpha1.Subscription {
@@ -29,7 +29,7 @@ func (c *Controller) config(csv *operatorsv1alpha1.ClusterServiceVersion) subscr
 // subscriptionChanged matters to the ClusterServiceVersions that it configures, and to
 // those that it does not configure any more: the versions that it names, or named, and
 // their relatives.
-func (c *Controller) subscriptionChanged(before, after drift.Object) {
+func (c *eventHandlers) subscriptionChanged(before, after drift.Object) {
 	if before != nil && after != nil && sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
 		return
 	}
@@ -40,7 +40,7 @@ func (c *Controller) subscriptionChanged(before, after drift.Object) {
 			if cached := c.caches.CSVs.Get(s.GetNamespace(), name); cached != nil {
 				named = cached
 			}
-			l := c.lineage(named)
+			l := c.versions.lineage(named)
 			for _, csv := range slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer) {
 				c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 			}

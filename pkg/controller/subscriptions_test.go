@@ -11,7 +11,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -29,7 +28,9 @@ func subscribed(t *testing.T, operators int) *Controller {
 		subscription.Status.InstalledCSV = name + ".v1"
 		csvs, subscriptions = append(csvs, csv), append(subscriptions, subscription)
 	}
-	c := &Controller{queue: queue.New(nil), caches: informerstest.Empty(t)}
+	c := newController(Options{})
+	c.caches = informerstest.Empty(t)
+	c.wire()
 	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
 	c.caches.Subscriptions = informerstest.Holding(t, &operatorsv1alpha1.Subscription{}, subscriptions...)
 	return c
@@ -41,10 +42,10 @@ func TestTheSubscriptionIsFoundWithoutLookingAtAll(t *testing.T) {
 	work := func(operators int) float64 {
 		c := subscribed(t, operators)
 		csv := c.caches.CSVs.Get("shop", "operator-1.v2")
-		if got := c.config(csv).Subscription; got != "operator-1" {
+		if got := c.versions.config(csv).Subscription; got != "operator-1" {
 			t.Fatalf("the Subscription is %q", got)
 		}
-		return testing.AllocsPerRun(100, func() { c.config(csv) })
+		return testing.AllocsPerRun(100, func() { c.versions.config(csv) })
 	}
 	if few, many := work(3), work(1000); few != many {
 		t.Errorf("%v allocations among 3 operators, %v among 1,000", few, many)
@@ -67,7 +68,7 @@ func TestSubscriptionChanged(t *testing.T) {
 		"installed": {was, is, []string{"operator-1.v1", "operator-1.v2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.subscriptionChanged(test.before, test.after)
+			c.handlers.subscriptionChanged(test.before, test.after)
 			var looked []string
 			for c.queue.Len() > 0 {
 				k, _ := c.queue.Get()

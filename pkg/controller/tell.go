@@ -16,7 +16,7 @@ import (
 )
 
 // tell writes what an issuer or an operator reads, or takes it away.
-func (c *Controller) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *writer) tell(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	resource, known := toldResources[o.GetKind()]
 	if !known {
 		return nil, fmt.Errorf("no way to write a %s", o.GetKind())

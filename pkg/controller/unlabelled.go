@@ -18,7 +18,7 @@ import (
 
 // addUnlabelled adds the registrations that the status tells of and that somebody took the
 // labels off: API servers call them as before, and they have to trust what pods serve.
-func (c *Controller) addUnlabelled(ctx context.Context, f *decide.Facts) error {
+func (c *prober) addUnlabelled(ctx context.Context, f *decide.Facts) error {
 	for _, d := range f.Status.Deployments {
 		for _, w := range d.Webhooks {
 			if err := c.addUnlabelledOf(ctx, f, w); err != nil {
@@ -29,7 +29,7 @@ func (c *Controller) addUnlabelled(ctx context.Context, f *decide.Facts) error {
 	return nil
 }
 
-func (c *Controller) addUnlabelledOf(ctx context.Context, f *decide.Facts, w managerv1alpha1.WebhookStatus) error {
+func (c *prober) addUnlabelledOf(ctx context.Context, f *decide.Facts, w managerv1alpha1.WebhookStatus) error {
 	admission, apis := c.Kube.AdmissionregistrationV1(), c.Aggregator.ApiregistrationV1()
 	switch w.Type {
 	case operatorsv1alpha1.ValidatingAdmissionWebhook:

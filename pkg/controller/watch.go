@@ -24,7 +24,7 @@ import (
 )
 
 // watch maps every change to the keys that have to be looked at because of it.
-func (c *Controller) watch() error {
+func (c *eventHandlers) watch() error {
 	for _, watched := range []struct {
 		informers []cache.SharedIndexInformer
 		changed   func(before, after drift.Object)
@@ -68,22 +68,22 @@ func (c *Controller) watch() error {
 
 // ownersChanged looks at the ClusterServiceVersions that an object belongs to, and
 // at those that it belonged to.
-func (c *Controller) ownersChanged(before, after drift.Object) {
+func (c *eventHandlers) ownersChanged(before, after drift.Object) {
 	c.lookAtOwners(queue.Regular, before, after)
 }
 
 // deploymentChanged also matters, when a Deployment is deleted, to others that name it and wait for it.
-func (c *Controller) deploymentChanged(before, after drift.Object) {
+func (c *eventHandlers) deploymentChanged(before, after drift.Object) {
 	c.ownersChanged(before, after)
 	if after == nil {
 		for _, csv := range c.caches.CSVs.By(informers.ByDeployment, before.GetNamespace()+"/"+before.GetName()) {
-			c.lookAt(csv)
+			c.versions.lookAt(csv)
 		}
 	}
 }
 
 // lookAtOwners does so in a queue.Priority, or in the spare one what the manager has written itself.
-func (c *Controller) lookAtOwners(wanted queue.Priority, before, after drift.Object) {
+func (c *eventHandlers) lookAtOwners(wanted queue.Priority, before, after drift.Object) {
 	for _, o := range present(before, after) {
 		for _, owner := range informers.OwnersOf(o) {
 			for _, csv := range c.caches.CSVs.OfOwner(owner) {
@@ -100,7 +100,7 @@ func (c *Controller) lookAtOwners(wanted queue.Priority, before, after drift.Obj
 
 // registrationChanged also looks at the Namespaces: a label that no webhook selects
 // by any more may go.
-func (c *Controller) registrationChanged(before, after drift.Object) {
+func (c *eventHandlers) registrationChanged(before, after drift.Object) {
 	if render.IsCanary(present(before, after)[0]) {
 		return // whoever sent it waits for it, and one that is left is found at the next look
 	}
@@ -122,7 +122,7 @@ func (c *Controller) registrationChanged(before, after drift.Object) {
 
 // crdChanged matters to those that depend on a CustomResourceDefinition, or on a kind
 // of its group, and to those that convert it.
-func (c *Controller) crdChanged(before, after drift.Object) {
+func (c *eventHandlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	if crd.Name == issuers.CertificatesCRD || crd.Name == operatorConditionsCRD {
 		c.lookAtAllCSVs()
@@ -145,7 +145,7 @@ func (c *Controller) crdChanged(before, after drift.Object) {
 // foreignChanged is about what is watched on demand: what an operator says of its condition,
 // and what issuers look after. For that its owner waits; for what is the administrator's,
 // as an issuer itself is, anybody may.
-func (c *Controller) foreignChanged(before, after drift.Object) {
+func (c *eventHandlers) foreignChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == operatorConditionKind {
 		c.conditionChanged(changed)
@@ -158,7 +158,7 @@ func (c *Controller) foreignChanged(before, after drift.Object) {
 	}
 }
 
-func (c *Controller) lookAtAllCSVs() {
+func (c *eventHandlers) lookAtAllCSVs() {
 	for _, csv := range c.caches.CSVs.All() {
 		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
@@ -166,7 +166,7 @@ func (c *Controller) lookAtAllCSVs() {
 
 // groupChanged matters to the group itself. To its operators, to their rivals and to Namespaces only a
 // change of what it covers or lists does, and not its status.
-func (c *Controller) groupChanged(before, after drift.Object) {
+func (c *eventHandlers) groupChanged(before, after drift.Object) {
 	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
 	c.lookAtGroupsOf(group.Namespace)
 	if before != nil && after != nil && before.GetUID() == after.GetUID() && before.GetGeneration() == after.GetGeneration() &&
@@ -174,15 +174,15 @@ func (c *Controller) groupChanged(before, after drift.Object) {
 		return
 	}
 	c.lookAtCSVsOf(group.Namespace)
-	c.claimAll(group.Namespace)
+	c.versions.claimAll(group.Namespace)
 	for _, o := range present(before, after) {
 		c.lookAtTargets(o.(*operatorsv1.OperatorGroup))
 	}
 }
 
 // lookAtTargets has the labels of the Namespaces checked that a group targets, or that bear its label.
-func (c *Controller) lookAtTargets(group *operatorsv1.OperatorGroup) {
-	targets, err := scope.Targets(group, c.namespacesFor(group))
+func (c *eventHandlers) lookAtTargets(group *operatorsv1.OperatorGroup) {
+	targets, err := scope.Targets(group, c.versions.namespacesFor(group))
 	if err == nil {
 		for _, name := range targets {
 			c.queue.Add(queue.NamespaceKey(name))
@@ -192,7 +192,7 @@ func (c *Controller) lookAtTargets(group *operatorsv1.OperatorGroup) {
 }
 
 // lookAtNamespacesWith has the labels of the Namespaces checked that bear one.
-func (c *Controller) lookAtNamespacesWith(label string) {
+func (c *eventHandlers) lookAtNamespacesWith(label string) {
 	for _, namespace := range c.caches.Namespaces.By(informers.ByGroupLabel, label) {
 		c.queue.Add(queue.NamespaceKey(namespace.Name))
 	}
@@ -200,7 +200,7 @@ func (c *Controller) lookAtNamespacesWith(label string) {
 
 // namespaceChanged matters to the groups that target the Namespace, or did, and to
 // whatever is in it when it comes or goes.
-func (c *Controller) namespaceChanged(before, after drift.Object) {
+func (c *eventHandlers) namespaceChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
 		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {
 		return
@@ -208,16 +208,16 @@ func (c *Controller) namespaceChanged(before, after drift.Object) {
 	name := present(before, after)[0].GetName()
 	c.queue.Add(queue.NamespaceKey(name))
 	c.lookAtCSVsOf(name)
-	c.claimAll(name)
+	c.versions.claimAll(name)
 	was, _ := before.(*corev1.Namespace)
 	is, _ := after.(*corev1.Namespace)
 	for _, o := range present(before, after) {
-		for _, group := range c.groupsOf(o.(*corev1.Namespace)) {
+		for _, group := range c.versions.groupsOf(o.(*corev1.Namespace)) {
 			if scope.Concerns(group, was, is) {
 				c.scopes.Forget(group.Namespace)
 				c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
 				c.lookAtCSVsOf(group.Namespace)
-				c.claimAll(group.Namespace)
+				c.versions.claimAll(group.Namespace)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func (c *Controller) namespaceChanged(before, after drift.Object) {
 
 // accountChanged matters to ClusterServiceVersions that wait for a ServiceAccount or
 // rely on one, and to the group that names it: only its coming, its going and its owners do.
-func (c *Controller) accountChanged(before, after drift.Object) {
+func (c *eventHandlers) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
 		for _, csv := range c.caches.CSVs.By(informers.BySubject, permissions.SubjectsOf(account.Namespace, account.Name)[0]) {
@@ -240,19 +240,19 @@ func (c *Controller) accountChanged(before, after drift.Object) {
 }
 
 // apisChanged matters to the group that tells what a ClusterServiceVersion owns.
-func (c *Controller) apisChanged(before, after drift.Object) {
+func (c *eventHandlers) apisChanged(before, after drift.Object) {
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimsAnew(before, after) {
 		c.lookAtGroupsOf(present(before, after)[0].GetNamespace())
 	}
 }
 
-func (c *Controller) lookAtCSVsOf(namespace string) {
+func (c *eventHandlers) lookAtCSVsOf(namespace string) {
 	for _, csv := range c.caches.CSVs.In(namespace) {
 		c.queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 	}
 }
 
-func (c *Controller) lookAtGroupsOf(namespace string) {
+func (c *eventHandlers) lookAtGroupsOf(namespace string) {
 	for _, group := range c.caches.Groups.In(namespace) {
 		c.queue.Add(queue.GroupKey(group.Namespace, group.Name))
 	}
