@@ -37,8 +37,9 @@ func TestRefused(t *testing.T) {
 		if !test.want {
 			continue
 		}
-		c := &Controller{}
-		c.noteRefusal("shop", []string{"label"}, "", test.err)
+		c := newController(Options{})
+		c.wire()
+		c.groups.noteRefusal("shop", []string{"label"}, "", test.err)
 		if c.unlabelled.Of("label")["shop"] == "" {
 			t.Errorf("%s: the refused label of the Namespace is not shown", name)
 		}
