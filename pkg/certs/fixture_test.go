@@ -45,37 +45,39 @@ var blank = metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert"}
 // built is a Secret as the machine's own steps leave it.
 type built struct {
 	t *testing.T
-	*machine
+	*decider
 	Secret *corev1.Secret
 }
 
 // holding is the Secret that holds a generation.
 func holding(t *testing.T, g Generation) built {
 	t.Helper()
-	b := built{t: t, machine: &machine{Facts: Facts{Blank: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}
-	return b.change(start, func(m *machine, s *corev1.Secret) { m.storeCurrent(s, b.assembled(g), managerv1alpha1.ProviderManager) })
+	b := built{t: t, decider: &decider{rotation: rotation{Facts: Facts{Blank: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
+	return b.change(start, func(m *decider, s *corev1.Secret) {
+		m.edit().storeCurrent(s, b.assembled(g), managerv1alpha1.ProviderManager)
+	})
 }
 
 // next adds the generation that is to follow.
 func (b built) next(g Generation, at time.Time) built {
-	return b.change(at, func(m *machine, s *corev1.Secret) { m.storeNext(s, b.assembled(g)) })
+	return b.change(at, func(m *decider, s *corev1.Secret) { m.edit().storeNext(s, b.assembled(g)) })
 }
 
 // trusted notes that registrations trust the next generation.
 func (b built) trusted(at time.Time, by ...Registration) built {
-	return b.change(at, func(_ *machine, s *corev1.Secret) {
+	return b.change(at, func(_ *decider, s *corev1.Secret) {
 		s.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registered: by}.fingerprint()
 	})
 }
 
 // promoted gives the next generation to pods.
 func (b built) promoted(at time.Time) built {
-	return b.change(at, func(m *machine, s *corev1.Secret) { m.promote(s) })
+	return b.change(at, func(m *decider, s *corev1.Secret) { m.edit().promote(s) })
 }
 
 // edited is what somebody else made of it; nil deletes the key.
 func (b built) edited(key string, value []byte) built {
-	return b.change(start, func(_ *machine, s *corev1.Secret) {
+	return b.change(start, func(_ *decider, s *corev1.Secret) {
 		s.Data[key] = value
 		if value == nil {
 			delete(s.Data, key)
@@ -87,15 +89,15 @@ func (b built) edited(key string, value []byte) built {
 func (b built) with(change func(*corev1.Secret)) built {
 	secret := b.Secret.DeepCopy()
 	change(secret)
-	return built{t: b.t, machine: b.machine, Secret: secret}
+	return built{t: b.t, decider: b.decider, Secret: secret}
 }
 
-func (b built) change(at time.Time, change func(*machine, *corev1.Secret)) built {
-	m := *b.machine
+func (b built) change(at time.Time, change func(*decider, *corev1.Secret)) built {
+	m := *b.decider
 	m.now, m.Secret = at, b.Secret
 	m.state = read(m.Facts, at)
 	m.write(func(s *corev1.Secret) { change(&m, s) })
-	return built{t: b.t, machine: b.machine, Secret: m.d.Write}
+	return built{t: b.t, decider: b.decider, Secret: m.d.Write}
 }
 
 func (b built) assembled(g Generation) *held {

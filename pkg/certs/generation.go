@@ -1,7 +1,19 @@
 package certs
 
 import (
-	"maps"
+	"bytes"
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Generation is a CA and a leaf that it signed. The CA's key is no part of it.
@@ -13,11 +25,110 @@ type Generation struct {
 	CA, Certificate, Key []byte
 }
 
-// with is m and more, where more wins.
-func with[V any](m, more map[string]V) map[string]V {
-	if m == nil {
-		return more
+// held is a generation that a Secret holds, or that somebody issued, whole and of a piece.
+type held struct {
+	Generation
+	chain []*x509.Certificate // from the leaf to the CA
+}
+
+func (h *held) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
+
+// leaf is the fingerprint of the certificate that is served.
+func (h *held) leaf() string { return hexSHA256(h.chain[0].Raw) }
+
+// sameAs tells whether two generations serve the same certificate, to be trusted by the
+// same CA: of one that a new CA signed, and the CA before certified, either may be trusted.
+func (h *held) sameAs(o *held) bool {
+	return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) && h.ca().Equal(o.ca())
+}
+
+// assemble reads a generation: a pair, and the CA that signed it for serving at some
+// time. Whether now is such a time is not asked.
+func assemble(g Generation, now time.Time) (*held, error) {
+	switch {
+	case len(g.Certificate) == 0:
+		return nil, flawed{FlawIncomplete, errors.New("the certificate is missing")}
+	case len(g.Key) == 0:
+		return nil, flawed{FlawIncomplete, errors.New("the key is missing")}
 	}
-	maps.Copy(m, more)
-	return m
+	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
+	if err != nil {
+		return nil, flawed{FlawKeyMismatch, fmt.Errorf("certificate and key are no pair (%w)", err)}
+	}
+	authorities := parse(g.CA)
+	if len(authorities) == 0 {
+		return nil, flawed{FlawNoCA, errors.New("the CA is missing, or no certificate that can be read")}
+	}
+	// A CA that is valid now is to be preferred, and the one that is for longest: an earlier
+	// one would have to be given up while the certificate is good still.
+	slices.SortFunc(authorities, func(a, b *x509.Certificate) int {
+		return cmp.Or(strings.Compare(lapse(a, now), lapse(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
+	})
+	for _, ca := range authorities {
+		at := ca.NotBefore
+		if pair.Leaf.NotBefore.After(at) {
+			at = pair.Leaf.NotBefore
+		}
+		var chain []*x509.Certificate
+		if chain, err = verify(pair.Leaf, g.Certificate, ca, at); err == nil {
+			return &held{Generation: g, chain: chain}, nil
+		}
+	}
+	return nil, notSigned(err)
+}
+
+// unfit says why a generation cannot be verified by API servers; empty when it can.
+func (h *held) unfit(names []string, now time.Time) string {
+	_, why := h.flaw(names, now)
+	return why
+}
+
+// flaw is the same, and a word for it.
+func (h *held) flaw(names []string, now time.Time) (flaw Flaw, why string) {
+	if why := lapse(h.chain[0], now); why != "" {
+		return lapseOf(h.chain[0], now), "the certificate " + why
+	}
+	if why := lapse(h.ca(), now); why != "" {
+		return lapseOf(h.ca(), now), "the CA " + why
+	}
+	for _, name := range names {
+		if h.chain[0].VerifyHostname(name) != nil {
+			return FlawWrongName, "the certificate is not valid for " + name
+		}
+	}
+	return "", ""
+}
+
+// verify is the check that an API server makes, at a given instant.
+func verify(leaf *x509.Certificate, presented []byte, ca *x509.Certificate, at time.Time) ([]*x509.Certificate, error) {
+	options := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at}
+	options.Roots.AddCert(ca)
+	options.Intermediates.AppendCertsFromPEM(presented)
+	chains, err := leaf.Verify(options)
+	if err != nil {
+		return nil, err
+	}
+	return chains[0], nil
+}
+
+// lapse says why a certificate is not valid at an instant; empty when it is.
+func lapse(c *x509.Certificate, now time.Time) string {
+	switch {
+	case now.Before(c.NotBefore):
+		return fmt.Sprintf("is valid only from %s, which is yet to come: compare the clocks of the nodes", instant(c.NotBefore))
+	case !now.Before(c.NotAfter):
+		return "ended at " + instant(c.NotAfter)
+	}
+	return ""
+}
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// caKey is the key of the CA that signed the leaf: OLM v0 has no ca.crt, and its
+// Secrets are taken over as they are.
+func caKey(secret *corev1.Secret) string {
+	if len(secret.Data[wellknown.KeyCA]) == 0 && len(secret.Data[wellknown.KeyOLMCA]) > 0 {
+		return wellknown.KeyOLMCA
+	}
+	return wellknown.KeyCA
 }

@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,23 +19,14 @@ func immutable(secret *corev1.Secret) bool {
 // again at once: a kubelet that has read an immutable Secret reads it no more while a pod of its
 // node mounts it. Once for each certificate is enough: what becomes immutable again is so by an
 // admission policy, and is created again for each change only.
-func (m *machine) frozen() bool {
+func (m *rotation) frozen() bool {
 	return immutable(m.Secret) && m.Secret.Annotations[wellknown.AnnotationRecreatedFor] != m.recreatedFor()
-}
-
-// thaw changes nothing but the note that the Secret was created again.
-func (m *machine) thaw(s *corev1.Secret) {
-	s.Annotations[wellknown.AnnotationRecreatedFor] = m.recreatedFor()
-}
-
-func (m *machine) recreatedFor() string {
-	return cmp.Or(m.Secret.Annotations[wellknown.AnnotationFingerprint], "none")
 }
 
 // recreate has an immutable Secret that is to be written deleted first, and created with the
 // same content in the same pass. The key in it is lost if the second write fails: then the Secret
 // is as good as one that somebody deleted, which is why this needs live facts.
-func (m *machine) recreate() {
+func (m *decider) recreate() {
 	if m.d.Write == nil || !immutable(m.Secret) {
 		return
 	}

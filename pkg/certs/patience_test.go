@@ -22,9 +22,9 @@ func TestOneRegistrationCannotBeWritten(t *testing.T) {
 		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Refused: refused}
 	}
 	distributed := holding(t, first).next(second, after(due))
-	hidden := distributed.change(after(due), func(m *machine, s *corev1.Secret) {
+	hidden := distributed.change(after(due), func(m *decider, s *corev1.Secret) {
 		m.Registered = []Registration{trusting(first)}
-		m.hide(s)
+		m.edit().hide(s)
 	})
 	tenth := due + 3*day
 	for name, c := range map[string]decision{

@@ -4,8 +4,14 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/binary"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Policy is the administrator's choice.
@@ -87,4 +93,108 @@ func end(chain []*x509.Certificate) time.Time {
 		}
 	}
 	return first
+}
+
+// PolicyFrom is the policy of one operator: the manager's, and what its annotations
+// change of it. What is wrong with those is said, and the manager's choice stands.
+func PolicyFrom(defaults Policy, annotations map[string]string) (Policy, []string) {
+	p, problems := defaults, []string(nil)
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		changed := p
+		known, err := changed.set(name, annotations[name])
+		switch {
+		case !known:
+		case err != nil:
+			problems = append(problems, fmt.Sprintf("annotation %s: %v", name, err))
+		default:
+			p = changed
+		}
+	}
+	if err := p.Validate(); err != nil {
+		return defaults, append(problems, "the annotations together: "+err.Error())
+	}
+	return p, problems
+}
+
+func (p *Policy) set(annotation, value string) (known bool, err error) {
+	switch annotation {
+	case wellknown.AnnotationCertificateValidity:
+		p.Validity, err = time.ParseDuration(value)
+	case wellknown.AnnotationCertificateRenewBefore:
+		p.RenewBefore, err = time.ParseDuration(value)
+	case wellknown.AnnotationCertificateClockSkew:
+		p.ClockSkew, err = time.ParseDuration(value)
+	case wellknown.AnnotationCertificateKey:
+		p.Key, err = ParseKeyType(value)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// ParseKeyType reads a kind of key, in whatever case.
+func ParseKeyType(text string) (KeyType, error) {
+	var known []string
+	for _, kind := range KeyTypes {
+		if strings.EqualFold(string(kind), text) {
+			return kind, nil
+		}
+		known = append(known, string(kind))
+	}
+	return "", fmt.Errorf("%q is no kind of key: use one of %s", text, strings.Join(known, ", "))
+}
+
+// The bounds of a policy. A certificate must outlive its rotation with a manager that
+// is down for a while, and one for ever would never be replaced before it leaks.
+const (
+	minValidity = time.Hour
+	maxValidity = 10 * 365 * 24 * time.Hour
+	minRenewal  = 5 * time.Minute
+	maxSkew     = time.Hour
+	maxSettle   = 10 * time.Minute
+	maxGrace    = 24 * time.Hour
+)
+
+// Validate says what is wrong with a policy, and what would not be.
+func (p Policy) Validate() error {
+	switch {
+	case p.Validity < minValidity || p.Validity > maxValidity:
+		return fmt.Errorf("a validity of %s: choose from %s to %s", p.Validity, minValidity, maxValidity)
+	case p.RenewBefore < 0 || p.RenewBefore > p.Validity/10*9:
+		return fmt.Errorf("to renew %s before the end: choose up to nine tenths of the validity of %s, or 0 for a third of it", p.RenewBefore, p.Validity)
+	case p.ClockSkew < 0 || p.ClockSkew > maxSkew:
+		return fmt.Errorf("a clock skew of %s: choose up to %s", p.ClockSkew, maxSkew)
+	case p.Settle < 0 || p.Settle > maxSettle:
+		return fmt.Errorf("a settle time of %s: choose up to %s", p.Settle, maxSettle)
+	case p.Grace <= 0 || p.Grace > maxGrace:
+		return fmt.Errorf("a time to reload of %s: choose up to %s", p.Grace, maxGrace)
+	case p.Parallel < 1:
+		return fmt.Errorf("%d rotations at once: choose at least 1", p.Parallel)
+	}
+	if needed := p.rotation(); p.renewal() < needed {
+		return fmt.Errorf("certificate-renew-before: %s before the end is too late, a rotation takes up to %s with a time to reload of %s: choose at least that, or 0 (a third of the validity of %s)",
+			p.renewal(), needed, p.Grace, p.Validity)
+	}
+	_, err := ParseKeyType(string(p.Key))
+	return err
+}
+
+// rotation is how long one may take: API servers learn of the next CA, pods are given the
+// grace time to reload, and are replaced, which may take them as long again.
+func (p Policy) rotation() time.Duration { return max(minRenewal, p.Settle+2*p.Grace) }
+
+// renewal is how long before its end what is minted by this policy is replaced, at least.
+func (p Policy) renewal() time.Duration {
+	if p.RenewBefore == 0 {
+		return p.Validity / 3
+	}
+	return p.RenewBefore
+}
+
+// Warning says what a policy may break; empty for nothing.
+func (p Policy) Warning() string {
+	if p.Key == KeyEd25519 {
+		return "Ed25519 keys are refused by API servers and webhook servers that were built with a FIPS 140 module without Ed25519: calls to such webhooks would fail; ECDSA-P256 works everywhere"
+	}
+	return ""
 }

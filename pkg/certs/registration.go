@@ -81,3 +81,13 @@ func (f Facts) fingerprint() string {
 	}
 	return hexSHA256([]byte(text))[:16]
 }
+
+// writtenNumber is the latest generation that a manager wrote a registration for. None is
+// written again for an earlier one.
+func (f Facts) writtenNumber() int64 {
+	var latest int64
+	for _, r := range f.Registered {
+		latest = certgeneration.Latest(latest, r.Generation)
+	}
+	return latest
+}

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// restarter decides when pods are restarted because they do not reload the current generation.
+type restarter struct{ *rotation }
+
 // restarting is when pods are replaced that do not take up the current generation, or may not
 // have; never for the zero.
 type restarting struct {
@@ -16,7 +19,7 @@ type restarting struct {
 // restarting is for pods that were seen to serve another generation after the grace time, in
 // which they could have reloaded. Where a restart makes calls fail, and where nobody knows what
 // pods serve, it waits until it must be.
-func (m *machine) restarting(seen Evidence) restarting {
+func (m restarter) restarting(seen Evidence) restarting {
 	stale := seen.count(ServesOther) > 0
 	switch {
 	case !m.Running:
@@ -37,7 +40,7 @@ func (m *machine) restarting(seen Evidence) restarting {
 // mustRestart is when a restart can be put off no longer: in the ninth tenth of the time for which
 // pods may serve something else, at a moment drawn from the certificate, since those that were
 // minted together end together. They get the grace time first, if that is over by then.
-func (m *machine) mustRestart() time.Time {
+func (m restarter) mustRestart() time.Time {
 	graceEnds := m.promoted.Add(m.policy.Grace)
 	if m.previousEnded() {
 		return graceEnds
@@ -57,17 +60,17 @@ func (m *machine) mustRestart() time.Time {
 
 // mayBeStale tells whether there is somebody of whom nobody knows what he serves, and who may have
 // mounted it before the current generation was given to pods.
-func (m *machine) mayBeStale(seen Evidence) bool {
+func (m restarter) mayBeStale(seen Evidence) bool {
 	return seen.unknownSince(m.promoted.Add(m.policy.ClockSkew)) > 0
 }
 
 // awaitsRestart tells whether such pods have to be restarted, and have not been.
-func (m *machine) awaitsRestart(seen Evidence) bool {
+func (m restarter) awaitsRestart(seen Evidence) bool {
 	return m.Running && m.mayBeStale(seen) && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }
 
 // foretell says what a restart costs, and how to have it at another moment.
-func (m *machine) foretell(what string, at time.Time) restarting {
+func (m restarter) foretell(what string, at time.Time) restarting {
 	var how string
 	switch {
 	case m.Paused:

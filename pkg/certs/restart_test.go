@@ -79,9 +79,9 @@ func TestRestartsArePutOffToDifferentMoments(t *testing.T) {
 		first, second := minted(t, 1, start), minted(t, 2, after(due))
 		promoted := holding(t, first).next(second, after(due)).promoted(after(due))
 		at := func(grace time.Duration) time.Duration {
-			m := machine{Facts: Facts{Secret: promoted.Secret}, policy: Policy{Grace: grace}, now: after(due)}
+			m := rotation{Facts: Facts{Secret: promoted.Secret}, policy: Policy{Grace: grace}, now: after(due)}
 			m.state = read(m.Facts, m.now)
-			return m.mustRestart().Sub(after(due))
+			return restarter{&m}.mustRestart().Sub(after(due))
 		}
 		if early, late := at(26*day+12*time.Hour), at(28*day); early < 26*day+12*time.Hour || early > 27*day || late != 27*day {
 			t.Errorf("with a grace time of 26½ and 28 days the restart is put off for %s and %s", early, late)

@@ -1,6 +1,8 @@
 package certs
 
-import "time"
+import (
+	"time"
+)
 
 // Sampling is what calls tell that go through a Service to some of its backends, nobody knows
 // which, and trust the CA of one certificate alone.
@@ -30,8 +32,3 @@ func (s *Serving) Sampling(unsampled string) Sampling {
 // nothing when they come through. Who takes longer is not missed by much: what pods may serve is
 // trusted until they are restarted for it.
 const searchTime = 10 * time.Minute
-
-// recent tells whether pods were given the current generation so recently.
-func (m *machine) recent() bool {
-	return m.now.Before(m.promoted.Add(max(searchTime, 2*m.policy.Grace)))
-}

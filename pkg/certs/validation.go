@@ -69,15 +69,6 @@ type Rejection struct {
 	Message string
 }
 
-// rejected is what is wrong with what another issuer issued last; nil when pods are given it, can
-// be given it, or could be as soon as it is valid.
-func (m *machine) rejected() *Rejection {
-	if m.mints() || m.Issued == nil {
-		return nil
-	}
-	return Judge(*m.Issued, m.Names, m.now)
-}
-
 // Judge reports what makes a generation useless for serving; nil when nothing does. One that is
 // not valid yet is judged by the time at which it is.
 func Judge(g Generation, names []string, now time.Time) *Rejection {

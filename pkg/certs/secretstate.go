@@ -14,6 +14,21 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
+// outlived says why the current generation is of before a rotation that is over, so that somebody
+// put back what the Secret was: its trust is not published any more, and pods serve something
+// else. Empty when it is not.
+func (s *state) outlived(f Facts, current *held) string {
+	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
+		return fmt.Sprintf("is of before certificate generation %d", written)
+	}
+	for _, r := range f.Registered {
+		if s.next != nil && r.Generation != 0 && certgeneration.AtLeast(r.Generation, s.next.Number) && r.trusts(s.next.ca()) && !r.trusts(current.ca()) {
+			return fmt.Sprintf("is of before %s was made to trust the next one alone", r.Name)
+		}
+	}
+	return ""
+}
+
 // state is what a Secret turned out to hold: all that is known of a rotation.
 type state struct {
 	current  *held               // what pods are given; nil when there is none that the manager put there
@@ -132,15 +147,6 @@ func (s *state) given() []*x509.Certificate {
 	return all
 }
 
-// caKey is the key of the CA that signed the leaf: OLM v0 has no ca.crt, and its
-// Secrets are taken over as they are.
-func caKey(secret *corev1.Secret) string {
-	if len(secret.Data[wellknown.KeyCA]) == 0 && len(secret.Data[wellknown.KeyOLMCA]) > 0 {
-		return wellknown.KeyOLMCA
-	}
-	return wellknown.KeyCA
-}
-
 func issuerIn(secret *corev1.Secret, annotation string) managerv1alpha1.CertificateProvider {
 	if issuer := secret.Annotations[annotation]; issuer != "" {
 		return managerv1alpha1.CertificateProvider(issuer)
@@ -163,4 +169,22 @@ func parseInstant(text string) time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+// readUnusableCA looks for a CA that another client put into the Secret and that can verify
+// nothing, because it has expired or cannot be parsed. The CA of the current certificate expires
+// with that, which is replaced for its own sake.
+func (s *state) readUnusableCA(secret *corev1.Secret, now time.Time) {
+	for _, key := range []string{wellknown.KeyCA, wellknown.KeyOLMCA} {
+		text := secret.Data[key]
+		if len(text) == 0 {
+			continue
+		}
+		of := func(ca *x509.Certificate) bool {
+			return now.Before(ca.NotAfter) || s.current != nil && ca.Equal(s.current.ca())
+		}
+		if !slices.ContainsFunc(parse(text), of) {
+			s.unusableCA = hexSHA256(text)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package certs
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -13,7 +12,7 @@ const lostPatience = 15 * time.Minute
 
 // counted are the facts without the registrations that pods wait for no longer (see
 // outwaited): neither their trust nor their changes hold up the next generation.
-func (m *machine) counted() Facts {
+func (m distribution) counted() Facts {
 	counted, without := m.Facts, m.outwaited()
 	counted.Registered = slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return slices.Contains(without, r.Name) })
 	return counted
@@ -22,7 +21,7 @@ func (m *machine) counted() Facts {
 // outwaited are the names of the registrations that do not trust the next generation and that
 // are not waited for any longer, so that the others keep their certificate. While there is no
 // other, waiting costs nothing that is not lost already.
-func (m *machine) outwaited() []string {
+func (m distribution) outwaited() []string {
 	var late []string
 	for _, r := range m.Registered {
 		if !m.ready(r) && !m.now.Before(m.waitsUntil(r)) {
@@ -36,7 +35,7 @@ func (m *machine) outwaited() []string {
 }
 
 // ready reports whether a registration trusts the next generation, and says so.
-func (m *machine) ready(r Registration) bool {
+func (m distribution) ready(r Registration) bool {
 	only := Facts{Registered: []Registration{r}}
 	return only.distrusting(m.next.ca()) == "" && only.unfenced(m.next.Number) == ""
 }
@@ -45,7 +44,7 @@ func (m *machine) ready(r Registration) bool {
 // left of the current one when the next was stored. Where the Secret is lost, pods cannot start
 // meanwhile, so a registration that the API server refuses to write is not waited for at all.
 // Nor is one whose calls fail already, because it does not trust the current generation either.
-func (m *machine) waitsUntil(r Registration) time.Time {
+func (m distribution) waitsUntil(r Registration) time.Time {
 	refused := r.Refused != ""
 	switch {
 	case refused && (m.current == nil || !r.trusts(m.current.ca())):
@@ -60,10 +59,10 @@ func (m *machine) waitsUntil(r Registration) time.Time {
 }
 
 // tenth is a tenth of what was left of the current generation when the next was stored.
-func (m *machine) tenth() time.Duration { return max(0, end(m.current.chain).Sub(m.begun)/10) }
+func (m distribution) tenth() time.Duration { return max(0, end(m.current.chain).Sub(m.begun)/10) }
 
 // nothingToLose reports whether no call can succeed any more by what pods serve.
-func (m *machine) nothingToLose() bool {
+func (m distribution) nothingToLose() bool {
 	if m.current == nil {
 		return m.previousEnded()
 	}
@@ -72,7 +71,7 @@ func (m *machine) nothingToLose() bool {
 
 // overdue reports whether the settle time no longer begins anew when a registration changes: one
 // that changes all the time would hold up the others for ever. It begins once more for that.
-func (m *machine) overdue() bool {
+func (m distribution) overdue() bool {
 	patience := lostPatience
 	if m.current != nil {
 		patience = max(m.tenth(), turnLength)
@@ -81,7 +80,7 @@ func (m *machine) overdue() bool {
 }
 
 // awaiting says for what the next generation waits, and until when.
-func (m *machine) awaiting(name, what string) string {
+func (m distribution) awaiting(name, what string) string {
 	at := slices.IndexFunc(m.Registered, func(r Registration) bool { return r.Name == name })
 	r := m.Registered[at]
 	text := name + " " + what
@@ -95,7 +94,7 @@ func (m *machine) awaiting(name, what string) string {
 }
 
 // patienceEnds are the instants from which on registrations are not waited for any longer.
-func (m *machine) patienceEnds() []time.Time {
+func (m distribution) patienceEnds() []time.Time {
 	var all []time.Time
 	for _, r := range m.Registered {
 		if !m.ready(r) {
@@ -104,26 +103,3 @@ func (m *machine) patienceEnds() []time.Time {
 	}
 	return all
 }
-
-// lost are the registrations that the API server refuses to write and that do not trust what
-// pods are given: their calls fail.
-func (m *machine) lost() []Registration {
-	if m.current == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
-}
-
-// reportLost names them, and says why.
-func (m *machine) reportLost() {
-	var why []string
-	for _, r := range m.lost() {
-		m.d.Lost = append(m.d.Lost, r.Name)
-		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.Refused))
-	}
-	if len(why) > 0 {
-		m.d.Message = strings.Join(append(why, slices.DeleteFunc([]string{m.d.Message}, isEmpty)...), "; ")
-	}
-}
-
-func isEmpty(text string) bool { return text == "" }

@@ -8,7 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 )
 
 const certificateBlock = "CERTIFICATE"
@@ -86,4 +89,23 @@ func newestFirst(authorities []*x509.Certificate) []*x509.Certificate {
 func hexSHA256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// numberOf is the generation number in the subject of a CA that Mint made.
+func numberOf(ca *x509.Certificate) int64 {
+	if !slices.Equal(ca.Subject.Organization, []string{organization}) {
+		return 0
+	}
+	number, _, _ := strings.Cut(ca.Subject.SerialNumber, "-")
+	return certgeneration.Parse(number)
+}
+
+// latestNumber is the number of the newest generation among some CAs; 0 when none has a number.
+// CAs keep the count when the Secret with the annotation is lost.
+func latestNumber(authorities []*x509.Certificate) int64 {
+	var latest int64
+	for _, ca := range authorities {
+		latest = certgeneration.Latest(latest, numberOf(ca))
+	}
+	return latest
 }

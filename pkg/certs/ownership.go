@@ -72,7 +72,7 @@ func usurped(secret *corev1.Secret) bool {
 }
 
 // remove has the usurper deleted. What it stands in for is lost, and is created next.
-func (m *machine) remove() {
+func (m *decider) remove() {
 	m.problem = fmt.Sprintf("Secret %s/%s %s", m.usurper.Namespace, m.usurper.Name, strange(m.usurper))
 	if m.live() {
 		m.d.Remove, m.d.Again = m.usurper, m.now

@@ -1,0 +1,184 @@
+package certs
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// conclude says what holds once the step is taken.
+func (m *decider) conclude() Decision {
+	m.recreate()
+	if m.ReadOnly {
+		m.d.Write, m.d.Remove = nil, nil
+	}
+	if m.d.Write != nil {
+		m.d.Message, m.d.Again = "", time.Time{}
+		m.Secret = m.d.Write
+		m.state = read(m.Facts, m.now)
+	}
+	trusted := trustworthy(m.trust(), m.now, m.given()...)
+	m.d.Phase = m.phase(trusted)
+	m.d.Trust, m.d.Trusted = encode(trusted...), len(trusted)
+	m.d.Generation = m.number
+	m.d.DuePending = m.dueOrdered()
+	m.d.Reissue, m.d.Rejected = m.reissues(), m.rejected()
+	turns := m.turns(trusted)
+	if m.d.Message == "" {
+		m.d.Message = m.early()
+	}
+	m.reportLost()
+	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
+		m.d.Serving = m.serving(m.current)
+	}
+	m.d.Next = earliest(m.now, turns...)
+	return m.d
+}
+
+// unusable is why the Secret cannot be used; empty when it can. That there is none yet is
+// no loss.
+func (m *decider) unusable() string {
+	remedy := "; a new certificate replaces it"
+	if !m.mints() {
+		remedy += " as soon as " + string(m.Issuer) + " has issued one"
+	}
+	switch {
+	case m.current == nil && m.Secret == nil && len(m.Registered) == 0:
+		return ""
+	case m.current == nil:
+		return m.problem + remedy
+	}
+	if why := m.current.unfit(m.Names, m.now); why != "" {
+		return fmt.Sprintf("Secret %s/%s: %s%s", m.Secret.Namespace, m.Secret.Name, why, remedy)
+	}
+	return ""
+}
+
+func (m *decider) serving(c *held) *Serving {
+	ca := encode(c.ca())
+	return &Serving{
+		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
+		SharesCA: m.sharesCA(), Recent: m.recent(),
+		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
+		NotBefore: c.chain[0].NotBefore, NotAfter: end(c.chain), RenewAt: m.policy.renewAt(c.chain),
+		Updated: m.updated,
+	}
+}
+
+// trust is what registrations have to trust, by the Secret. While the Secret does not show what
+// pods may serve, registrations keep what they have.
+func (m *rotation) trust() []*x509.Certificate {
+	all := m.authorities()
+	if m.current == nil || m.unproven() {
+		all = append(all, m.registered()...)
+	}
+	return newestFirst(all)
+}
+
+// unproven reports whether pods may serve another certificate than the current one, of which
+// the Secret does not show the CA: its annotations were lost, or a client other than the manager
+// removed the earlier CAs before the pods were seen to serve the current certificate.
+func (m *rotation) unproven() bool {
+	return m.unnoted || !m.promoted.IsZero() && !m.previousEnds.IsZero()
+}
+
+// phase names what the Secret holds.
+func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.CertificatePhase {
+	switch {
+	case m.current == nil && len(m.Registered) == 0:
+		return managerv1alpha1.CertificateBootstrap
+	case m.next != nil || m.current == nil:
+		return managerv1alpha1.CertificateDistributing
+	case !m.promoted.IsZero():
+		return managerv1alpha1.CertificatePromoting
+	case m.overtrusted(trusted):
+		return managerv1alpha1.CertificateRetiring
+	default:
+		return managerv1alpha1.CertificateStable
+	}
+}
+
+// overtrusted tells whether a registration that can be written trusts a CA that it need not
+// trust any more.
+func (m *decider) overtrusted(trusted []*x509.Certificate) bool {
+	needed := Registration{CABundle: encode(trusted...)}
+	writable := Facts{Registered: slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused != "" })}
+	for _, ca := range writable.registered() {
+		if !needed.trusts(ca) {
+			return true
+		}
+	}
+	return false
+}
+
+// turns are instants at which the answer changes by itself.
+func (m *decider) turns(trusted []*x509.Certificate) []time.Time {
+	var all []time.Time
+	if c := m.current; c != nil {
+		all = append(all, m.policy.renewAt(c.chain), c.chain[0].NotBefore, c.ca().NotBefore, end(c.chain))
+		if m.due() {
+			all = append(all, m.urgentAt()) // when it waits for its turn no longer
+		}
+	}
+	if m.issued != nil {
+		all = append(all, m.issued.chain[0].NotBefore, m.issued.ca().NotBefore)
+	}
+	if m.next != nil {
+		all = append(all, m.distribution().patienceEnds()...)
+	}
+	if m.next != nil && !m.trusted.IsZero() {
+		all = append(all, m.trusted.Add(m.policy.Settle))
+		if m.current != nil {
+			all = append(all, m.unverifiableAt())
+		}
+	}
+	if !m.restart.IsZero() {
+		all = append(all, m.restart)
+	}
+	if !m.previousEnds.IsZero() {
+		all = append(all, m.previousEnds)
+	}
+	for _, ca := range trusted {
+		all = append(all, ca.NotAfter)
+	}
+	return all
+}
+
+// earliest is the first instant after now; zero for none.
+func earliest(now time.Time, instants ...time.Time) time.Time {
+	var first time.Time
+	for _, t := range instants {
+		if t.After(now) && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// lost are the registrations that the API server refuses to write and that do not trust what
+// pods are given: their calls fail.
+func (m *decider) lost() []Registration {
+	if m.current == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
+}
+
+// reportLost names them, and says why.
+func (m *decider) reportLost() {
+	var why []string
+	for _, r := range m.lost() {
+		m.d.Lost = append(m.d.Lost, r.Name)
+		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.Refused))
+	}
+	if len(why) > 0 {
+		m.d.Message = strings.Join(append(why, slices.DeleteFunc([]string{m.d.Message}, isEmpty)...), "; ")
+	}
+}
+
+func isEmpty(text string) bool { return text == "" }
