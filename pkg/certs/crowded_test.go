@@ -19,8 +19,8 @@ func TestAFullBundle(t *testing.T) {
 		ended = append(minted(t, 1+number, after(-95*day)).CA, ended...)
 	}
 	many := holding(t, first).edited(wellknown.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
-		note(s, wellknown.AnnotationPromotedAt, start)
-		note(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
+		recordTime(s, wellknown.AnnotationPromotedAt, start)
+		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	one := []Registration{trusting(first)}
 	seen := func(serves Serves) *Evidence {
@@ -59,8 +59,8 @@ func TestMoreThanABundleHolds(t *testing.T) {
 	}
 	next, current, earlier := all[0], all[1], all[2:]
 	many := holding(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
-		note(s, wellknown.AnnotationPromotedAt, start)
-		note(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
+		recordTime(s, wellknown.AnnotationPromotedAt, start)
+		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	registered := []Registration{trusting(earlier...)}
 	for name, c := range map[string]decision{

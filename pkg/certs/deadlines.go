@@ -10,95 +10,97 @@ import (
 // longer than the longest pause between two repairs of a contested one.
 const lostPatience = 15 * time.Minute
 
-// counted are the facts without the registrations that pods wait for no longer (see
-// outwaited): neither their trust nor their changes hold up the next generation.
-func (m distribution) counted() Facts {
-	counted, without := m.Facts, m.outwaited()
+// awaited returns the facts without the registrations that timed out: their trust and their
+// changes do not block the next generation.
+func (m distribution) awaited() Facts {
+	counted, without := m.Facts, m.timedOut()
 	counted.Registered = slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return slices.Contains(without, r.Name) })
 	return counted
 }
 
-// outwaited are the names of the registrations that do not trust the next generation and that
-// are not waited for any longer, so that the others keep their certificate. While there is no
-// other, waiting costs nothing that is not lost already.
-func (m distribution) outwaited() []string {
+// timedOut returns the registrations that do not trust the next generation and whose deadline has
+// passed, so that the others keep a valid certificate. If there is no other registration, waiting
+// costs nothing.
+func (m distribution) timedOut() []string {
 	var late []string
 	for _, r := range m.Registered {
-		if !m.ready(r) && !m.now.Before(m.waitsUntil(r)) {
+		if !m.ready(r) && !m.now.Before(m.deadline(r)) {
 			late = append(late, r.Name)
 		}
 	}
-	if len(late) == len(m.Registered) && !m.nothingToLose() {
+	if len(late) == len(m.Registered) && !m.allCallsFail() {
 		return nil
 	}
 	return late
 }
 
-// ready reports whether a registration trusts the next generation, and says so.
+// ready reports whether a registration trusts the next generation, and records it.
 func (m distribution) ready(r Registration) bool {
 	only := Facts{Registered: []Registration{r}}
-	return only.distrusting(m.next.ca()) == "" && only.unfenced(m.next.Number) == ""
+	return only.distrusting(m.next.ca()) == "" && only.writtenForEarlier(m.next.Number) == ""
 }
 
-// waitsUntil is until when the next generation waits for a registration: a tenth of what was
-// left of the current one when the next was stored. Where the Secret is lost, pods cannot start
-// meanwhile, so a registration that the API server refuses to write is not waited for at all.
-// Nor is one whose calls fail already, because it does not trust the current generation either.
-func (m distribution) waitsUntil(r Registration) time.Time {
+// deadline returns until when the next generation waits for a registration: a tenth of the
+// remaining validity of the current one. If the API server refuses to write the registration, and
+// its calls fail already or pods cannot start because the Secret is lost, there is no wait.
+func (m distribution) deadline(r Registration) time.Time {
 	refused := r.Refused != ""
 	switch {
 	case refused && (m.current == nil || !r.trusts(m.current.ca())):
-		return m.begun
+		return m.nextStoredAt
 	case m.current == nil:
-		return m.begun.Add(lostPatience)
+		return m.nextStoredAt.Add(lostPatience)
 	case refused:
-		return m.begun.Add(m.tenth())
+		return m.nextStoredAt.Add(m.tenth())
 	default:
-		return m.begun.Add(max(m.tenth(), turnLength))
+		return m.nextStoredAt.Add(max(m.tenth(), turnLength))
 	}
 }
 
-// tenth is a tenth of what was left of the current generation when the next was stored.
-func (m distribution) tenth() time.Duration { return max(0, end(m.current.chain).Sub(m.begun)/10) }
+// tenth returns a tenth of the validity that the current generation had left when the next one was
+// stored.
+func (m distribution) tenth() time.Duration {
+	return max(0, expiry(m.current.chain).Sub(m.nextStoredAt)/10)
+}
 
-// nothingToLose reports whether no call can succeed any more by what pods serve.
-func (m distribution) nothingToLose() bool {
+// allCallsFail reports whether no call can succeed with what pods serve now.
+func (m distribution) allCallsFail() bool {
 	if m.current == nil {
-		return m.previousEnded()
+		return m.previousExpired()
 	}
 	return !m.now.Before(m.unverifiableAt())
 }
 
-// overdue reports whether the settle time no longer begins anew when a registration changes: one
-// that changes all the time would hold up the others for ever. It begins once more for that.
+// overdue reports whether the settle time no longer restarts when a registration changes. A
+// registration that changes all the time must not block the others.
 func (m distribution) overdue() bool {
 	patience := lostPatience
 	if m.current != nil {
 		patience = max(m.tenth(), turnLength)
 	}
-	return !m.trusted.Before(m.begun.Add(patience))
+	return !m.nextTrustedAt.Before(m.nextStoredAt.Add(patience))
 }
 
-// awaiting says for what the next generation waits, and until when.
-func (m distribution) awaiting(name, what string) string {
+// waitMessage explains what the next generation waits for, and until when.
+func (m distribution) waitMessage(name, what string) string {
 	at := slices.IndexFunc(m.Registered, func(r Registration) bool { return r.Name == name })
 	r := m.Registered[at]
 	text := name + " " + what
 	if r.Refused != "" {
 		text += ": " + r.Refused
 	}
-	if until := m.waitsUntil(r); until.After(m.now) && len(m.Registered) > 1 {
+	if until := m.deadline(r); until.After(m.now) && len(m.Registered) > 1 {
 		text += fmt.Sprintf("; from %s on the other registrations do not wait for it any longer, and its calls fail then", instant(until))
 	}
 	return text
 }
 
-// patienceEnds are the instants from which on registrations are not waited for any longer.
-func (m distribution) patienceEnds() []time.Time {
+// deadlines returns the deadlines of the registrations that are not ready.
+func (m distribution) deadlines() []time.Time {
 	var all []time.Time
 	for _, r := range m.Registered {
 		if !m.ready(r) {
-			all = append(all, m.waitsUntil(r))
+			all = append(all, m.deadline(r))
 		}
 	}
 	return all

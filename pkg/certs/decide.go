@@ -12,56 +12,54 @@ import (
 // decider takes one decision.
 type decider struct {
 	rotation
-	usurper *corev1.Secret // what has the place of the Secret, and can only be deleted
-	d       Decision
+	blocking *corev1.Secret // occupies the name of the Secret, and can only be deleted
+	d        Decision
 
 	restart time.Time // of pods that do not reload; zero for never
 }
 
-// Decide says what the facts amount to.
-//
-// The trust is that of the Secret. What is registered is believed only while the
-// Secret cannot tell which CA the pods serve: a caBundle edited by hand beside an
-// intact Secret is not adopted, and so gets reverted.
+// Decide returns the decision for the facts. The Secret determines the trust. Registrations count
+// only while the Secret does not show which CA the pods serve: a caBundle that a client edited is
+// reverted.
 func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Issuer == "" {
 		f.Issuer = managerv1alpha1.ProviderManager
 	}
 	m := &decider{rotation: rotation{Facts: f, issued: issuedBy(f, now), policy: p, now: now}}
-	if problem := cmp.Or(f.Occupied, f.foreign()); problem != "" {
-		return m.keepHandsOff(problem)
+	if problem := cmp.Or(f.Occupied, f.otherOwner()); problem != "" {
+		return m.ignoreSecret(problem)
 	}
-	if usurped(f.Secret) {
-		m.usurper, m.Secret = f.Secret, nil
+	if mustDelete(f.Secret) {
+		m.blocking, m.Secret = f.Secret, nil
 	}
-	m.state = read(m.Facts, now)
+	m.state = readSecret(m.Facts, now)
 	m.step()
 	return m.conclude()
 }
 
-// step takes at most one step: one write, or one question.
+// step takes at most one step: one write or one question.
 func (m *decider) step() {
-	if !m.restore() {
+	if !m.repair() {
 		m.advance()
 	}
 }
 
-// restore takes the step that makes the Secret the manager's and complete again. It reports
-// whether there is one.
-func (m *decider) restore() bool {
+// repair takes the step that makes the Secret the manager's own and complete. It reports whether
+// such a step was necessary.
+func (m *decider) repair() bool {
 	switch {
-	case m.usurper != nil:
-		m.remove()
+	case m.blocking != nil:
+		m.deleteBlocking()
 	case m.compromised() && !m.awaitsIssuer():
 		m.replace()
-	case m.frozen():
-		m.write(m.edit().thaw)
+	case m.needsRecreation():
+		m.write(m.edit().recordRecreation)
 	case m.incomplete():
-		if !m.unnoted || m.live() {
+		if !m.unidentified || m.live() {
 			m.write(m.edit().complete)
 		}
-	case m.misdated():
-		m.write(m.edit().redate)
+	case m.timesInFuture():
+		m.write(m.edit().resetTimes)
 	default:
 		return false
 	}
@@ -71,27 +69,27 @@ func (m *decider) restore() bool {
 // advance takes the next step of a rotation.
 func (m *decider) advance() {
 	switch {
-	case m.next != nil && !m.reissued():
+	case m.next != nil && !m.nextReplaced():
 		m.distribute()
 	case m.current == nil:
 		m.recover()
-	case m.due() && !m.crowded():
-		m.begin()
+	case m.renewalDue() && !m.bundleFull():
+		m.startRotation()
 	case m.next != nil:
 		m.write(m.edit().forgetNext) // nobody wants it any more, and no pod could serve it
-	case !m.promoted.IsZero():
-		m.prove()
+	case !m.promotedAt.IsZero():
+		m.confirm()
 	case len(m.previous) > 0:
-		m.write(func(s *corev1.Secret) { m.edit().awaitProof(s, m.previous, m.latest(m.previous)) })
+		m.write(func(s *corev1.Secret) { m.edit().keepPrevious(s, m.previous, m.lastExpiry(m.previous)) })
 	}
 }
 
 // foreignPause is how often somebody else's Secret is looked at: it is not watched.
 const foreignPause = 30 * time.Second
 
-// keepHandsOff is the decision about somebody else's Secret: nothing is issued, and
-// what is registered keeps the trust that it has.
-func (m *decider) keepHandsOff(problem string) Decision {
+// ignoreSecret decides about a Secret that belongs to another client: nothing is issued, and
+// registrations keep their trust.
+func (m *decider) ignoreSecret(problem string) Decision {
 	trusted := trustworthy(newestFirst(m.registered()), m.now)
 	return Decision{
 		Phase:      managerv1alpha1.CertificateBootstrap,
@@ -99,7 +97,7 @@ func (m *decider) keepHandsOff(problem string) Decision {
 		Trusted:    len(trusted),
 		Generation: latestNumber(trusted),
 		Problem:    problem,
-		Next:       earliest(m.now, m.turns(trusted)...),
+		Next:       earliest(m.now, m.changeTimes(trusted)...),
 		Again:      m.now.Add(foreignPause),
 	}
 }

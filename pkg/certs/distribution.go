@@ -15,41 +15,42 @@ type distribution struct{ *rotation }
 
 func (m *decider) distribution() distribution { return distribution{&m.rotation} }
 
-// distribute promotes next once every registration trusts it beside the current one, and says so.
+// distribute promotes the next generation after every registration trusts it in addition to the
+// current one.
 func (m *decider) distribute() {
-	if m.uncounted() {
+	if m.needsNumber() {
 		if m.live() {
-			m.write(m.edit().recount)
+			m.write(m.edit().renumber)
 		}
 		return
 	}
-	if m.current == nil && !m.hidden {
+	if m.current == nil && !m.emptied {
 		if m.live() {
-			m.write(m.edit().hide)
+			m.write(m.edit().emptyPair)
 		}
 		return
 	}
-	counted := m.distribution().counted()
+	counted := m.distribution().awaited()
 	if waits := counted.distrusting(m.next.ca()); waits != "" {
-		m.d.Message = m.distribution().awaiting(waits, "does not trust the next certificate yet")
+		m.d.Message = m.distribution().waitMessage(waits, "does not trust the next certificate yet")
 		return
 	}
-	if waits := counted.unfenced(m.next.Number); waits != "" {
-		m.d.Message = m.distribution().awaiting(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
+	if waits := counted.writtenForEarlier(m.next.Number); waits != "" {
+		m.d.Message = m.distribution().waitMessage(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
 		return
 	}
-	if waits := m.distribution().disowning(); waits != "" {
-		until := m.begun.Add(turnLength)
+	if waits := m.distribution().distrustsCurrent(); waits != "" {
+		until := m.nextStoredAt.Add(turnLength)
 		m.d.Message, m.d.Again = fmt.Sprintf("%s does not trust the certificate that pods serve: until %s it is waited for, and after that for pods to serve the next one, which it trusts", waits, instant(until)), until
 		return
 	}
-	if m.distribution().settling() && !m.distribution().mayPromote() {
-		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.trusted.Add(m.policy.Settle))
+	if m.distribution().settling() && !m.distribution().canPromote() {
+		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.nextTrustedAt.Add(m.policy.Settle))
 		return
 	}
 	switch {
 	case !m.live():
-	case m.distribution().mayPromote():
+	case m.distribution().canPromote():
 		m.write(m.edit().promote)
 	default:
 		m.write(func(s *corev1.Secret) {
@@ -58,37 +59,37 @@ func (m *decider) distribute() {
 	}
 }
 
-// disowning is the first registration that does not trust the current CA, and may soon: somebody
-// edited it, and it is being written again. Empty when there is none, and where nothing is gained
-// by waiting: calls for its sake fail until it is written, or until pods serve the next generation.
-func (m distribution) disowning() string {
-	if m.current == nil || m.urgent() || m.now.Sub(m.begun) >= turnLength {
+// distrustsCurrent returns the first registration that does not trust the current CA and will
+// soon: a client edited it, and it is being repaired. Its calls fail until then, or until pods
+// serve the next generation. The result is empty if waiting gains nothing.
+func (m distribution) distrustsCurrent() string {
+	if m.current == nil || m.urgent() || m.now.Sub(m.nextStoredAt) >= turnLength {
 		return ""
 	}
-	return m.counted().distrusting(m.current.ca())
+	return m.awaited().distrusting(m.current.ca())
 }
 
-// uncounted tells whether next has lost its number, with the other notes, and nothing else
-// gives one that registrations would be written for: they are not written again for an earlier one.
-// It is counted again, too, where it is not noted since when it waits.
-func (m *rotation) uncounted() bool {
-	return m.begun.IsZero() || m.next.Number == 0 && certgeneration.Later(m.registeredNumber(), m.number) || certgeneration.Later(m.writtenNumber(), m.number)
+// needsNumber reports whether the annotations of the next generation were lost: its number, which
+// registrations need, or the time at which it was stored.
+func (m *rotation) needsNumber() bool {
+	return m.nextStoredAt.IsZero() || m.next.Number == 0 && certgeneration.Later(m.registeredNumber(), m.number) || certgeneration.Later(m.writtenNumber(), m.number)
 }
 
-// settling tells whether the Secret says since when the registrations, as they are, trust next.
+// settling reports whether the Secret records since when the present registrations trust the next
+// generation.
 func (m distribution) settling() bool {
-	return !m.trusted.IsZero() && (m.versions == m.counted().fingerprint() || m.overdue())
+	return !m.nextTrustedAt.IsZero() && (m.trustedBy == m.awaited().fingerprint() || m.overdue())
 }
 
-// mayPromote tells whether API servers trust next: all registrations have for the settle time.
-// With none registered nobody has to learn of it, and a current generation that nobody can verify
-// is not worth waiting for.
-func (m distribution) mayPromote() bool {
+// canPromote reports whether API servers trust the next generation: all registrations have trusted
+// it for the settle time. Without registrations, or with an expired current generation, there is
+// nothing to wait for.
+func (m distribution) canPromote() bool {
 	if len(m.Registered) == 0 || m.policy.Settle == 0 {
 		return true
 	}
 	if m.current != nil && !m.now.Before(m.unverifiableAt()) {
 		return true
 	}
-	return m.settling() && !m.now.Before(m.trusted.Add(m.policy.Settle))
+	return m.settling() && !m.now.Before(m.nextTrustedAt.Add(m.policy.Settle))
 }

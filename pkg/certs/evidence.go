@@ -62,8 +62,8 @@ func (e Evidence) count(s Serves) int {
 	return n
 }
 
-// unknownSince counts who is not known to serve what was given to pods at an instant, by
-// answer or because it was not there before.
+// unknownSince counts the pods that existed at a time and are not known to serve what they were
+// given then.
 func (e Evidence) unknownSince(given time.Time) int {
 	n := 0
 	for _, b := range e.Backends {
@@ -74,7 +74,8 @@ func (e Evidence) unknownSince(given time.Time) int {
 	return n
 }
 
-// complete tells whether nobody can serve another certificate.
+// complete adds what the Secret lacks. Pods mount ca.crt: without the key new pods do not start,
+// and running pods get no updates.
 func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
 
 // String counts who serves what.
@@ -82,7 +83,7 @@ func (e Evidence) String() string {
 	return fmt.Sprintf("%d/%d new, %d old, %d unknown", e.count(ServesCurrent), len(e.Backends), e.count(ServesOther), e.count(ServesUnknown))
 }
 
-// missing is why the evidence is not complete: the first of its gaps, by their text.
+// missing returns why the evidence is not complete: the first gap by text.
 func (e Evidence) missing() string {
 	var messages []string
 	for _, b := range e.Backends {
@@ -105,10 +106,10 @@ func (e Evidence) missing() string {
 // wait another day.
 const maxNudgePause = 10 * time.Minute
 
-// nudgeTimes are the last instant up to now at which a kubelet is to be made to look,
-// and the first after it. They double from the promotion on: at once, after 1, 3, 7
-// seconds. The first can be too early, because kubelets learn of a Secret late, too.
-func nudgeTimes(promoted, now time.Time) (last, next time.Time) {
+// touchTimes returns the last time up to now at which a pod is touched, and the first after it.
+// The intervals double from the promotion on: at once, after 1, 3, 7 seconds. The first can be too
+// early, because kubelets observe a Secret with delay, too.
+func touchTimes(promoted, now time.Time) (last, next time.Time) {
 	last, pause := promoted, time.Second
 	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {
 		last = next
@@ -117,10 +118,10 @@ func nudgeTimes(promoted, now time.Time) (last, next time.Time) {
 	return last, next
 }
 
-// nudges are the pods whose kubelets are to be made to look now. A nudge that is yet to
-// come was noted by a clock that has been set back since.
-func (e Evidence) nudges(promoted, now time.Time) []string {
-	due, _ := nudgeTimes(promoted, now)
+// podsToTouch returns the pods to touch now, so that their kubelets re-sync their volumes. A
+// recorded time in the future comes from a clock that was set back.
+func (e Evidence) podsToTouch(promoted, now time.Time) []string {
+	due, _ := touchTimes(promoted, now)
 	var pods []string
 	for _, b := range e.Backends {
 		if b.Pod != "" && b.Serves != ServesCurrent && (b.Nudged.Before(due) || b.Nudged.After(now)) {

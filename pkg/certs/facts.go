@@ -52,9 +52,9 @@ type Facts struct {
 	ReadOnly bool
 }
 
-// Untouched tells whether there is nothing yet that a certificate could break: no pods that
-// serve one, and nobody who calls them. Caches are good enough to tell: the Secret is
-// created, which fails where they do not show the one that there is.
-func (f Facts) Untouched() bool {
+// Unused reports whether there is nothing that a certificate could break: no pods that serve one,
+// and no registration. Caches are good enough for that: the Secret is created, which fails if it
+// exists already.
+func (f Facts) Unused() bool {
 	return f.Secret == nil && len(f.Registered) == 0 && !f.Running
 }

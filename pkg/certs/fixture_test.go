@@ -95,7 +95,7 @@ func (b built) with(change func(*corev1.Secret)) built {
 func (b built) change(at time.Time, change func(*decider, *corev1.Secret)) built {
 	m := *b.decider
 	m.now, m.Secret = at, b.Secret
-	m.state = read(m.Facts, at)
+	m.state = readSecret(m.Facts, at)
 	m.write(func(s *corev1.Secret) { change(&m, s) })
 	return built{t: b.t, decider: b.decider, Secret: m.d.Write}
 }

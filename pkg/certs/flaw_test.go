@@ -87,7 +87,7 @@ func TestJudgeSecret(t *testing.T) {
 		"without a CA": {secret.edited("ca.crt", nil).edited("olmCAKey", nil).Secret, after(100 * day), ""},
 	} {
 		var got Flaw
-		if r := JudgeSecret(test.secret, names, test.at); r != nil {
+		if r := ValidateSecret(test.secret, names, test.at); r != nil {
 			got = r.Flaw
 		}
 		if got != test.want {

@@ -33,17 +33,17 @@ type held struct {
 
 func (h *held) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
 
-// leaf is the fingerprint of the certificate that is served.
+// leaf returns the fingerprint of the certificate that is served.
 func (h *held) leaf() string { return hexSHA256(h.chain[0].Raw) }
 
-// sameAs tells whether two generations serve the same certificate, to be trusted by the
-// same CA: of one that a new CA signed, and the CA before certified, either may be trusted.
+// sameAs reports whether two generations serve the same certificate, trusted by the same CA. A
+// leaf of a new CA that the previous CA cross-signed can be trusted by either.
 func (h *held) sameAs(o *held) bool {
 	return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) && h.ca().Equal(o.ca())
 }
 
-// assemble reads a generation: a pair, and the CA that signed it for serving at some
-// time. Whether now is such a time is not asked.
+// assemble reads a generation: a pair, and the CA that signed it for serving. It does not check
+// whether it is valid now.
 func assemble(g Generation, now time.Time) (*held, error) {
 	switch {
 	case len(g.Certificate) == 0:
@@ -62,7 +62,7 @@ func assemble(g Generation, now time.Time) (*held, error) {
 	// A CA that is valid now is to be preferred, and the one that is for longest: an earlier
 	// one would have to be given up while the certificate is good still.
 	slices.SortFunc(authorities, func(a, b *x509.Certificate) int {
-		return cmp.Or(strings.Compare(lapse(a, now), lapse(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
+		return cmp.Or(strings.Compare(outsideValidity(a, now), outsideValidity(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
 	})
 	for _, ca := range authorities {
 		at := ca.NotBefore
@@ -77,19 +77,19 @@ func assemble(g Generation, now time.Time) (*held, error) {
 	return nil, notSigned(err)
 }
 
-// unfit says why a generation cannot be verified by API servers; empty when it can.
-func (h *held) unfit(names []string, now time.Time) string {
+// invalid returns why API servers cannot verify a generation; empty if they can.
+func (h *held) invalid(names []string, now time.Time) string {
 	_, why := h.flaw(names, now)
 	return why
 }
 
 // flaw is the same, and a word for it.
 func (h *held) flaw(names []string, now time.Time) (flaw Flaw, why string) {
-	if why := lapse(h.chain[0], now); why != "" {
-		return lapseOf(h.chain[0], now), "the certificate " + why
+	if why := outsideValidity(h.chain[0], now); why != "" {
+		return validityReason(h.chain[0], now), "the certificate " + why
 	}
-	if why := lapse(h.ca(), now); why != "" {
-		return lapseOf(h.ca(), now), "the CA " + why
+	if why := outsideValidity(h.ca(), now); why != "" {
+		return validityReason(h.ca(), now), "the CA " + why
 	}
 	for _, name := range names {
 		if h.chain[0].VerifyHostname(name) != nil {
@@ -99,7 +99,7 @@ func (h *held) flaw(names []string, now time.Time) (flaw Flaw, why string) {
 	return "", ""
 }
 
-// verify is the check that an API server makes, at a given instant.
+// verify is the check that an API server makes, at a given time.
 func verify(leaf *x509.Certificate, presented []byte, ca *x509.Certificate, at time.Time) ([]*x509.Certificate, error) {
 	options := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at}
 	options.Roots.AddCert(ca)
@@ -111,8 +111,8 @@ func verify(leaf *x509.Certificate, presented []byte, ca *x509.Certificate, at t
 	return chains[0], nil
 }
 
-// lapse says why a certificate is not valid at an instant; empty when it is.
-func lapse(c *x509.Certificate, now time.Time) string {
+// outsideValidity returns why a certificate is not valid at a time; empty if it is.
+func outsideValidity(c *x509.Certificate, now time.Time) string {
 	switch {
 	case now.Before(c.NotBefore):
 		return fmt.Sprintf("is valid only from %s, which is yet to come: compare the clocks of the nodes", instant(c.NotBefore))
@@ -124,8 +124,8 @@ func lapse(c *x509.Certificate, now time.Time) string {
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// caKey is the key of the CA that signed the leaf: OLM v0 has no ca.crt, and its
-// Secrets are taken over as they are.
+// caKey returns the key of the CA that signed the leaf: OLM v0 writes no ca.crt, and its Secrets
+// are adopted as they are.
 func caKey(secret *corev1.Secret) string {
 	if len(secret.Data[wellknown.KeyCA]) == 0 && len(secret.Data[wellknown.KeyOLMCA]) > 0 {
 		return wellknown.KeyOLMCA

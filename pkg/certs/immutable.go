@@ -15,17 +15,16 @@ func immutable(secret *corev1.Secret) bool {
 	return secret != nil && secret.Immutable != nil && *secret.Immutable
 }
 
-// frozen reports whether a client other than the manager made the Secret immutable. It is created
-// again at once: a kubelet that has read an immutable Secret reads it no more while a pod of its
-// node mounts it. Once for each certificate is enough: what becomes immutable again is so by an
-// admission policy, and is created again for each change only.
-func (m *rotation) frozen() bool {
+// needsRecreation reports whether another client made the Secret immutable. It is recreated at
+// once: a kubelet does not read an immutable Secret again while a pod of its node mounts it. Once
+// for each certificate is enough, because an admission policy may make every Secret immutable.
+func (m *rotation) needsRecreation() bool {
 	return immutable(m.Secret) && m.Secret.Annotations[wellknown.AnnotationRecreatedFor] != m.recreatedFor()
 }
 
-// recreate has an immutable Secret that is to be written deleted first, and created with the
-// same content in the same pass. The key in it is lost if the second write fails: then the Secret
-// is as good as one that somebody deleted, which is why this needs live facts.
+// recreate has an immutable Secret deleted before it is written, and created with the same content
+// in the same reconciliation. If the second write fails, its key is lost as if a client had
+// deleted the Secret, so this needs live facts.
 func (m *decider) recreate() {
 	if m.d.Write == nil || !immutable(m.Secret) {
 		return

@@ -18,16 +18,16 @@ type Seen struct {
 	CAFingerprint string
 }
 
-// WithoutCA says what comes of a Secret that holds a certificate and no CA, which is what
-// issuers leave that do not tell who signed.
-func WithoutCA(secret *corev1.Secret) string {
+// MissingCA explains what follows from a Secret with a certificate and without a CA, which some
+// issuers write.
+func MissingCA(secret *corev1.Secret) string {
 	return fmt.Sprintf("Secret %s/%s has no %s, so new pods cannot mount it; "+
 		"add the CA: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",
 		secret.Namespace, secret.Name, wellknown.KeyCA)
 }
 
-// Look reads a serving certificate without judging it; nil where there is none.
-func Look(secret *corev1.Secret) *Seen {
+// Inspect reads a serving certificate without validating it; nil if there is none.
+func Inspect(secret *corev1.Secret) *Seen {
 	if secret == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func Look(secret *corev1.Secret) *Seen {
 	if len(chain) == 0 {
 		return nil
 	}
-	seen := &Seen{NotBefore: chain[0].NotBefore, NotAfter: end(chain), CA: secret.Data[wellknown.KeyCA]}
+	seen := &Seen{NotBefore: chain[0].NotBefore, NotAfter: expiry(chain), CA: secret.Data[wellknown.KeyCA]}
 	if authorities := parse(seen.CA); len(authorities) > 0 {
 		seen.CAFingerprint = hexSHA256(authorities[0].Raw)
 	}

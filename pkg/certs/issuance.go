@@ -8,18 +8,18 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// fresh is what the issuer issued, when it is of use and not what the Secret holds
-// already.
-func (m *rotation) fresh() *held {
-	if m.issued == nil || m.issued.unfit(m.Names, m.now) != "" || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
+// newlyIssued returns what the issuer issued, if it is usable and the Secret does not contain it
+// yet.
+func (m *rotation) newlyIssued() *held {
+	if m.issued == nil || m.issued.invalid(m.Names, m.now) != "" || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
 		return nil
 	}
 	return m.issued
 }
 
-// early says that what the issuer issued has not begun by this clock, and so is not taken up
-// yet; empty when it has, and when it would not be taken up then either.
-func (m *rotation) early() string {
+// notYetValid explains that the issuer's last certificate is not valid yet by this clock; empty if
+// it is, or if it would not be usable then either.
+func (m *rotation) notYetValid() string {
 	if m.issued == nil || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
 		return ""
 	}
@@ -27,13 +27,13 @@ func (m *rotation) early() string {
 	if ca := m.issued.ca(); ca.NotBefore.After(last.NotBefore) {
 		last = ca
 	}
-	if !m.now.Before(last.NotBefore) || m.issued.unfit(m.Names, last.NotBefore) != "" {
+	if !m.now.Before(last.NotBefore) || m.issued.invalid(m.Names, last.NotBefore) != "" {
 		return ""
 	}
-	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, lapse(last, m.now))
+	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, outsideValidity(last, m.now))
 }
 
-// issuedBy is what the issuer issued, when it is whole and of a piece.
+// issuedBy returns what the issuer issued; nil if certificate, key and CA do not belong together.
 func issuedBy(f Facts, now time.Time) *held {
 	if f.Issued == nil {
 		return nil
@@ -45,53 +45,53 @@ func issuedBy(f Facts, now time.Time) *held {
 	return issued
 }
 
-// misattributed tells whether the current generation is the one that the issuer issued, and
-// the Secret says that somebody else did.
-func (m *rotation) misattributed() bool {
+// wrongProvider reports whether the issuer issued the current generation, but the Secret records
+// another provider.
+func (m *rotation) wrongProvider() bool {
 	return m.issuer != m.Issuer && m.issued.sameAs(m.current)
 }
 
-// reissued tells whether what is next was overtaken before any pod could serve it, or is of
-// no use to them.
-func (m *rotation) reissued() bool {
-	overtaken := m.fresh() != nil
-	if m.mints() {
+// nextReplaced reports whether the issuer replaced the next generation before any pod could serve
+// it, or whether it is unusable.
+func (m *rotation) nextReplaced() bool {
+	overtaken := m.newlyIssued() != nil
+	if m.managerIssues() {
 		overtaken = m.nextIssuer != m.Issuer
 	}
-	return overtaken || m.next.unfit(m.Names, m.now) != ""
+	return overtaken || m.next.invalid(m.Names, m.now) != ""
 }
 
-// following is the number of the generation after all that are known. Numbers go on
-// from whatever is registered, adopted or not: an earlier generation is never written
-// over a later one, and pods are restarted once for each.
-func (m *rotation) following() int64 {
+// nextNumber returns the number after all known generations. It continues from the registrations,
+// too: an earlier generation is never written over a later one, and pods are restarted once for
+// each.
+func (m *rotation) nextNumber() int64 {
 	return certgeneration.After(certgeneration.Latest(m.number, m.registeredNumber(), certgeneration.Parse(m.RestartedFor)))
 }
 
-// numbered is a generation's number, or the one that it gets: another, where registrations
-// were written for a later one already, or where pods were restarted for it before somebody put
-// back what the Secret was: they may have started with that, and could not be restarted again.
-func (m *rotation) numbered(g *held) int64 {
+// numberFor returns the number of a generation. It is a new one if registrations were written or
+// pods were restarted for a later generation: after a client restored an earlier Secret, pods
+// could not be restarted again for the same number.
+func (m *rotation) numberFor(g *held) int64 {
 	if certgeneration.AtLeast(certgeneration.Parse(m.RestartedFor), g.Number) || certgeneration.Later(m.writtenNumber(), g.Number) {
-		return m.following()
+		return m.nextNumber()
 	}
 	return g.Number
 }
 
-// awaitsIssuer tells whether all is done about a compromised CA but what another issuer
-// has to do.
+// awaitsIssuer reports whether another issuer has to issue before a compromised CA can be
+// replaced.
 func (m *rotation) awaitsIssuer() bool {
-	return !m.mints() && m.current != nil && len(m.previous) == 0 && m.next == nil && m.fresh() == nil
+	return !m.managerIssues() && m.current != nil && len(m.previous) == 0 && m.next == nil && m.newlyIssued() == nil
 }
 
-// mints tells whether it is the manager that issues.
-func (m *rotation) mints() bool { return m.Issuer == managerv1alpha1.ProviderManager }
+// managerIssues reports whether the manager itself issues.
+func (m *rotation) managerIssues() bool { return m.Issuer == managerv1alpha1.ProviderManager }
 
-// rejected is what is wrong with what another issuer issued last; nil when pods are given it, can
-// be given it, or could be as soon as it is valid.
+// rejected returns why pods cannot be given what another issuer issued last; nil if they can, now
+// or when it becomes valid.
 func (m *rotation) rejected() *Rejection {
-	if m.mints() || m.Issued == nil {
+	if m.managerIssues() || m.Issued == nil {
 		return nil
 	}
-	return Judge(*m.Issued, m.Names, m.now)
+	return Validate(*m.Issued, m.Names, m.now)
 }

@@ -18,7 +18,7 @@ func TestIssuers(t *testing.T) {
 	issued, again := second, third
 	issued.Number, again.Number = 0, 0
 	distributed := ours.change(after(day), func(m *decider, s *corev1.Secret) { m.Issuer = theirs; m.edit().storeNext(s, ours.assembled(issued)) })
-	promoted := distributed.promoted(after(day)).change(after(day), func(m *decider, s *corev1.Secret) { m.edit().retire(s) })
+	promoted := distributed.promoted(after(day)).change(after(day), func(m *decider, s *corev1.Secret) { m.edit().forgetPrevious(s) })
 	one, both := trusting(first), trusting(second, first)
 	ended := holding(t, third).next(issued, after(2*day)).promoted(after(2 * day))
 	for name, c := range map[string]decision{
@@ -51,7 +51,7 @@ func TestNumbersGoOn(t *testing.T) {
 	first.Number, second.Number = 0, 0
 	registered := []Registration{{Name: "v", CABundle: first.CA, Generation: 7}}
 	secret := holding(t, first)
-	waiting := secret.next(second, start).change(start, func(m *decider, s *corev1.Secret) { m.edit().hide(s) })
+	waiting := secret.next(second, start).change(start, func(m *decider, s *corev1.Secret) { m.edit().emptyPair(s) })
 	for name, test := range map[string]struct {
 		facts Facts
 		want  int64

@@ -52,7 +52,7 @@ func replaced(t *testing.T, p Policy, all []*deployment, within time.Duration) l
 		if now.After(until) {
 			t.Fatalf("not all are replaced within %s", within)
 		}
-		others := count(all, func(d *deployment) bool { return UnderWay(d.secret, now) })
+		others := count(all, func(d *deployment) bool { return HoldsSlot(d.secret, now) })
 		first := random.below(len(all))
 		for k := range all {
 			others += all[(first+k)%len(all)].look(t, p, now, others)
@@ -165,9 +165,9 @@ func (d *deployment) look(t *testing.T, p Policy, now time.Time, others int) (mo
 		return 0
 	}
 	this := []*deployment{d}
-	before := count(this, func(d *deployment) bool { return UnderWay(d.secret, now) })
+	before := count(this, func(d *deployment) bool { return HoldsSlot(d.secret, now) })
 	d.follow(d.decide(t, p, now, others-before), now)
-	return count(this, func(d *deployment) bool { return UnderWay(d.secret, now) }) - before
+	return count(this, func(d *deployment) bool { return HoldsSlot(d.secret, now) }) - before
 }
 
 // follow is what comes of a decision, and when it is time for the next: at once where something

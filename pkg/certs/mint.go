@@ -36,7 +36,7 @@ const organization = "olm-webhook-manager"
 // maxCommonName is the limit of X.520 for a common name.
 const maxCommonName = 64
 
-// Mint makes a CA, lets it sign one leaf, and forgets its key.
+// Mint creates a CA, signs one leaf with it, and discards the key of the CA.
 func Mint(r Request) (Generation, error) {
 	if len(r.Names) == 0 {
 		return Generation{}, errors.New("a serving certificate needs at least one DNS name")
@@ -69,8 +69,8 @@ func Mint(r Request) (Generation, error) {
 	}, nil
 }
 
-// authority is a CA for leaves only. Its subject is unlike any other's: verifiers
-// look issuers up by subject, and the CAs of two generations stand in one bundle.
+// authority returns a CA for leaves only. Its subject is unique: verifiers look up issuers by
+// subject, and one bundle contains the CAs of two generations.
 func authority(r Request) *x509.Certificate {
 	name := r.Names[0]
 	return &x509.Certificate{
@@ -88,8 +88,8 @@ func authority(r Request) *x509.Certificate {
 	}
 }
 
-// server is a serving leaf. It is known by its alternative names alone: a common
-// name is ignored by verifiers, and too short for many Service names.
+// server returns a serving leaf. It has only alternative names: verifiers ignore a common name,
+// and it is too short for many Service names.
 func server(r Request) *x509.Certificate {
 	usage := x509.KeyUsageDigitalSignature
 	if r.Key == KeyRSA3072 {
@@ -105,8 +105,8 @@ func server(r Request) *x509.Certificate {
 	}
 }
 
-// sign issues a certificate; without an issuer it is self-signed. Serial number and
-// key identifiers are left to the library, which derives them from randomness and key.
+// sign issues a certificate; it is self-signed without an issuer. The library derives serial
+// number and key identifiers.
 func sign(template, issuer *x509.Certificate, key, issuerKey crypto.Signer) (*x509.Certificate, error) {
 	if issuer == nil {
 		issuer = template
@@ -155,9 +155,9 @@ func newKey(kind KeyType) (crypto.Signer, error) {
 	return key, nil
 }
 
-// DNSNames are the names that the serving certificate behind a Service has to
-// carry. The API server calls "service.namespace.svc"; the others are what OLM
-// puts into its certificates, and in-cluster clients may rely on them.
+// DNSNames returns the names that the serving certificate of a Service has to carry. The API
+// server calls "service.namespace.svc". OLM adds the others, and in-cluster clients may rely on
+// them.
 func DNSNames(service, namespace string) []string {
 	name := service + "." + namespace
 	return []string{name, name + ".svc", name + ".svc.cluster.local"}

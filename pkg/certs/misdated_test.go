@@ -84,14 +84,14 @@ func TestTheClockIsSetBackByAYear(t *testing.T) {
 
 func TestANudgeOfALaterClockCountsForNone(t *testing.T) {
 	seen := Evidence{Backends: []Backend{{Pod: "a", Serves: ServesOther, Nudged: after(time.Hour)}, {Pod: "b", Serves: ServesOther, Nudged: after(time.Minute)}}}
-	if pods := seen.nudges(start, after(time.Minute)); len(pods) != 1 || pods[0] != "a" {
+	if pods := seen.podsToTouch(start, after(time.Minute)); len(pods) != 1 || pods[0] != "a" {
 		t.Errorf("nudged are %q, want a alone", pods)
 	}
 }
 
 func TestARotationThatIsYetToBeginHoldsNoPlace(t *testing.T) {
 	secret := holding(t, minted(t, 1, start)).next(minted(t, 2, start), after(time.Hour)).Secret
-	if UnderWay(secret, start) || !UnderWay(secret, after(time.Hour)) {
+	if HoldsSlot(secret, start) || !HoldsSlot(secret, after(time.Hour)) {
 		t.Error("a place is held from another time on than that of the beginning")
 	}
 }

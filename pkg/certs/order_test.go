@@ -32,7 +32,7 @@ func TestOrderedDue(t *testing.T) {
 			if !test.at.IsZero() {
 				at = new(metav1.NewTime(test.at))
 			}
-			if got := OrderedDue(at, test.writers, start); got != test.want {
+			if got := RotateAtRequest(at, test.writers, start); got != test.want {
 				t.Errorf("the order is %q, want %q", got, test.want)
 			}
 		})

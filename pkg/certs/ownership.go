@@ -10,17 +10,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// foreign says why the Secret is left to somebody else; empty when it is the manager's, or
-// is made so again.
-//
-// While webhooks are called, one that nobody lays claim to stands where the manager's own
-// was: pods that reload would serve what is in it, and calls fail.
-func (f Facts) foreign() string {
-	sign := strange(f.Secret)
+// otherOwner returns why the Secret belongs to another client; empty if it is the manager's or
+// becomes so again. While webhooks are registered, a Secret without an owner occupies the place of
+// the manager's: pods that reload would serve it, and calls fail.
+func (f Facts) otherOwner() string {
+	sign := notWrittenBy(f.Secret)
 	if sign == "" {
 		return ""
 	}
-	if claim := f.claimed(); claim != "" {
+	if claim := f.claimedBy(); claim != "" {
 		sign = claim
 	} else if len(f.Registered) > 0 {
 		return ""
@@ -30,8 +28,8 @@ func (f Facts) foreign() string {
 		f.Secret.Namespace, f.Secret.Name, sign)
 }
 
-// strange is what shows that a Secret was not written by the manager; empty for nothing.
-func strange(secret *corev1.Secret) string {
+// notWrittenBy returns what shows that the manager did not write a Secret; empty for nothing.
+func notWrittenBy(secret *corev1.Secret) string {
 	switch {
 	case secret == nil:
 		return ""
@@ -47,9 +45,9 @@ func strange(secret *corev1.Secret) string {
 // labelManagedBy is what Helm and others mark as theirs.
 const labelManagedBy = "app.kubernetes.io/managed-by"
 
-// claimed says who lays claim to the Secret; empty for nobody. Which of the
-// ClusterServiceVersions that own it has it in hand is not for this package to tell.
-func (f Facts) claimed() string {
+// claimedBy returns which owner or tool claims the Secret; empty for none. Whether one of the
+// owning ClusterServiceVersions is active is not checked here.
+func (f Facts) claimedBy() string {
 	for _, owner := range f.Secret.OwnerReferences {
 		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
 			return fmt.Sprintf("is owned by %s %s", owner.Kind, owner.Name)
@@ -65,16 +63,16 @@ func (f Facts) claimed() string {
 	return ""
 }
 
-// usurped tells whether a Secret has the place of the manager's, and can only be deleted:
-// what it is cannot be changed.
-func usurped(secret *corev1.Secret) bool {
-	return strange(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable(secret))
+// mustDelete reports whether a Secret occupies the manager's name and cannot be changed into the
+// manager's Secret.
+func mustDelete(secret *corev1.Secret) bool {
+	return notWrittenBy(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable(secret))
 }
 
-// remove has the usurper deleted. What it stands in for is lost, and is created next.
-func (m *decider) remove() {
-	m.problem = fmt.Sprintf("Secret %s/%s %s", m.usurper.Namespace, m.usurper.Name, strange(m.usurper))
+// deleteBlocking has the blocking Secret deleted. The manager's own is lost and is created next.
+func (m *decider) deleteBlocking() {
+	m.problem = fmt.Sprintf("Secret %s/%s %s", m.blocking.Namespace, m.blocking.Name, notWrittenBy(m.blocking))
 	if m.live() {
-		m.d.Remove, m.d.Again = m.usurper, m.now
+		m.d.Remove, m.d.Again = m.blocking, m.now
 	}
 }

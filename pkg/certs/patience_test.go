@@ -24,7 +24,7 @@ func TestOneRegistrationCannotBeWritten(t *testing.T) {
 	distributed := holding(t, first).next(second, after(due))
 	hidden := distributed.change(after(due), func(m *decider, s *corev1.Secret) {
 		m.Registered = []Registration{trusting(first)}
-		m.edit().hide(s)
+		m.edit().emptyPair(s)
 	})
 	tenth := due + 3*day
 	for name, c := range map[string]decision{

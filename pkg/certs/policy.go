@@ -36,9 +36,9 @@ type Policy struct {
 	Parallel int
 }
 
-// DefaultPolicy is 90 days of validity, begun 5 minutes early. The third of it that
-// follows a renewal is 30 days, time enough to notice a manager that is down. Servers
-// that reload do it within seconds of the kubelet's bringing the certificate.
+// DefaultPolicy returns 90 days of validity, backdated by 5 minutes. A renewal has the last third,
+// 30 days, which is enough to notice that the manager is down. Servers that reload do so within
+// seconds after the kubelet's update.
 func DefaultPolicy() Policy {
 	return Policy{
 		Validity: 90 * 24 * time.Hour, ClockSkew: 5 * time.Minute, Key: KeyECDSAP256,
@@ -46,7 +46,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// request asks for a generation that is minted now.
+// request returns the request for a generation that is minted now.
 func (p Policy) request(number int64, names []string, now time.Time) *Request {
 	return &Request{
 		Number:    number,
@@ -57,35 +57,34 @@ func (p Policy) request(number int64, names []string, now time.Time) *Request {
 	}
 }
 
-// renewAt is when a chain of certificates is due, measured on the certificates
-// themselves, so that a certificate of OLM's needs no rule of its own.
+// renewAt returns when a chain is due for renewal, measured on the certificates themselves, so
+// that OLM's certificates need no rule of their own.
 func (p Policy) renewAt(chain []*x509.Certificate) time.Time {
-	return end(chain).Add(-p.renewBefore(chain)).Add(-jitter(chain))
+	return expiry(chain).Add(-p.renewBefore(chain)).Add(-jitter(chain))
 }
 
 // renewBefore is never all of a certificate's life: it would be due again at once.
 func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
-	life := end(chain).Sub(chain[0].NotBefore)
+	life := expiry(chain).Sub(chain[0].NotBefore)
 	if p.RenewBefore <= 0 {
 		return life / 3
 	}
 	return min(p.RenewBefore, life/10*9)
 }
 
-// jitter spreads certificates that were minted at one moment over a thirtieth of their
-// life: 3 of 90 days.
+// jitter spreads certificates of the same age over a thirtieth of their validity: 3 of 90 days.
 func jitter(chain []*x509.Certificate) time.Duration {
-	return time.Duration(drawn(chain) * float64(end(chain).Sub(chain[0].NotBefore)/30))
+	return time.Duration(fraction(chain) * float64(expiry(chain).Sub(chain[0].NotBefore)/30))
 }
 
-// drawn is a number from 0 to 1, of a certificate always the same.
-func drawn(chain []*x509.Certificate) float64 {
+// fraction returns a number from 0 to 1 that is always the same for a certificate.
+func fraction(chain []*x509.Certificate) float64 {
 	sum := sha256.Sum256(chain[0].Raw)
 	return float64(binary.BigEndian.Uint64(sum[:])) / math.MaxUint64
 }
 
-// end is when the first certificate of a chain ends.
-func end(chain []*x509.Certificate) time.Time {
+// expiry returns when the first certificate of a chain expires.
+func expiry(chain []*x509.Certificate) time.Time {
 	first := chain[0].NotAfter
 	for _, c := range chain[1:] {
 		if c.NotAfter.Before(first) {
@@ -95,8 +94,8 @@ func end(chain []*x509.Certificate) time.Time {
 	return first
 }
 
-// PolicyFrom is the policy of one operator: the manager's, and what its annotations
-// change of it. What is wrong with those is said, and the manager's choice stands.
+// PolicyFrom returns the policy of one operator: the manager's, changed by the annotations. It
+// reports invalid annotations, and keeps the manager's value for them.
 func PolicyFrom(defaults Policy, annotations map[string]string) (Policy, []string) {
 	p, problems := defaults, []string(nil)
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
@@ -132,7 +131,7 @@ func (p *Policy) set(annotation, value string) (known bool, err error) {
 	return true, err
 }
 
-// ParseKeyType reads a kind of key, in whatever case.
+// ParseKeyType reads a key type, ignoring case.
 func ParseKeyType(text string) (KeyType, error) {
 	var known []string
 	for _, kind := range KeyTypes {
@@ -155,7 +154,7 @@ const (
 	maxGrace    = 24 * time.Hour
 )
 
-// Validate says what is wrong with a policy, and what would not be.
+// Validate returns what is wrong with a policy, and what is valid.
 func (p Policy) Validate() error {
 	switch {
 	case p.Validity < minValidity || p.Validity > maxValidity:
@@ -179,11 +178,11 @@ func (p Policy) Validate() error {
 	return err
 }
 
-// rotation is how long one may take: API servers learn of the next CA, pods are given the
-// grace time to reload, and are replaced, which may take them as long again.
+// rotation returns how long one may take: API servers observe the next CA, pods get the grace time
+// to reload, and a restart may take as long again.
 func (p Policy) rotation() time.Duration { return max(minRenewal, p.Settle+2*p.Grace) }
 
-// renewal is how long before its end what is minted by this policy is replaced, at least.
+// renewal returns how long before its expiry a minted certificate is replaced, at least.
 func (p Policy) renewal() time.Duration {
 	if p.RenewBefore == 0 {
 		return p.Validity / 3
@@ -191,7 +190,7 @@ func (p Policy) renewal() time.Duration {
 	return p.RenewBefore
 }
 
-// Warning says what a policy may break; empty for nothing.
+// Warning returns what a policy may break; empty for nothing.
 func (p Policy) Warning() string {
 	if p.Key == KeyEd25519 {
 		return "Ed25519 keys are refused by API servers and webhook servers that were built with a FIPS 140 module without Ed25519: calls to such webhooks would fail; ECDSA-P256 works everywhere"

@@ -25,12 +25,12 @@ type Registration struct {
 	Refused string
 }
 
-// trusts tells whether the registration trusts a CA.
+// trusts reports whether the registration trusts a CA.
 func (r Registration) trusts(ca *x509.Certificate) bool {
 	return slices.ContainsFunc(parse(r.CABundle), ca.Equal)
 }
 
-// registered are the CAs that any registration trusts.
+// registered returns the CAs that any registration trusts.
 func (f Facts) registered() []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, r := range f.Registered {
@@ -39,13 +39,13 @@ func (f Facts) registered() []*x509.Certificate {
 	return all
 }
 
-// registeredNumber is the number of the newest generation that any registration trusts. It
-// keeps the count when the Secret is lost.
+// registeredNumber returns the number of the newest generation that a registration trusts. It
+// survives the loss of the Secret.
 func (f Facts) registeredNumber() int64 {
 	return certgeneration.Latest(latestNumber(f.registered()), f.writtenNumber())
 }
 
-// distrusting is the first registration that does not trust a CA; empty when all do.
+// distrusting returns the first registration that does not trust a CA; empty if all do.
 func (f Facts) distrusting(ca *x509.Certificate) string {
 	for _, r := range f.Registered {
 		if !r.trusts(ca) {
@@ -55,11 +55,11 @@ func (f Facts) distrusting(ca *x509.Certificate) string {
 	return ""
 }
 
-// unfenced is the first registration that a manager wrote for an earlier generation and not
-// for this one; empty for none. That it trusts the CA is not enough, where an issuer takes
-// up a CA again that is trusted still: a paused manager that was about to end that trust
-// finds the registration as it saw it, and its write comes through.
-func (f Facts) unfenced(number int64) string {
+// writtenForEarlier returns the first registration that a manager wrote for an earlier generation;
+// empty for none. Trust in the CA is not enough if an issuer reuses a CA that is still trusted: a
+// paused manager that was about to end that trust observes an unchanged registration, and its
+// write succeeds.
+func (f Facts) writtenForEarlier(number int64) string {
 	for _, r := range f.Registered {
 		if r.Generation != 0 && !certgeneration.AtLeast(r.Generation, number) {
 			return r.Name
@@ -68,7 +68,7 @@ func (f Facts) unfenced(number int64) string {
 	return ""
 }
 
-// fingerprint changes whenever any of the registrations does.
+// fingerprint changes whenever a registration does.
 func (f Facts) fingerprint() string {
 	var all []string
 	for _, r := range f.Registered {
@@ -82,8 +82,8 @@ func (f Facts) fingerprint() string {
 	return hexSHA256([]byte(text))[:16]
 }
 
-// writtenNumber is the latest generation that a manager wrote a registration for. None is
-// written again for an earlier one.
+// writtenNumber returns the latest generation that a manager wrote a registration for.
+// Registrations are never written for an earlier one.
 func (f Facts) writtenNumber() int64 {
 	var latest int64
 	for _, r := range f.Registered {

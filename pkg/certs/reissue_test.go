@@ -19,14 +19,14 @@ func TestOrdersOfOtherIssuers(t *testing.T) {
 		m.Issuer = "theirs"
 		m.edit().storeNext(s, ours.assembled(issued))
 	}).promoted(after(day))
-	settled := serving.change(after(day), func(m *decider, s *corev1.Secret) { m.edit().retire(s) })
+	settled := serving.change(after(day), func(m *decider, s *corev1.Secret) { m.edit().forgetPrevious(s) })
 	distributing2 := settled.change(after(2*day), func(m *decider, s *corev1.Secret) { m.edit().storeNext(s, settled.assembled(anew)) })
 	evidence := &Evidence{Leaf: serving.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: ServesOther, Message: "pod a serves another"}}}
 	facts := func(secret built, order string, issued *Generation) Facts {
 		return Facts{Issuer: "theirs", Secret: secret.Secret, Registered: []Registration{trusting(second)}, Live: true, Order: order, Issued: issued}
 	}
 	followed := facts(settled.with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "a" }), "a", &issued)
-	proving := facts(serving.change(after(day), func(m *decider, s *corev1.Secret) { m.edit().forsake(s) }), "compromised a", nil)
+	proving := facts(serving.change(after(day), func(m *decider, s *corev1.Secret) { m.edit().dropPrevious(s) }), "compromised a", nil)
 	proving.Evidence = evidence
 	for name, c := range map[string]struct {
 		decision

@@ -9,36 +9,36 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// due tells whether a generation has to follow the current one, whether or not its
-// turn has come.
-func (m *rotation) due() bool {
-	if !m.mints() {
-		return m.fresh() != nil
+// renewalDue reports whether a new generation has to replace the current one, even if it has to
+// wait for a rotation slot.
+func (m *rotation) renewalDue() bool {
+	if !m.managerIssues() {
+		return m.newlyIssued() != nil
 	}
-	return m.issuer != m.Issuer || m.ordered() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
+	return m.issuer != m.Issuer || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 }
 
-// crowded tells whether trust has no room for another generation before pods let go of
-// earlier ones. One that cannot wait goes before what is neither new nor old (see bounded).
-func (m *rotation) crowded() bool {
+// bundleFull reports whether the trust bundle has no room for another generation before pods stop
+// serving previous ones. An urgent renewal does not wait (see bounded).
+func (m *rotation) bundleFull() bool {
 	return len(trustworthy(m.previous, m.now)) >= maxAuthorities-2 && !m.urgent()
 }
 
-// urgent tells whether the current generation cannot wait for its turn: it is of no
-// use already, or nine tenths of the time to replace it are over.
+// urgent reports whether the renewal cannot wait for a rotation slot: the current generation is
+// unusable, or nine tenths of the time to replace it are over.
 func (m *rotation) urgent() bool {
-	return m.current.unfit(m.Names, m.now) != "" || !m.now.Before(m.urgentAt())
+	return m.current.invalid(m.Names, m.now) != "" || !m.now.Before(m.urgentAt())
 }
 
-// urgentAt is when nine tenths of the time to replace the current generation are over.
+// urgentAt returns when nine tenths of the time to replace the current generation are over.
 func (m *rotation) urgentAt() time.Time {
-	return end(m.current.chain).Add(-m.policy.renewBefore(m.current.chain) / 10)
+	return expiry(m.current.chain).Add(-m.policy.renewBefore(m.current.chain) / 10)
 }
 
-// begin stores the generation that is to follow an intact one. A stale cache does no
-// harm: the write fails, or adds a trust that was not needed.
-func (m *decider) begin() {
-	if !m.ordered() && m.unusableCA == "" && !m.urgent() && m.issuer == m.Issuer && !m.hasTurn() {
+// startRotation stores the generation that replaces a usable one. A stale cache is harmless here:
+// the write fails, or adds a CA that was not necessary.
+func (m *decider) startRotation() {
+	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.issuer == m.Issuer && !m.hasSlot() {
 		return
 	}
 	if next := m.issue(); next != nil {
@@ -46,8 +46,8 @@ func (m *decider) begin() {
 	}
 }
 
-// hasTurn spreads the load of certificates that are due at one moment.
-func (m *decider) hasTurn() bool {
+// hasSlot limits how many certificates are replaced at the same time.
+func (m *decider) hasSlot() bool {
 	if m.Rotating == nil {
 		m.d.Need = NeedRotating
 		return false
@@ -64,9 +64,9 @@ func (m *decider) hasTurn() bool {
 // must not keep all certificates of the cluster from being replaced.
 const turnLength = 2 * time.Minute
 
-// UnderWay tells whether the certificate in a Secret is being replaced, and counts for
+// HoldsSlot reports whether the certificate in a Secret is being replaced, and counts for
 // Facts.Rotating.
-func UnderWay(secret *corev1.Secret, now time.Time) bool {
+func HoldsSlot(secret *corev1.Secret, now time.Time) bool {
 	for _, step := range []string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationPromotedAt} {
 		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < turnLength {
 			return true
@@ -75,8 +75,8 @@ func UnderWay(secret *corev1.Secret, now time.Time) bool {
 	return false
 }
 
-// Replacing reports whether a Secret says that its certificate is being replaced, however long ago that
-// began: UnderWay can be true of no other.
-func Replacing(secret *corev1.Secret) bool {
+// RotationUnfinished reports whether a Secret records an unfinished rotation, however long ago it
+// started. HoldsSlot is false for every other Secret.
+func RotationUnfinished(secret *corev1.Secret) bool {
 	return secret.Annotations[wellknown.AnnotationNextStoredAt] != "" || secret.Annotations[wellknown.AnnotationPromotedAt] != ""
 }

@@ -13,7 +13,7 @@ func TestRestart(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	promoted := holding(t, first).next(second, after(due)).promoted(after(due))
 	leaf := promoted.assembled(second).leaf()
-	must := 27*day - time.Duration(drawn(parse(second.Certificate))*float64(3*day))
+	must := 27*day - time.Duration(fraction(parse(second.Certificate))*float64(3*day))
 	tooSoon, mustBe := must-time.Second, instant(after(due+must))
 	for name, test := range map[string]struct {
 		serves   Serves
@@ -80,8 +80,8 @@ func TestRestartsArePutOffToDifferentMoments(t *testing.T) {
 		promoted := holding(t, first).next(second, after(due)).promoted(after(due))
 		at := func(grace time.Duration) time.Duration {
 			m := rotation{Facts: Facts{Secret: promoted.Secret}, policy: Policy{Grace: grace}, now: after(due)}
-			m.state = read(m.Facts, m.now)
-			return restarter{&m}.mustRestart().Sub(after(due))
+			m.state = readSecret(m.Facts, m.now)
+			return restarter{&m}.restartDeadline().Sub(after(due))
 		}
 		if early, late := at(26*day+12*time.Hour), at(28*day); early < 26*day+12*time.Hour || early > 27*day || late != 27*day {
 			t.Errorf("with a grace time of 26½ and 28 days the restart is put off for %s and %s", early, late)

@@ -15,38 +15,38 @@ type rotation struct {
 	now    time.Time
 }
 
-// unverifiableAt is when the current generation has ended by every clock.
+// unverifiableAt returns when the current generation has expired by every clock.
 func (m *rotation) unverifiableAt() time.Time {
-	return end(m.current.chain).Add(m.policy.ClockSkew)
+	return expiry(m.current.chain).Add(m.policy.ClockSkew)
 }
 
-// servedUntil is the end of what pods may serve before they are given next: the current
-// certificate. In place of one that has ended they may serve another of its CA, from before
-// somebody put that one back.
+// servedUntil returns until when pods may serve the current certificate. If it has expired, they
+// may serve another one of its CA, because a client restored the expired one.
 func (m *rotation) servedUntil() time.Time {
-	if last := end(m.current.chain); last.After(m.now) {
+	if last := expiry(m.current.chain); last.After(m.now) {
 		return last
 	}
 	return m.current.ca().NotAfter
 }
 
-// misdated tells whether a step was taken at an instant that is yet to come: this clock
-// was set back since, or another manager's is ahead. What is counted from such an instant
-// would take as much longer.
-func (m *rotation) misdated() bool {
-	return m.begun.After(m.now) || m.trusted.After(m.now) || m.promoted.After(m.now)
+// timesInFuture reports whether a recorded time is in the future: this clock was set back, or
+// another manager's clock is ahead. A wait that starts at such a time would take too long.
+func (m *rotation) timesInFuture() bool {
+	return m.nextStoredAt.After(m.now) || m.nextTrustedAt.After(m.now) || m.promotedAt.After(m.now)
 }
 
-// previousEnded tells whether what pods may serve in place of the current generation has ended.
-func (m *rotation) previousEnded() bool {
-	return !m.previousEnds.IsZero() && !m.now.Before(m.previousEnds)
+// previousExpired reports whether every certificate that pods may serve instead of the current one
+// has expired.
+func (m *rotation) previousExpired() bool {
+	return !m.previousExpiresAt.IsZero() && !m.now.Before(m.previousExpiresAt)
 }
 
-// sharesCA tells whether pods may serve another certificate of the current CA, and of no other.
-func (m *rotation) sharesCA() bool { return len(m.previous) == 0 && !m.previousEnds.IsZero() }
+// sharesCA reports whether pods may serve another certificate of the current CA, and of no other
+// CA.
+func (m *rotation) sharesCA() bool { return len(m.previous) == 0 && !m.previousExpiresAt.IsZero() }
 
-// latest is when the last of some CAs ends; now when there is none.
-func (m *rotation) latest(authorities []*x509.Certificate) time.Time {
+// lastExpiry returns when the last of the CAs expires; now if there is none.
+func (m *rotation) lastExpiry(authorities []*x509.Certificate) time.Time {
 	last := m.now
 	for _, ca := range authorities {
 		if ca.NotAfter.After(last) {
@@ -56,7 +56,7 @@ func (m *rotation) latest(authorities []*x509.Certificate) time.Time {
 	return last
 }
 
-// recent tells whether pods were given the current generation so recently.
+// recent reports whether the current generation was promoted less than searchTime ago.
 func (m *rotation) recent() bool {
-	return m.now.Before(m.promoted.Add(max(searchTime, 2*m.policy.Grace)))
+	return m.now.Before(m.promotedAt.Add(max(searchTime, 2*m.policy.Grace)))
 }

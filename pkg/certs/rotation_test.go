@@ -159,7 +159,7 @@ func TestRotation(t *testing.T) {
 			write: "current 2", phase: retiring, trust: "2",
 		},
 		"the registrations follow": {
-			facts: Facts{Secret: promoted.change(seconds(62), func(m *decider, s *corev1.Secret) { m.edit().retire(s) }).Secret, Registered: []Registration{other}}, at: seconds(62),
+			facts: Facts{Secret: promoted.change(seconds(62), func(m *decider, s *corev1.Secret) { m.edit().forgetPrevious(s) }).Secret, Registered: []Registration{other}}, at: seconds(62),
 			phase: stable, trust: "2",
 		},
 	} {

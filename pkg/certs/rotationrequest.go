@@ -10,18 +10,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// OrderedDue reads status.certsRotateAt as OLM v0 does: there, whoever writes an instant
-// that is over orders a rotation. What this manager wrote orders nothing: it is over when
-// the manager was down. The order is a text; empty for none.
-func OrderedDue(rotateAt *metav1.Time, writers []metav1.ManagedFieldsEntry, now time.Time) string {
-	if rotateAt == nil || rotateAt.After(now) || !WritesRotateAt(writers) {
+// RotateAtRequest reads status.certsRotateAt as OLM v0 does: a time in the past that another
+// client wrote requests a rotation. The manager's own value requests nothing: it is in the past
+// when the manager was down. The result is empty if there is no request.
+func RotateAtRequest(rotateAt *metav1.Time, writers []metav1.ManagedFieldsEntry, now time.Time) string {
+	if rotateAt == nil || rotateAt.After(now) || !RotateAtByOther(writers) {
 		return ""
 	}
 	return rotateAt.UTC().Format(time.RFC3339)
 }
 
-// WritesRotateAt tells whether somebody else than this manager wrote status.certsRotateAt.
-func WritesRotateAt(writers []metav1.ManagedFieldsEntry) bool {
+// RotateAtByOther reports whether another client wrote status.certsRotateAt.
+func RotateAtByOther(writers []metav1.ManagedFieldsEntry) bool {
 	for _, w := range writers {
 		if w.Manager != wellknown.FieldManager && w.FieldsV1 != nil && strings.Contains(w.FieldsV1.GetRawString(), `"f:certsRotateAt"`) {
 			return true
@@ -30,35 +30,39 @@ func WritesRotateAt(writers []metav1.ManagedFieldsEntry) bool {
 	return false
 }
 
-// compromised tells whether somebody orders that no earlier CA be trusted any more.
+// compromised reports whether a request ends the trust in all previous CAs.
 func (m *rotation) compromised() bool {
-	return m.orderedByName() && strings.HasPrefix(m.Order, wellknown.RotateCompromised)
+	return m.annotationRequest() && strings.HasPrefix(m.Order, wellknown.RotateCompromised)
 }
 
-// ordered tells whether somebody orders a rotation, in either way.
-func (m *rotation) ordered() bool { return m.orderedByName() || m.dueOrdered() }
+// rotationRequested reports whether a rotation is requested, by annotation or by
+// status.certsRotateAt.
+func (m *rotation) rotationRequested() bool { return m.annotationRequest() || m.rotateAtRequest() }
 
-// orderedByName takes a Secret without any notes for one that has lost them: an order that
-// was followed must not be followed again.
-func (m *rotation) orderedByName() bool { return m.noted && m.Order != "" && m.Order != m.order }
-
-// dueOrdered is for what the manager issues: other issuers know of no such order.
-func (m *rotation) dueOrdered() bool {
-	return m.noted && m.Due != "" && m.Due != m.dueDone && m.mints()
+// annotationRequest reports whether the annotation requests a rotation. A Secret without
+// annotations has lost them: a request that was carried out must not be carried out again.
+func (m *rotation) annotationRequest() bool {
+	return m.annotated && m.Order != "" && m.Order != m.lastRequest
 }
 
-// restarts tells whether pods are to be replaced for the current generation, whatever
-// they serve: OLM v0 does with each rotation, and tools wait for it that order one of it, or that
-// put an expired CA into the Secret.
-func (m *rotation) restarts() bool {
-	return (m.dueDone != "" || m.restartedBy != "") && m.Running && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
+// rotateAtRequest reports whether status.certsRotateAt requests a rotation. Other issuers do not
+// know such requests.
+func (m *rotation) rotateAtRequest() bool {
+	return m.annotated && m.Due != "" && m.Due != m.lastRotateAt && m.managerIssues()
 }
 
-// reissues reports whether another issuer is to be asked for what is ordered. It was asked
-// already when what it issued last is gone, or is not what pods are given. A compromised Secret
-// holds the key of the next generation, too.
-func (m *rotation) reissues() bool {
-	if m.mints() || !m.orderedByName() {
+// restartRequested reports whether pods are restarted for the current generation in any case. OLM
+// v0 does so with each rotation, and tools that request a rotation or write an expired CA into the
+// Secret wait for it.
+func (m *rotation) restartRequested() bool {
+	return (m.lastRotateAt != "" || m.restartCA != "") && m.Running && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
+}
+
+// needsReissue reports whether another issuer has to be asked for a new certificate. It was asked
+// already if what it issued last does not exist or is not what pods are given. A compromised
+// Secret contains the key of the next generation, too.
+func (m *rotation) needsReissue() bool {
+	if m.managerIssues() || !m.annotationRequest() {
 		return false
 	}
 	return m.issued.sameAs(m.current) || m.compromised() && m.issued.sameAs(m.next)

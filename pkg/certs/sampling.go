@@ -14,9 +14,9 @@ type Sampling struct {
 	Inconclusive string
 }
 
-// Sampling judges calls that reach each backend alike, or do not, for the reason that is given.
-// Where they prove nothing when they come through, one that fails shows that somebody serves
-// another certificate, so that pods are restarted for it soon.
+// Sampling judges calls that reach each backend alike, or do not, for the given reason. If a
+// success proves nothing, a failure still shows that a backend serves another certificate, so that
+// pods are restarted soon.
 func (s *Serving) Sampling(unsampled string) Sampling {
 	switch {
 	case s.SharesCA:

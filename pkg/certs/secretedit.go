@@ -19,17 +19,18 @@ type editor struct{ *rotation }
 
 func (m *rotation) edit() editor { return editor{m} }
 
-// recount gives next a number that registrations are written for.
-func (m editor) recount(s *corev1.Secret) {
+// renumber gives the next generation a number that registrations are written for.
+func (m editor) renumber(s *corev1.Secret) {
 	m.storeNext(s, m.next)
 	if m.current == nil {
-		m.hide(s)
+		m.emptyPair(s)
 	}
 }
 
-// promote gives next to pods, and goes on trusting what they serve until they do.
+// promote gives the next generation to pods, and keeps the trust in what they serve until they
+// reload.
 func (m editor) promote(s *corev1.Secret) {
-	previous, ends, followed := slices.Clone(m.previous), m.previousEnds, maps.Clone(s.Annotations)
+	previous, ends, followed := slices.Clone(m.previous), m.previousExpiresAt, maps.Clone(s.Annotations)
 	if m.current != nil {
 		previous = append([]*x509.Certificate{m.current.ca()}, previous...)
 		if last := m.servedUntil(); last.After(ends) {
@@ -41,26 +42,26 @@ func (m editor) promote(s *corev1.Secret) {
 	for _, order := range []string{wellknown.AnnotationLastRotationRequest, wellknown.AnnotationLastRotateAt} {
 		if followed[order] != "" {
 			s.Annotations[order] = followed[order]
-		} else if m.noted {
+		} else if m.annotated {
 			delete(s.Annotations, order) // one that came since is for another rotation
 		}
 	}
 	if because := followed[wellknown.AnnotationUnusableCA]; because != "" {
 		s.Annotations[wellknown.AnnotationUnusableCA] = because
 	}
-	m.awaitProof(s, previous, ends)
+	m.keepPrevious(s, previous, ends)
 }
 
-// awaitProof has previous trusted until pods are seen to serve the current generation.
-func (m editor) awaitProof(s *corev1.Secret, previous []*x509.Certificate, ends time.Time) {
+// keepPrevious keeps the trust in previous CAs until pods serve the current generation.
+func (m editor) keepPrevious(s *corev1.Secret, previous []*x509.Certificate, ends time.Time) {
 	if len(previous) > 0 {
 		s.Data[wellknown.KeyPreviousCAs] = encode(newestFirst(trustworthy(previous, m.now))...)
 	}
-	note(s, wellknown.AnnotationPromotedAt, m.now)
-	note(s, wellknown.AnnotationPreviousExpiresAt, ends)
+	recordTime(s, wellknown.AnnotationPromotedAt, m.now)
+	recordTime(s, wellknown.AnnotationPreviousExpiresAt, ends)
 }
 
-// with is m and more, where more wins.
+// with returns m with the entries of more, which win.
 func with[V any](m, more map[string]V) map[string]V {
 	if m == nil {
 		return more
@@ -69,8 +70,8 @@ func with[V any](m, more map[string]V) map[string]V {
 	return m
 }
 
-// thaw changes nothing but the note that the Secret was created again.
-func (m editor) thaw(s *corev1.Secret) {
+// recordRecreation records that the Secret was recreated, and changes nothing else.
+func (m editor) recordRecreation(s *corev1.Secret) {
 	s.Annotations[wellknown.AnnotationRecreatedFor] = m.recreatedFor()
 }
 
@@ -78,20 +79,20 @@ func (m *rotation) recreatedFor() string {
 	return cmp.Or(m.Secret.Annotations[wellknown.AnnotationFingerprint], "none")
 }
 
-// redate counts from now on.
-func (m editor) redate(s *corev1.Secret) {
-	for annotation, at := range map[string]time.Time{wellknown.AnnotationNextStoredAt: m.begun, wellknown.AnnotationPromotedAt: m.promoted} {
+// resetTimes restarts waits at the present time.
+func (m editor) resetTimes(s *corev1.Secret) {
+	for annotation, at := range map[string]time.Time{wellknown.AnnotationNextStoredAt: m.nextStoredAt, wellknown.AnnotationPromotedAt: m.promotedAt} {
 		if at.After(m.now) {
-			note(s, annotation, m.now)
+			recordTime(s, annotation, m.now)
 		}
 	}
-	if m.trusted.After(m.now) {
+	if m.nextTrustedAt.After(m.now) {
 		delete(s.Annotations, wellknown.AnnotationNextTrustedAt) // and is noted again by live facts
 	}
 }
 
-// noteOrder notes what is followed, and that nothing else is.
-func (m editor) noteOrder(s *corev1.Secret) {
+// recordRequests records the requests that this rotation carries out.
+func (m editor) recordRequests(s *corev1.Secret) {
 	if m.Order != "" {
 		s.Annotations[wellknown.AnnotationLastRotationRequest] = m.Order
 	}
@@ -101,79 +102,79 @@ func (m editor) noteOrder(s *corev1.Secret) {
 	}
 }
 
-// retire ends the trust in everything but the current generation.
-func (m editor) retire(s *corev1.Secret) {
+// forgetPrevious ends the trust in all generations except the current one.
+func (m editor) forgetPrevious(s *corev1.Secret) {
 	delete(s.Data, wellknown.KeyPreviousCAs)
 	delete(s.Annotations, wellknown.AnnotationPromotedAt)
 	delete(s.Annotations, wellknown.AnnotationPreviousExpiresAt)
 	delete(s.Annotations, wellknown.AnnotationUnusableCA)
 }
 
-// hide takes away what pods must not be given, and notes the CAs of what they may serve
-// instead: those that were noted, and those that are registered, which is why this needs
-// live facts. The API server wants the keys of a pair to exist, so they stay, empty.
-func (m editor) hide(s *corev1.Secret) {
-	m.noteUnusableCA(s)
+// emptyPair removes an unusable pair, and records the CAs of what pods may serve. These include
+// the registered CAs, so this needs live facts. The API server requires the keys of the pair, so
+// they stay with empty values.
+func (m editor) emptyPair(s *corev1.Secret) {
+	m.recordUnusableCA(s)
 	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = []byte{}, []byte{}
 	delete(s.Data, wellknown.KeyCA)
 	delete(s.Data, wellknown.KeyOLMCA)
 	delete(s.Annotations, wellknown.AnnotationFingerprint)
 	served := trustworthy(newestFirst(append(m.registered(), m.previous...)), m.now)
 	s.Data[wellknown.KeyPreviousCAs] = encode(served...)
-	note(s, wellknown.AnnotationPreviousExpiresAt, m.latest(served))
+	recordTime(s, wellknown.AnnotationPreviousExpiresAt, m.lastExpiry(served))
 }
 
-// forsake ends the trust in all CAs but the current one, which another issuer is asked to
-// replace. Pods that do not serve under it yet are proved as before.
-func (m editor) forsake(s *corev1.Secret) {
+// dropPrevious ends the trust in all CAs except the current one, which another issuer has to
+// replace. Pods are still updated.
+func (m editor) dropPrevious(s *corev1.Secret) {
 	delete(s.Data, wellknown.KeyPreviousCAs)
 	delete(s.Annotations, wellknown.AnnotationPreviousExpiresAt)
 }
 
-// complete adds it. Pods mount ca.crt: one that mounts a missing key does not start, and
-// one that runs is not brought anything new.
+// complete adds what the Secret lacks. Pods mount ca.crt: without the key new pods do not start,
+// and running pods get no updates.
 func (m editor) complete(s *corev1.Secret) {
-	if m.unnoted {
-		m.noteAnew(s)
+	if m.unidentified {
+		m.reconstruct(s)
 	}
 	s.Data[wellknown.KeyCA] = m.current.CA
-	if !m.mints() && m.unusableCA != "" { // no other certificate can be requested for its sake
+	if !m.managerIssues() && m.unusableCA != "" { // no other certificate can be requested for its sake
 		s.Data[wellknown.KeyCA], s.Data[wellknown.KeyOLMCA] = encode(m.current.ca()), encode(m.current.ca())
 	}
 	s.Annotations[wellknown.AnnotationFingerprint] = m.current.leaf()
-	if m.misattributed() {
+	if m.wrongProvider() {
 		s.Annotations[wellknown.AnnotationCertificateProvider] = string(m.Issuer)
 	}
 }
 
-// noteAnew is for a Secret that does not say what its certificate is. Orders were followed, as far
-// as anybody knows. What pods serve is not known either: whatever registrations trust stays
-// trusted until pods are seen to serve the current certificate, which is why this needs live facts.
-func (m editor) noteAnew(s *corev1.Secret) {
+// reconstruct adds the annotations to a Secret that has lost them. Requests count as carried out.
+// It is unknown what pods serve: all registered CAs stay trusted until pods serve the current
+// certificate, so this needs live facts.
+func (m editor) reconstruct(s *corev1.Secret) {
 	others := slices.DeleteFunc(append(m.registered(), m.previous...), m.current.ca().Equal)
 	byOLM := len(s.Data[wellknown.KeyCA]) == 0 // it restarts pods with each rotation
-	if !m.noted {
-		m.noteOrder(s)
+	if !m.annotated {
+		m.recordRequests(s)
 	}
 	if byOLM && len(others) == 0 {
 		return
 	}
-	if !m.noted {
-		s.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(m.following(), 10)
+	if !m.annotated {
+		s.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(m.nextNumber(), 10)
 	}
 	if !m.Running && len(others) == 0 {
 		return
 	}
-	ends := m.latest(others)
+	ends := m.lastExpiry(others)
 	if last := m.servedUntil(); last.After(ends) {
 		ends = last
 	}
-	m.awaitProof(s, others, ends)
+	m.keepPrevious(s, others, ends)
 }
 
-// noteUnusableCA has pods be restarted for the generation that is stored because of an unusable
-// CA. A rotation that begins for another reason restarts nothing.
-func (m editor) noteUnusableCA(s *corev1.Secret) {
+// recordUnusableCA has pods restarted for a generation that is stored because of an unusable CA.
+// Other rotations restart nothing.
+func (m editor) recordUnusableCA(s *corev1.Secret) {
 	switch {
 	case m.unusableCA != "":
 		s.Annotations[wellknown.AnnotationUnusableCA] = m.unusableCA
@@ -182,20 +183,20 @@ func (m editor) noteUnusableCA(s *corev1.Secret) {
 	}
 }
 
-// storeNext puts a generation beside the current one.
+// storeNext stores a generation in addition to the current one.
 func (m editor) storeNext(s *corev1.Secret, next *held) {
 	s.Data[wellknown.KeyNextCertificate] = next.Certificate
 	s.Data[wellknown.KeyNextKey] = next.Key
 	s.Data[wellknown.KeyNextCA] = encode(next.ca())
-	s.Annotations[wellknown.AnnotationNextGeneration] = strconv.FormatInt(m.numbered(next), 10)
+	s.Annotations[wellknown.AnnotationNextGeneration] = strconv.FormatInt(m.numberFor(next), 10)
 	s.Annotations[wellknown.AnnotationNextProvider] = string(m.Issuer)
-	note(s, wellknown.AnnotationNextStoredAt, m.now)
-	m.noteOrder(s)
-	m.noteUnusableCA(s)
+	recordTime(s, wellknown.AnnotationNextStoredAt, m.now)
+	m.recordRequests(s)
+	m.recordUnusableCA(s)
 	delete(s.Annotations, wellknown.AnnotationNextTrustedAt)
 }
 
-// storeCurrent gives a generation to pods, and forgets all others.
+// storeCurrent gives a generation to pods, and removes all others.
 func (m editor) storeCurrent(s *corev1.Secret, g *held, issuer managerv1alpha1.CertificateProvider) {
 	ca := encode(g.ca())
 	s.Data[corev1.TLSCertKey] = g.Certificate
@@ -204,14 +205,15 @@ func (m editor) storeCurrent(s *corev1.Secret, g *held, issuer managerv1alpha1.C
 	s.Data[wellknown.KeyOLMCA] = ca
 	s.Annotations[wellknown.AnnotationCAHash] = hexSHA256(ca)
 	s.Annotations[wellknown.AnnotationFingerprint] = g.leaf()
-	s.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(m.numbered(g), 10)
+	s.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(m.numberFor(g), 10)
 	s.Annotations[wellknown.AnnotationCertificateProvider] = string(issuer)
 	s.Annotations[wellknown.AnnotationUpdatedAt] = m.now.UTC().Format(time.RFC3339)
-	m.noteOrder(s)
+	m.recordRequests(s)
 	m.forgetNext(s)
-	m.retire(s)
+	m.forgetPrevious(s)
 }
 
+// forgetNext removes the next generation.
 func (m editor) forgetNext(s *corev1.Secret) {
 	for _, key := range []string{wellknown.KeyNextCertificate, wellknown.KeyNextKey, wellknown.KeyNextCA} {
 		delete(s.Data, key)
@@ -221,6 +223,7 @@ func (m editor) forgetNext(s *corev1.Secret) {
 	}
 }
 
-func note(s *corev1.Secret, annotation string, at time.Time) {
+// recordTime records a time in an annotation.
+func recordTime(s *corev1.Secret, annotation string, at time.Time) {
 	s.Annotations[annotation] = at.UTC().Format(time.RFC3339Nano)
 }

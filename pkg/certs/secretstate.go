@@ -14,10 +14,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// outlived says why the current generation is of before a rotation that is over, so that somebody
-// put back what the Secret was: its trust is not published any more, and pods serve something
-// else. Empty when it is not.
-func (s *state) outlived(f Facts, current *held) string {
+// restoredFrom returns why a client must have restored the current generation from before a
+// finished rotation; empty if it did not. Its CA is not published any more, and pods serve another
+// certificate.
+func (s *state) restoredFrom(f Facts, current *held) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
 		return fmt.Sprintf("is of before certificate generation %d", written)
 	}
@@ -31,50 +31,50 @@ func (s *state) outlived(f Facts, current *held) string {
 
 // state is what a Secret turned out to hold: all that is known of a rotation.
 type state struct {
-	current  *held               // what pods are given; nil when there is none that the manager put there
-	problem  string              // why there is none
-	hidden   bool                // there is nothing that pods could be given
-	noted    bool                // there are annotations of the manager's
-	unnoted  bool                // the one that describes current is not among them
-	next     *held               // what they will be given
-	previous []*x509.Certificate // CAs of what they may serve still
-	number   int64               // of the newest generation that the Secret knows
+	current      *held               // what pods are given; nil if the manager wrote no usable one
+	problem      string              // why there is none
+	emptied      bool                // tls.crt is empty
+	annotated    bool                // the Secret has annotations of the manager
+	unidentified bool                // the annotation that identifies current is missing
+	next         *held               // what pods will be given
+	previous     []*x509.Certificate // CAs of what pods may still serve
+	number       int64               // of the newest generation that the Secret contains
 
-	unusableCA  string // hash of a CA in the Secret that has expired and is not that of current
-	restartedBy string // the last of those that a rotation was begun for, until pods follow it
+	unusableCA string // hash of a CA in the Secret that has expired and is not the CA of current
+	restartCA  string // the last such CA that a rotation was started for, until pods serve it
 
-	issuer, nextIssuer managerv1alpha1.CertificateProvider
-	order, dueDone     string    // the last that were followed
-	begun              time.Time // when next was stored
-	trusted            time.Time // when all registrations were seen to trust next
-	versions           string    // of those registrations
-	promoted           time.Time // when current replaced another; zero once that is over
-	updated            time.Time // when current was given to pods; zero for unknown
-	previousEnds       time.Time // until when pods may serve another; zero for not at all
+	issuer, nextIssuer        managerv1alpha1.CertificateProvider
+	lastRequest, lastRotateAt string    // the requests that were carried out last
+	nextStoredAt              time.Time // when next was stored
+	nextTrustedAt             time.Time // when all registrations were observed to trust next
+	trustedBy                 string    // fingerprint of those registrations
+	promotedAt                time.Time // when current replaced another; zero when that is complete
+	updatedAt                 time.Time // when current was given to pods; zero if unknown
+	previousExpiresAt         time.Time // until when pods may serve another one; zero for not at all
 }
 
-// read reads a Secret that is the manager's, or absent.
-func read(f Facts, now time.Time) state {
+// readSecret reads a Secret that is the manager's; nil if it does not exist.
+func readSecret(f Facts, now time.Time) state {
 	secret := f.Secret
 	if secret == nil {
-		return state{hidden: true, problem: "the Secret with the serving certificate is gone"}
+		return state{emptied: true, problem: "the Secret with the serving certificate is gone"}
 	}
 	s := state{
-		noted:        hasNotes(secret),
-		previous:     parse(secret.Data[wellknown.KeyPreviousCAs]),
-		number:       certgeneration.Latest(numberIn(secret, wellknown.AnnotationNextGeneration), numberIn(secret, wellknown.AnnotationGeneration)),
-		issuer:       issuerIn(secret, wellknown.AnnotationCertificateProvider),
-		nextIssuer:   issuerIn(secret, wellknown.AnnotationNextProvider),
-		order:        secret.Annotations[wellknown.AnnotationLastRotationRequest],
-		dueDone:      secret.Annotations[wellknown.AnnotationLastRotateAt],
-		begun:        instantIn(secret, wellknown.AnnotationNextStoredAt),
-		promoted:     instantIn(secret, wellknown.AnnotationPromotedAt),
-		updated:      instantIn(secret, wellknown.AnnotationUpdatedAt),
-		previousEnds: instantIn(secret, wellknown.AnnotationPreviousExpiresAt),
-		restartedBy:  secret.Annotations[wellknown.AnnotationUnusableCA],
+		annotated:         hasAnnotations(secret),
+		previous:          parse(secret.Data[wellknown.KeyPreviousCAs]),
+		number:            certgeneration.Latest(numberIn(secret, wellknown.AnnotationNextGeneration), numberIn(secret, wellknown.AnnotationGeneration)),
+		issuer:            issuerIn(secret, wellknown.AnnotationCertificateProvider),
+		nextIssuer:        issuerIn(secret, wellknown.AnnotationNextProvider),
+		lastRequest:       secret.Annotations[wellknown.AnnotationLastRotationRequest],
+		lastRotateAt:      secret.Annotations[wellknown.AnnotationLastRotateAt],
+		nextStoredAt:      instantIn(secret, wellknown.AnnotationNextStoredAt),
+		promotedAt:        instantIn(secret, wellknown.AnnotationPromotedAt),
+		updatedAt:         instantIn(secret, wellknown.AnnotationUpdatedAt),
+		previousExpiresAt: instantIn(secret, wellknown.AnnotationPreviousExpiresAt),
+		restartCA:         secret.Annotations[wellknown.AnnotationUnusableCA],
 	}
 	stamp, versions, _ := strings.Cut(secret.Annotations[wellknown.AnnotationNextTrustedAt], " ")
-	s.trusted, s.versions = parseInstant(stamp), versions
+	s.nextTrustedAt, s.trustedBy = parseInstant(stamp), versions
 	s.readNext(secret, now)
 	s.readCurrent(f, now)
 	s.readUnusableCA(secret, now)
@@ -82,7 +82,8 @@ func read(f Facts, now time.Time) state {
 	return s
 }
 
-func hasNotes(secret *corev1.Secret) bool {
+// hasAnnotations reports whether the Secret has annotations of the manager.
+func hasAnnotations(secret *corev1.Secret) bool {
 	for _, a := range []string{wellknown.AnnotationFingerprint, wellknown.AnnotationGeneration, wellknown.AnnotationNextGeneration} {
 		if secret.Annotations[a] != "" {
 			return true
@@ -91,11 +92,11 @@ func hasNotes(secret *corev1.Secret) bool {
 	return false
 }
 
-// readCurrent reads what pods are given. It counts only if the manager put it there:
-// pods may serve something else than a pair that somebody else did.
+// readCurrent reads what pods are given. It counts only if the manager wrote it: pods may serve
+// something else than a pair that another client wrote.
 func (s *state) readCurrent(f Facts, now time.Time) {
 	secret := f.Secret
-	s.hidden = len(secret.Data[corev1.TLSCertKey]) == 0
+	s.emptied = len(secret.Data[corev1.TLSCertKey]) == 0
 	current, err := assemble(Generation{
 		Number:      numberIn(secret, wellknown.AnnotationGeneration),
 		CA:          secret.Data[caKey(secret)],
@@ -110,15 +111,16 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 		s.problem = "the certificate is not the one that the manager put there"
 	case noted == "" && f.distrusting(current.ca()) != "":
 		s.problem = "the certificate is not one of the manager's, and " + f.distrusting(current.ca()) + " does not trust it"
-	case noted != "" && s.outlived(f, current) != "":
-		s.problem = "the certificate " + s.outlived(f, current)
+	case noted != "" && s.restoredFrom(f, current) != "":
+		s.problem = "the certificate " + s.restoredFrom(f, current)
 	default:
-		s.current, s.unnoted = current, noted == ""
+		s.current, s.unidentified = current, noted == ""
 		return
 	}
 	s.problem = fmt.Sprintf("Secret %s/%s: %s", secret.Namespace, secret.Name, s.problem)
 }
 
+// readNext reads the next generation.
 func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 	next, err := assemble(Generation{
 		Number:      numberIn(secret, wellknown.AnnotationNextGeneration),
@@ -131,12 +133,12 @@ func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 	}
 }
 
-// authorities are the CAs of all that pods serve, may serve, or will serve.
+// authorities returns the CAs of everything that pods serve, may serve or will serve.
 func (s *state) authorities() []*x509.Certificate {
 	return append(slices.Clone(s.previous), s.given()...)
 }
 
-// given are the CAs of the current and the next generation.
+// given returns the CAs of the current and the next generation.
 func (s *state) given() []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, h := range []*held{s.current, s.next} {
@@ -162,7 +164,7 @@ func instantIn(secret *corev1.Secret, annotation string) time.Time {
 	return parseInstant(secret.Annotations[annotation])
 }
 
-// parseInstant is zero for what is no instant: an annotation that somebody spoiled.
+// parseInstant returns zero for a text that is no time, because a client edited the annotation.
 func parseInstant(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -171,9 +173,9 @@ func parseInstant(text string) time.Time {
 	return t
 }
 
-// readUnusableCA looks for a CA that another client put into the Secret and that can verify
-// nothing, because it has expired or cannot be parsed. The CA of the current certificate expires
-// with that, which is replaced for its own sake.
+// readUnusableCA finds a CA that another client wrote into the Secret and that verifies nothing,
+// because it has expired or cannot be parsed. The CA of the current certificate expires with it
+// and is replaced anyway.
 func (s *state) readUnusableCA(secret *corev1.Secret, now time.Time) {
 	for _, key := range []string{wellknown.KeyCA, wellknown.KeyOLMCA} {
 		text := secret.Data[key]

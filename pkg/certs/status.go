@@ -11,7 +11,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// conclude says what holds once the step is taken.
+// conclude completes the decision after the step.
 func (m *decider) conclude() Decision {
 	m.recreate()
 	if m.ReadOnly {
@@ -20,19 +20,19 @@ func (m *decider) conclude() Decision {
 	if m.d.Write != nil {
 		m.d.Message, m.d.Again = "", time.Time{}
 		m.Secret = m.d.Write
-		m.state = read(m.Facts, m.now)
+		m.state = readSecret(m.Facts, m.now)
 	}
 	trusted := trustworthy(m.trust(), m.now, m.given()...)
 	m.d.Phase = m.phase(trusted)
 	m.d.Trust, m.d.Trusted = encode(trusted...), len(trusted)
 	m.d.Generation = m.number
-	m.d.DuePending = m.dueOrdered()
-	m.d.Reissue, m.d.Rejected = m.reissues(), m.rejected()
-	turns := m.turns(trusted)
+	m.d.DuePending = m.rotateAtRequest()
+	m.d.Reissue, m.d.Rejected = m.needsReissue(), m.rejected()
+	turns := m.changeTimes(trusted)
 	if m.d.Message == "" {
-		m.d.Message = m.early()
+		m.d.Message = m.notYetValid()
 	}
-	m.reportLost()
+	m.reportFailing()
 	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
 		m.d.Serving = m.serving(m.current)
 	}
@@ -40,11 +40,10 @@ func (m *decider) conclude() Decision {
 	return m.d
 }
 
-// unusable is why the Secret cannot be used; empty when it can. That there is none yet is
-// no loss.
+// unusable returns why the Secret cannot be used; empty if it can, or if it was never necessary.
 func (m *decider) unusable() string {
 	remedy := "; a new certificate replaces it"
-	if !m.mints() {
+	if !m.managerIssues() {
 		remedy += " as soon as " + string(m.Issuer) + " has issued one"
 	}
 	switch {
@@ -53,7 +52,7 @@ func (m *decider) unusable() string {
 	case m.current == nil:
 		return m.problem + remedy
 	}
-	if why := m.current.unfit(m.Names, m.now); why != "" {
+	if why := m.current.invalid(m.Names, m.now); why != "" {
 		return fmt.Sprintf("Secret %s/%s: %s%s", m.Secret.Namespace, m.Secret.Name, why, remedy)
 	}
 	return ""
@@ -65,47 +64,46 @@ func (m *decider) serving(c *held) *Serving {
 		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
 		SharesCA: m.sharesCA(), Recent: m.recent(),
 		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
-		NotBefore: c.chain[0].NotBefore, NotAfter: end(c.chain), RenewAt: m.policy.renewAt(c.chain),
-		Updated: m.updated,
+		NotBefore: c.chain[0].NotBefore, NotAfter: expiry(c.chain), RenewAt: m.policy.renewAt(c.chain),
+		Updated: m.updatedAt,
 	}
 }
 
-// trust is what registrations have to trust, by the Secret. While the Secret does not show what
-// pods may serve, registrations keep what they have.
+// trust returns the CAs that registrations have to trust according to the Secret. While the Secret
+// does not show what pods may serve, registrations keep what they trust.
 func (m *rotation) trust() []*x509.Certificate {
 	all := m.authorities()
-	if m.current == nil || m.unproven() {
+	if m.current == nil || m.servedUnknown() {
 		all = append(all, m.registered()...)
 	}
 	return newestFirst(all)
 }
 
-// unproven reports whether pods may serve another certificate than the current one, of which
-// the Secret does not show the CA: its annotations were lost, or a client other than the manager
-// removed the earlier CAs before the pods were seen to serve the current certificate.
-func (m *rotation) unproven() bool {
-	return m.unnoted || !m.promoted.IsZero() && !m.previousEnds.IsZero()
+// servedUnknown reports whether pods may serve a certificate whose CA the Secret does not contain:
+// its annotations were lost, or another client removed the previous CAs.
+func (m *rotation) servedUnknown() bool {
+	return m.unidentified || !m.promotedAt.IsZero() && !m.previousExpiresAt.IsZero()
 }
 
-// phase names what the Secret holds.
+// phase returns the phase of the rotation.
 func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.CertificatePhase {
 	switch {
 	case m.current == nil && len(m.Registered) == 0:
 		return managerv1alpha1.CertificateBootstrap
 	case m.next != nil || m.current == nil:
 		return managerv1alpha1.CertificateDistributing
-	case !m.promoted.IsZero():
+	case !m.promotedAt.IsZero():
 		return managerv1alpha1.CertificatePromoting
-	case m.overtrusted(trusted):
+	case m.trustsRetired(trusted):
 		return managerv1alpha1.CertificateRetiring
 	default:
 		return managerv1alpha1.CertificateStable
 	}
 }
 
-// overtrusted tells whether a registration that can be written trusts a CA that it need not
-// trust any more.
-func (m *decider) overtrusted(trusted []*x509.Certificate) bool {
+// trustsRetired reports whether a registration that can be written trusts a CA that it no longer
+// needs.
+func (m *decider) trustsRetired(trusted []*x509.Certificate) bool {
 	needed := Registration{CABundle: encode(trusted...)}
 	writable := Facts{Registered: slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused != "" })}
 	for _, ca := range writable.registered() {
@@ -116,12 +114,12 @@ func (m *decider) overtrusted(trusted []*x509.Certificate) bool {
 	return false
 }
 
-// turns are instants at which the answer changes by itself.
-func (m *decider) turns(trusted []*x509.Certificate) []time.Time {
+// changeTimes returns the times at which the decision changes without new facts.
+func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 	var all []time.Time
 	if c := m.current; c != nil {
-		all = append(all, m.policy.renewAt(c.chain), c.chain[0].NotBefore, c.ca().NotBefore, end(c.chain))
-		if m.due() {
+		all = append(all, m.policy.renewAt(c.chain), c.chain[0].NotBefore, c.ca().NotBefore, expiry(c.chain))
+		if m.renewalDue() {
 			all = append(all, m.urgentAt()) // when it waits for its turn no longer
 		}
 	}
@@ -129,10 +127,10 @@ func (m *decider) turns(trusted []*x509.Certificate) []time.Time {
 		all = append(all, m.issued.chain[0].NotBefore, m.issued.ca().NotBefore)
 	}
 	if m.next != nil {
-		all = append(all, m.distribution().patienceEnds()...)
+		all = append(all, m.distribution().deadlines()...)
 	}
-	if m.next != nil && !m.trusted.IsZero() {
-		all = append(all, m.trusted.Add(m.policy.Settle))
+	if m.next != nil && !m.nextTrustedAt.IsZero() {
+		all = append(all, m.nextTrustedAt.Add(m.policy.Settle))
 		if m.current != nil {
 			all = append(all, m.unverifiableAt())
 		}
@@ -140,8 +138,8 @@ func (m *decider) turns(trusted []*x509.Certificate) []time.Time {
 	if !m.restart.IsZero() {
 		all = append(all, m.restart)
 	}
-	if !m.previousEnds.IsZero() {
-		all = append(all, m.previousEnds)
+	if !m.previousExpiresAt.IsZero() {
+		all = append(all, m.previousExpiresAt)
 	}
 	for _, ca := range trusted {
 		all = append(all, ca.NotAfter)
@@ -149,7 +147,7 @@ func (m *decider) turns(trusted []*x509.Certificate) []time.Time {
 	return all
 }
 
-// earliest is the first instant after now; zero for none.
+// earliest returns the first time after now; zero if there is none.
 func earliest(now time.Time, instants ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range instants {
@@ -160,19 +158,19 @@ func earliest(now time.Time, instants ...time.Time) time.Time {
 	return first
 }
 
-// lost are the registrations that the API server refuses to write and that do not trust what
-// pods are given: their calls fail.
-func (m *decider) lost() []Registration {
+// failing returns the registrations that the API server refuses to write and that do not trust
+// what pods are given: their calls fail.
+func (m *decider) failing() []Registration {
 	if m.current == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
 }
 
-// reportLost names them, and says why.
-func (m *decider) reportLost() {
+// reportFailing adds these registrations and the cause to the decision.
+func (m *decider) reportFailing() {
 	var why []string
-	for _, r := range m.lost() {
+	for _, r := range m.failing() {
 		m.d.Lost = append(m.d.Lost, r.Name)
 		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.Refused))
 	}

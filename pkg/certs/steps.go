@@ -6,7 +6,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// live asks for facts that do not come from caches.
+// live reports whether the facts come from the API server, and requests them otherwise.
 func (m *decider) live() bool {
 	if !m.Live {
 		m.d.Need = NeedLive
@@ -14,17 +14,17 @@ func (m *decider) live() bool {
 	return m.Live
 }
 
-// issue is the generation to take in. Without one, the decision asks the manager to
-// mint; another issuer comes with it in its own time.
+// issue returns the generation to store. If there is none, the manager mints one; another issuer
+// issues it later.
 func (m *decider) issue() *held {
-	issued := m.fresh()
-	if issued == nil && m.mints() {
-		m.d.Need, m.d.Mint = NeedIssued, m.policy.request(m.following(), m.Names, m.now)
+	issued := m.newlyIssued()
+	if issued == nil && m.managerIssues() {
+		m.d.Need, m.d.Mint = NeedIssued, m.policy.request(m.nextNumber(), m.Names, m.now)
 	}
 	return issued
 }
 
-// write makes the change of a copy of the Secret the decision's.
+// write sets the Secret of the decision to a changed copy.
 func (m *decider) write(change func(*corev1.Secret)) {
 	secret := &corev1.Secret{ObjectMeta: *m.Blank.DeepCopy()}
 	if m.Secret != nil {

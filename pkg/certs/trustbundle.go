@@ -20,9 +20,8 @@ const certificateBlock = "CERTIFICATE"
 // for Secrets that are lost again and again.
 const maxAuthorities = 8
 
-// parse reads every certificate of some PEM text. What does not parse is passed
-// over, as the API server passes over it: one bad block must not cost the trust
-// in the good ones.
+// parse reads every certificate of a PEM text. It skips what it cannot parse, as the API server
+// does: one bad block must not end the trust in the good ones.
 func parse(text []byte) []*x509.Certificate {
 	var found []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -36,7 +35,7 @@ func parse(text []byte) []*x509.Certificate {
 	return found
 }
 
-// encode is the PEM form of certificates, nil for none.
+// encode returns the PEM form of certificates; nil for none.
 func encode(certificates ...*x509.Certificate) []byte {
 	var text []byte
 	for _, c := range certificates {
@@ -45,11 +44,9 @@ func encode(certificates ...*x509.Certificate) []byte {
 	return text
 }
 
-// trustworthy is what a bundle may contain of some CAs: each once, none that has
-// ended, and not more than maxAuthorities. Those that are needed are never cut.
-//
-// A CA that has not begun stays. It cannot be verified against yet, and leaving
-// it out because this clock was set back would cut off the pods that serve it.
+// trustworthy returns what a bundle contains of the CAs: each once, none that has expired, at most
+// maxAuthorities. It never cuts the needed ones. A CA that is not valid yet stays: if this clock
+// was set back, pods serve under it already.
 func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509.Certificate) []*x509.Certificate {
 	var kept []*x509.Certificate
 	for _, ca := range authorities {
@@ -60,12 +57,10 @@ func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509
 	return bounded(kept, needed)
 }
 
-// bounded cuts CAs, newest first, down to maxAuthorities by taking out the middle.
-// If every generation reached its pods, one of the newest is served. If the Secret
-// could not be written, however often a generation was minted and published,
-// the one still served is the oldest. Neither may lose its trust.
-// The CA of the current and of the next generation are needed in any case: another issuer's
-// can be older than all others.
+// bounded cuts CAs, newest first, down to maxAuthorities by removing the middle. If every
+// generation reached its pods, they serve one of the newest. If the Secret could not be written
+// although generations were published, they serve the oldest. The CAs of the current and the next
+// generation always stay: those of another issuer can be older than all others.
 func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
 	kept := slices.Clone(authorities)
 	for i := maxAuthorities / 2; len(kept) > maxAuthorities && i < len(kept); {
@@ -78,8 +73,8 @@ func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
 	return kept
 }
 
-// newestFirst orders CAs of unknown origin. The order depends on nothing but the
-// CAs, so that a bundle made of them is the same on every pass.
+// newestFirst orders CAs of unknown origin. The order depends on the CAs alone, so that the bundle
+// is the same in every reconciliation.
 func newestFirst(authorities []*x509.Certificate) []*x509.Certificate {
 	return slices.SortedFunc(slices.Values(authorities), func(a, b *x509.Certificate) int {
 		return cmp.Or(b.NotBefore.Compare(a.NotBefore), cmp.Compare(numberOf(b), numberOf(a)), bytes.Compare(a.Raw, b.Raw))
@@ -91,7 +86,7 @@ func hexSHA256(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// numberOf is the generation number in the subject of a CA that Mint made.
+// numberOf returns the generation number in the subject of a CA that Mint created.
 func numberOf(ca *x509.Certificate) int64 {
 	if !slices.Equal(ca.Subject.Organization, []string{organization}) {
 		return 0
@@ -100,8 +95,8 @@ func numberOf(ca *x509.Certificate) int64 {
 	return certgeneration.Parse(number)
 }
 
-// latestNumber is the number of the newest generation among some CAs; 0 when none has a number.
-// CAs keep the count when the Secret with the annotation is lost.
+// latestNumber returns the number of the newest generation among CAs; 0 if none has a number. CAs
+// keep the number when the Secret with the annotation is lost.
 func latestNumber(authorities []*x509.Certificate) int64 {
 	var latest int64
 	for _, ca := range authorities {

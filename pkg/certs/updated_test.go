@@ -17,7 +17,7 @@ func TestUpdated(t *testing.T) {
 	given := holding(t, first)
 	distributing := given.next(second, after(due)).trusted(after(due+time.Minute), trusting(second, first))
 	promoting := distributing.promoted(after(due + time.Hour))
-	stable := promoting.change(after(due+2*time.Hour), func(m *decider, s *corev1.Secret) { m.edit().retire(s) })
+	stable := promoting.change(after(due+2*time.Hour), func(m *decider, s *corev1.Secret) { m.edit().forgetPrevious(s) })
 	for name, test := range map[string]struct {
 		holds built
 		want  time.Time

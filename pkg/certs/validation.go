@@ -43,7 +43,7 @@ type flawed struct {
 
 func (f flawed) Unwrap() error { return f.error }
 
-// notSigned is why no CA beside a certificate verifies it.
+// notSigned returns why no CA of a generation verifies its certificate.
 func notSigned(err error) error {
 	flaw := FlawWrongCA
 	var invalid x509.CertificateInvalidError
@@ -53,8 +53,8 @@ func notSigned(err error) error {
 	return flawed{flaw, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)}
 }
 
-// lapseOf is the flaw of what lapse speaks of.
-func lapseOf(c *x509.Certificate, now time.Time) Flaw {
+// validityReason returns the reason for a certificate that is not valid now.
+func validityReason(c *x509.Certificate, now time.Time) Flaw {
 	if now.Before(c.NotBefore) {
 		return FlawNotYetValid
 	}
@@ -69,9 +69,9 @@ type Rejection struct {
 	Message string
 }
 
-// Judge reports what makes a generation useless for serving; nil when nothing does. One that is
-// not valid yet is judged by the time at which it is.
-func Judge(g Generation, names []string, now time.Time) *Rejection {
+// Validate returns what makes a generation useless for serving; nil for nothing. It judges one
+// that is not valid yet by the time at which it becomes valid.
+func Validate(g Generation, names []string, now time.Time) *Rejection {
 	h, err := assemble(g, now)
 	if err != nil {
 		var why flawed
@@ -89,18 +89,17 @@ func Judge(g Generation, names []string, now time.Time) *Rejection {
 	return nil
 }
 
-// JudgeSecret is Judge for a Secret that pods mount and another client fills. One without a CA is
-// not judged: the trust in it is that client's concern (see WithoutCA).
-func JudgeSecret(secret *corev1.Secret, names []string, now time.Time) *Rejection {
+// ValidateSecret is Validate for a Secret that pods mount and another client writes. It skips a
+// Secret without a CA: the trust in it is that client's concern (see MissingCA).
+func ValidateSecret(secret *corev1.Secret, names []string, now time.Time) *Rejection {
 	g := Generation{CA: secret.Data[caKey(secret)], Certificate: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey]}
 	if len(g.CA) == 0 {
 		return nil
 	}
-	return Judge(g, names, now)
+	return Validate(g, names, now)
 }
 
-// Status is the rejection as a status reports it: which object of which issuer it is about, and
-// what follows from it.
+// Status returns the rejection as a status reports it: the issuer's object, and the consequence.
 func (r *Rejection) Status(issuer, object, consequence string, names []string) *managerv1alpha1.RejectedCertificate {
 	if r == nil {
 		return nil
