@@ -95,7 +95,7 @@ func (c *gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owne
 
 		Definitions: c.definitions(csv),
 		CertManager: c.hasCertManager(),
-		DuePending:  certs.OrderedDue(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
+		DuePending:  certs.RotateAtRequest(csv.Status.CertsRotateAt, csv.ManagedFields, c.now()) != "",
 		Observed: rollout.Observed{
 			Deployments:  byName(c.caches.Deployments.OfOwners(owners)),
 			Services:     byName(c.caches.Services.OfOwners(owners)),

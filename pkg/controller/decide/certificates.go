@@ -144,13 +144,13 @@ func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
 		Names:        certs.DNSNames(service, d.CSV.Namespace),
 		Running:      live != nil,
 		Order:        d.CSV.Annotations[wellknown.AnnotationRotate],
-		Due:          certs.OrderedDue(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
+		Due:          certs.RotateAtRequest(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
 		RestartedFor: restartedFor,
 		RestartCosts: workload.RestartCosts(live),
 		Paused:       live != nil && live.Spec.Paused,
 		ReadOnly:     d.Observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || d.Observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, d.now),
 	}
-	if facts.Untouched() {
+	if facts.Unused() {
 		return facts, nil
 	}
 	var err error

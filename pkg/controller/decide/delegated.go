@@ -32,17 +32,17 @@ func (d *decision) delegated(deployment string) (certificate, error) {
 		steps:  steps,
 	}
 	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, certs.Decision{})
-	seen := certs.Look(secret)
+	seen := certs.Inspect(secret)
 	if seen == nil {
 		result.status.Phase = managerv1alpha1.CertificateBootstrap
 		result.status.Message = fmt.Sprintf("Secret %s/%s holds no certificate: whoever issues it has to issue into this Secret, for %s.%[1]s.svc", d.CSV.Namespace, names.Secret(service), service)
 		return result, nil
 	}
 	if len(seen.CA) == 0 {
-		result.status.Message = certs.WithoutCA(secret)
+		result.status.Message = certs.MissingCA(secret)
 	}
 	names := []string{issuers.CalledName(service, d.CSV.Namespace)}
-	result.status.Rejected = certs.JudgeSecret(secret, names, d.now).Status("the administrator's tools (provider none)", drift.KeyOf(secret), "Calls to pods that serve it fail", names)
+	result.status.Rejected = certs.ValidateSecret(secret, names, d.now).Status("the administrator's tools (provider none)", drift.KeyOf(secret), "Calls to pods that serve it fail", names)
 	if result.status.Rejected != nil {
 		result.status.Message = joined(result.status.Rejected.Message, result.status.Message)
 	}

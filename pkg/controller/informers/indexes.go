@@ -111,7 +111,7 @@ var indexers = cache.Indexers{
 		return named, nil
 	},
 	ByReplacing: func(o any) ([]string, error) {
-		if secret, ok := o.(*corev1.Secret); ok && certs.Replacing(secret) {
+		if secret, ok := o.(*corev1.Secret); ok && certs.RotationUnfinished(secret) {
 			return []string{""}, nil
 		}
 		return nil, nil

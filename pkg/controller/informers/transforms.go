@@ -56,7 +56,7 @@ func withoutProse(o any) (any, error) {
 // managed fields except for those of requests to rotate.
 func DropProse(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
-		return !certs.WritesRotateAt([]metav1.ManagedFieldsEntry{w})
+		return !certs.RotateAtByOther([]metav1.ManagedFieldsEntry{w})
 	})
 	delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // a copy of the whole object
 	csv.Spec.Icon, csv.Spec.Description = nil, ""
