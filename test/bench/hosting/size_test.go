@@ -55,8 +55,7 @@ func measure(b *testing.B, program string) map[string]float64 {
 	return values
 }
 
-// quickStart writes the first program of docs/author/hosting.md to a file of this module, and returns its
-// path.
+// quickStart writes the first program of docs/author/hosting.md to a file, and returns its path.
 func quickStart(b *testing.B) string {
 	b.Helper()
 	page, err := os.ReadFile("../../../docs/author/hosting.md")
@@ -68,16 +67,11 @@ func quickStart(b *testing.B) string {
 	if !opened || !closed {
 		b.Fatal("docs/author/hosting.md has no Go program")
 	}
-	dir, err := os.MkdirTemp(".", "_quickstart-") // the go command ignores names with an underscore
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { os.RemoveAll(dir) })
-	file := filepath.Join(dir, "main.go")
+	file := filepath.Join(b.TempDir(), "main.go")
 	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	return "./" + file
+	return file
 }
 
 func goCommand(b *testing.B, cache string, arguments ...string) string {
