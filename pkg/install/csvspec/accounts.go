@@ -8,8 +8,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// ServiceAccounts are the names of the ServiceAccounts that the permissions of a
-// ClusterServiceVersion speak of, each once, in the order of their first mention.
+// ServiceAccounts returns the names of the ServiceAccounts in the permissions of a CSV, in the
+// order of their first use.
 func ServiceAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	var accounts []string
@@ -21,6 +21,7 @@ func ServiceAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return accounts
 }
 
+// RulesOf returns the rules that permissions grant to a ServiceAccount.
 func RulesOf(permissions []operatorsv1alpha1.StrategyDeploymentPermissions, account string) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, p := range permissions {

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ServedGroups are the groups of the APIServices that a ClusterServiceVersion owns.
+// ServedGroups returns the API groups of the APIServices that a CSV owns.
 func ServedGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var groups []string
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -24,10 +24,10 @@ func ServedGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return slices.Compact(groups)
 }
 
-// APIServiceName is the name of the APIService that serves a version of a group.
+// APIServiceName returns the name of the APIService for a version of a group.
 func APIServiceName(group, version string) string { return version + "." + group }
 
-// RequiredAPIs are the kinds that a ClusterServiceVersion needs somebody to serve.
+// RequiredAPIs returns the kinds that a CSV requires the cluster to serve.
 func RequiredAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, d := range csv.Spec.APIServiceDefinitions.Required {
@@ -39,15 +39,16 @@ func RequiredAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) []schema.GroupVe
 	return kinds
 }
 
+// GVK converts a kind of a CSV.
 func GVK(api metav1.GroupVersionKind) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: api.Group, Version: api.Version, Kind: api.Kind}
 }
 
-// APIServiceType is the type of what describes an owned APIService.
+// APIServiceType is the type of a description of an owned APIService.
 const APIServiceType = managerv1alpha1.APIServiceType
 
-// servedAPIs are the owned APIServices that name the given Deployment: one for each
-// version of a group, however many kinds it has.
+// ServedAPIServices returns a description of each owned APIService that names the Deployment. An
+// APIService is a version of a group, with all its kinds.
 func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	var of []operatorsv1alpha1.WebhookDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -65,7 +66,7 @@ func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment 
 	return of
 }
 
-// OwnedKinds are the descriptions of all kinds that an owned APIService serves.
+// OwnedKinds returns the descriptions of all kinds that an owned APIService serves.
 func OwnedKinds(csv *operatorsv1alpha1.ClusterServiceVersion, name string) []operatorsv1alpha1.APIServiceDescription {
 	var owned []operatorsv1alpha1.APIServiceDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -76,8 +77,8 @@ func OwnedKinds(csv *operatorsv1alpha1.ClusterServiceVersion, name string) []ope
 	return owned
 }
 
-// Registers tells whether a live registration of a type is the one of an identity: an
-// APIService by its name, any other by what it says it is for.
+// Registers reports whether a live registration of a type has this identity. An APIService is
+// identified by its name, any other registration by its label.
 func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live metav1.Object) bool {
 	if i.Type != kind {
 		return false
@@ -88,8 +89,7 @@ func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live me
 	return live.GetLabels()[wellknown.LabelWebhookGenerateName] == names.LabelValue(i.GenerateName)
 }
 
-// servesAPIs tells whether a Deployment serves any owned APIService. Webhook servers ask
-// nobody who calls them.
+// ServesAPIServices reports whether a Deployment serves an owned APIService.
 func ServesAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
 	return len(ServedAPIServices(csv, deployment)) > 0
 }

@@ -7,17 +7,17 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Converts is the index of the description by which a ClusterServiceVersion converts the
-// objects of a CustomResourceDefinition; -1 when there is none.
+// Converts returns the index of the conversion webhook of a CSV for a CRD, or -1.
 func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) int {
 	return slices.IndexFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
 		return d.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(d.ConversionCRDs, crd)
 	})
 }
 
-// CRDVersion is how wellknown.AnnotationAwaitedVersions names one.
+// CRDVersion formats a version of a CRD as in wellknown.AnnotationAwaitedVersions.
 func CRDVersion(crd, version string) string { return crd + "/" + version }
 
+// CRDDescriptions returns the owned and the required CRDs of a CSV, sorted and without duplicates.
 func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.CRDDescription {
 	all := slices.Concat(csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required)
 	slices.SortStableFunc(all, func(a, b operatorsv1alpha1.CRDDescription) int {
@@ -26,8 +26,7 @@ func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1
 	return slices.CompactFunc(all, func(a, b operatorsv1alpha1.CRDDescription) bool { return a.Name == b.Name && a.Version == b.Version })
 }
 
-// RequiredCRDs are the names of all CustomResourceDefinitions that a
-// ClusterServiceVersion depends on: owned, required, or converted.
+// RequiredCRDs returns the names of the CRDs that a CSV owns, requires or converts.
 func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var names []string
 	for _, description := range CRDDescriptions(csv) {
@@ -38,4 +37,29 @@ func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// OwnedNames returns the names of the CRDs and APIServices that a CSV owns.
+func OwnedNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	all := append(OwnedCRDs(csv), APIServices(csv)...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// OwnedCRDs returns the names of the owned CRDs.
+func OwnedCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var names []string
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// APIServices returns the names of the owned APIServices.
+func APIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var names []string
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		names = append(names, APIServiceName(d.Group, d.Version))
+	}
+	return names
 }

@@ -4,11 +4,13 @@ package csvspec
 
 import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// Deployments returns the Deployments that a ClusterServiceVersion lists: of several with one name, the
-// first. A list that names one twice is a mistake (see Check), but until it is corrected what is
-// installed is maintained, and each repetition would cost as much as its webhooks together.
+// Deployments returns the Deployments of a CSV. If several have the same name, it returns the
+// first. requirements.Check reports such a CSV. An installed CSV is still maintained, and each
+// duplicate would cost as much as all its webhooks.
 func Deployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.StrategyDeploymentSpec {
 	listed := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	distinct := make([]operatorsv1alpha1.StrategyDeploymentSpec, 0, len(listed))
@@ -22,11 +24,29 @@ func Deployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alph
 	return distinct
 }
 
-// DeploymentNames returns the names of the Deployments of a ClusterServiceVersion.
+// DeploymentNames returns the names of the Deployments of a CSV.
 func DeploymentNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var names []string
 	for _, spec := range Deployments(csv) {
 		names = append(names, spec.Name)
 	}
 	return names
+}
+
+// DefaultPort is the port of a Service for a description without a port.
+const DefaultPort = 443
+
+// ServiceName returns the name of the Service in front of a Deployment. It is the name that OLM v0
+// uses, unless an object that does not belong to the CSV has that name. The alternate name is used
+// as long as a Service with that name exists, because the serving certificate contains it.
+func ServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, primaryTaken bool, alternateExists bool) string {
+	if primaryTaken || alternateExists {
+		return AlternateServiceName(csv, deployment)
+	}
+	return names.Service(deployment)
+}
+
+// AlternateServiceName returns the name that is used if another client has the usual name.
+func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) string {
+	return names.Service(deployment + "." + csv.Name)
 }

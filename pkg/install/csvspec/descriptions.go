@@ -1,35 +1,40 @@
 package csvspec
 
 import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
-// stays tells what is never Changed, but stays as it is until its successor serves: a
-// conversion webhook, since objects are stored in versions that somebody does not read, and an
-// APIService, since to be without it for a while does not keep its calls from failing.
+// StaysRegistered reports whether a registration is never removed before its successor serves.
+// Without a conversion webhook, objects that are stored in other versions cannot be read. Without
+// an APIService, its calls fail as well.
 func StaysRegistered(i Identity) bool {
 	return i.Type == operatorsv1alpha1.ConversionWebhook || i.Type == APIServiceType
 }
 
-// Identity tells the registrations of one ClusterServiceVersion apart.
+// Identity identifies a registration within a CSV.
 type Identity struct {
 	Type         operatorsv1alpha1.WebhookAdmissionType
 	GenerateName string
 }
 
-// IdentityOf is the identity of a description.
+// IdentityOf returns the identity of a description.
 func IdentityOf(d operatorsv1alpha1.WebhookDescription) Identity {
 	return Identity{Type: d.Type, GenerateName: d.GenerateName}
 }
 
-// HasRegistrations tells whether a ClusterServiceVersion has anything to register.
+// HasRegistrations reports whether a CSV has a webhook or an owned APIService.
 func HasRegistrations(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
-// Descriptions are what names the given Deployment as its server: the owned APIServices,
-// then the webhooks, each in the order of the ClusterServiceVersion. OLM v0 gives them the
-// ports of the Service in that order.
+// Descriptions returns the descriptions that name the Deployment as their server: first the owned
+// APIServices, then the webhooks. OLM v0 allocates the ports of the Service in this order.
 func Descriptions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	of := ServedAPIServices(csv, deployment)
 	for _, d := range csv.Spec.WebhookDefinitions {
@@ -38,4 +43,19 @@ func Descriptions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment strin
 		}
 	}
 	return of
+}
+
+// MatchConditions returns the matchConditions in the annotation of a CSV, by the generateName of
+// their webhook.
+func MatchConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
+	var conditions map[string][]admissionregistrationv1.MatchCondition
+	if text := csv.Annotations[wellknown.AnnotationMatchConditions]; text != "" {
+		if err := yamltext.Check([]byte(text)); err != nil {
+			return nil, err
+		}
+		if err := yaml.UnmarshalStrict([]byte(text), &conditions); err != nil {
+			return nil, err
+		}
+	}
+	return conditions, nil
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
+// OwnsNamed reports whether a CSV is an owner of the object with a name.
 func OwnsNamed[T metav1.Object](csv *operatorsv1alpha1.ClusterServiceVersion, objects []T, name string) bool {
 	return slices.ContainsFunc(objects, func(o T) bool { return o.GetName() == name && Owns(csv, o) })
 }
 
-// Owns reports whether a ClusterServiceVersion is among the owners of an object, by its uid.
+// Owns reports whether a CSV is an owner of an object, by its uid.
 func Owns(csv *operatorsv1alpha1.ClusterServiceVersion, object metav1.Object) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == csv.UID })
 }
 
-// OwnerLabels tell which ClusterServiceVersion a derived object belongs to. For
-// cluster-scoped objects, which cannot have a namespaced owner, they are the only tie.
+// OwnerLabels returns the labels that record to which CSV a derived object belongs. A
+// cluster-scoped object has no other link, because it cannot have a namespaced owner.
 func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	return map[string]string{
 		wellknown.LabelManaged:        "true",
@@ -33,8 +34,7 @@ func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string
 	}
 }
 
-// OwnerSelector selects what is derived from any of some ClusterServiceVersions of one
-// namespace.
+// OwnerSelector selects the objects that are derived from any of several CSVs in one namespace.
 func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selector {
 	shared := OwnerLabels(csvs[0])
 	delete(shared, wellknown.LabelOwner)
@@ -44,14 +44,14 @@ func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selec
 	}
 	requirement, err := labels.NewRequirement(wellknown.LabelOwner, selection.In, owners)
 	if err != nil {
-		panic(err) // label values are made to fit
+		panic(err) // names.LabelValue returns valid values
 	}
 	return labels.SelectorFromSet(shared).Add(*requirement)
 }
 
-// ownerReference lets garbage collection remove a namespaced object after its
-// ClusterServiceVersion. It does not block the deletion of the owner: the
-// finalizer takes the webhooks out first, nothing else needs to wait.
+// OwnerReference returns the owner reference by which the garbage collector deletes a namespaced
+// object after its CSV. It does not block the deletion of the CSV: the finalizer removes the
+// webhooks first.
 func OwnerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerReference {
 	no := false
 	return metav1.OwnerReference{
@@ -64,10 +64,9 @@ func OwnerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerRe
 	}
 }
 
-// SetOwner makes an object the ClusterServiceVersion's, in place of one of the same name
-// that was deleted. A version of the operator that is still there stays an owner
-// beside it: the object must survive whichever of the two goes first. SetOwner tells whether
-// the object was not that already.
+// SetOwner adds a CSV to the owners of an object, and replaces an owner reference to a deleted CSV
+// with the same name. Another version of the operator remains an owner: the object must exist until
+// both are deleted. SetOwner reports whether it changed the object.
 func SetOwner(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	if OwnedBy(object, csv) {
 		return false
@@ -83,14 +82,13 @@ func SetOwner(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion
 	return true
 }
 
-// OwnedBy tells whether an object is the ClusterServiceVersion's by its owner reference
-// and its labels: while a version replaces another, the labels tell which of the two
-// has the object in hand.
+// OwnedBy reports whether an object has the owner reference and the labels of a CSV. During an
+// upgrade both versions are owners, and the labels name the version that manages the object.
 func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return HasOwnerLabels(object, csv) && Owns(csv, object)
 }
 
-// HasOwnerLabels tells whether an object bears the labels of the ClusterServiceVersion.
+// HasOwnerLabels reports whether an object has the labels of a CSV.
 func HasOwnerLabels(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	for label, value := range OwnerLabels(csv) {
 		if object.GetLabels()[label] != value {
@@ -100,13 +98,12 @@ func HasOwnerLabels(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceV
 	return true
 }
 
-// IsManaged tells whether an object bears the label of derived objects.
+// IsManaged reports whether an object has the label of derived objects.
 func IsManaged(object metav1.Object) bool {
 	return object.GetLabels()[wellknown.LabelManaged] == "true"
 }
 
-// OwnedMeta is the metadata of every namespaced object that is derived from a
-// ClusterServiceVersion.
+// OwnedMeta returns the metadata of a namespaced object that is derived from a CSV.
 func OwnedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:            name,

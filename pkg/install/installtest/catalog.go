@@ -7,8 +7,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// someCatalog has a few resources of Kubernetes, a CustomResourceDefinition, and a version of which
-// nothing is known.
+// SomeCatalog returns a catalog with resources of Kubernetes and of a CRD, and with a version of
+// unknown resources.
 func SomeCatalog() rules.Catalog {
 	c := rules.Catalog{Closed: true, Names: []string{"batch", "policy"}}
 	core, apps := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1"}

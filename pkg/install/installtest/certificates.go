@@ -9,6 +9,7 @@ const (
 	ServerCert  = "/apiserver.local.config/certificates"
 )
 
+// Secret returns a volume of a Secret.
 func Secret(volume, name string) corev1.Volume {
 	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}
 }

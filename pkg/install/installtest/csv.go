@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// owning has a ClusterServiceVersion own kinds: "Kind" of version v1 of a group, on a
-// Deployment and a port.
+// Owning adds an owned APIService to a CSV.
 func Owning(csv *operatorsv1alpha1.ClusterServiceVersion, kind, deployment string, port int32) *operatorsv1alpha1.ClusterServiceVersion {
 	csv.Spec.APIServiceDefinitions.Owned = append(csv.Spec.APIServiceDefinitions.Owned, operatorsv1alpha1.APIServiceDescription{
 		Group: "ponds.example.com", Version: "v1", Kind: kind, DeploymentName: deployment, ContainerPort: port,
@@ -23,6 +22,7 @@ func Owning(csv *operatorsv1alpha1.ClusterServiceVersion, kind, deployment strin
 	return csv
 }
 
+// AccountOf returns a ServiceAccount that is owned by CSVs.
 func AccountOf(name string, owners ...string) *corev1.ServiceAccount {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: "uid-of-shop"}}
 	account.OwnerReferences = []metav1.OwnerReference{{Kind: "ConfigMap", Name: "irrelevant"}}
@@ -32,15 +32,14 @@ func AccountOf(name string, owners ...string) *corev1.ServiceAccount {
 	return account
 }
 
-// conditioned is an operator with a webhook on pods whose author wrote conditions.
+// Conditioned returns a CSV with a webhook for pods and an annotation for its matchConditions.
 func Conditioned(annotation string) *operatorsv1alpha1.ClusterServiceVersion {
 	csv := Operator(Deployments(DeploymentOf("manager")), ServedBy("manager", AboutRequests(admissionregistrationv1.Create, "", "pods")))
 	csv.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": annotation}
 	return csv
 }
 
-// The operator of these tests is the ClusterServiceVersion shop.v1 in the namespace
-// "shop", whose OperatorGroup covers all namespaces.
+// Operator returns the CSV shop.v1 in the namespace shop.
 func Operator(deployments []operatorsv1alpha1.StrategyDeploymentSpec, webhooks ...operatorsv1alpha1.WebhookDescription) *operatorsv1alpha1.ClusterServiceVersion {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid-of-shop"}}
 	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = deployments
@@ -48,11 +47,12 @@ func Operator(deployments []operatorsv1alpha1.StrategyDeploymentSpec, webhooks .
 	return csv
 }
 
+// Deployments returns its arguments.
 func Deployments(specs ...operatorsv1alpha1.StrategyDeploymentSpec) []operatorsv1alpha1.StrategyDeploymentSpec {
 	return specs
 }
 
-// deploymentOf is a Deployment with one container, "manager".
+// DeploymentOf returns a Deployment with one container, "manager".
 func DeploymentOf(name string, changes ...func(*appsv1.DeploymentSpec)) operatorsv1alpha1.StrategyDeploymentSpec {
 	labels := map[string]string{"app": name}
 	spec := appsv1.DeploymentSpec{
@@ -68,7 +68,7 @@ func DeploymentOf(name string, changes ...func(*appsv1.DeploymentSpec)) operator
 	return operatorsv1alpha1.StrategyDeploymentSpec{Name: name, Spec: spec}
 }
 
-// servedBy is a validating webhook of a Deployment.
+// ServedBy returns a validating webhook of a Deployment.
 func ServedBy(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
 	d := WebhookOf("v.shop.example.com", Validating, RuleOf([]string{"shop.example.com"}, []string{"orders"}))
 	d.DeploymentName = deployment
@@ -79,7 +79,7 @@ func ServedBy(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescr
 	return d
 }
 
-// scopeOf is the scope of an operator whose OperatorGroup covers all namespaces, or what a change leaves.
+// ScopeOf returns a scope of all namespaces, unless a change sets target namespaces.
 func ScopeOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operatorsv1.OperatorGroup)) scope.Scope {
 	s := scope.Scope{Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: csv.Namespace, Name: "group", UID: "uid-of-group"}}, Namespaces: []string{""}}
 	for _, change := range group {
@@ -89,7 +89,7 @@ func ScopeOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operat
 	return s
 }
 
-// servicesOf are the usual names of the Services, by Deployment.
+// ServicesOf returns the usual names of the Services, by Deployment.
 func ServicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	services := map[string]string{}
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -98,6 +98,7 @@ func ServicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string 
 	return services
 }
 
+// Targeting sets the target namespaces of an OperatorGroup.
 func Targeting(namespaces ...string) func(*operatorsv1.OperatorGroup) {
 	return func(group *operatorsv1.OperatorGroup) { group.Spec.TargetNamespaces = namespaces }
 }
@@ -107,12 +108,14 @@ const (
 	Mutating   = operatorsv1alpha1.MutatingAdmissionWebhook
 )
 
+// WebhookOf returns a webhook with rules.
 func WebhookOf(
 	generateName string, kind operatorsv1alpha1.WebhookAdmissionType, rules ...admissionregistrationv1.RuleWithOperations,
 ) operatorsv1alpha1.WebhookDescription {
 	return operatorsv1alpha1.WebhookDescription{GenerateName: generateName, Type: kind, Rules: rules}
 }
 
+// RuleOf returns a rule for groups and resources.
 func RuleOf(groups, resources []string) admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
@@ -120,9 +123,10 @@ func RuleOf(groups, resources []string) admissionregistrationv1.RuleWithOperatio
 	}
 }
 
+// ManagerUser is the user name of the manager.
 const ManagerUser = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
 
-// about changes a webhook's only rule.
+// AboutRequests sets the only rule of a webhook.
 func AboutRequests(operation admissionregistrationv1.OperationType, group string, resources ...string) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) {
 		d.Rules = []admissionregistrationv1.RuleWithOperations{RuleOf([]string{group}, resources)}
@@ -130,14 +134,17 @@ func AboutRequests(operation admissionregistrationv1.OperationType, group string
 	}
 }
 
+// OfObjects sets the objectSelector of a webhook.
 func OfObjects(selector metav1.LabelSelector) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.ObjectSelector = &selector }
 }
 
+// InScope sets the scope of the only rule of a webhook.
 func InScope(s admissionregistrationv1.ScopeType) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.Rules[0].Scope = &s }
 }
 
+// RuleOn returns a rule for groups, versions and resources.
 func RuleOn(groups, versions, resources []string, scope ...admissionregistrationv1.ScopeType) admissionregistrationv1.RuleWithOperations {
 	rule := admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},

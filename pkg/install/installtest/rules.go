@@ -13,16 +13,20 @@ var (
 	ReadHealth = rbacv1.PolicyRule{NonResourceURLs: []string{"/healthz"}, Verbs: []string{"get"}}
 )
 
+// Policy returns a rule of the core API group.
 func Policy(resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
 }
 
+// Policies returns its arguments.
 func Policies(all ...rbacv1.PolicyRule) []rbacv1.PolicyRule { return all }
 
+// Granted returns rules by namespace.
 func Granted(namespace string, rules ...rbacv1.PolicyRule) map[string][]rbacv1.PolicyRule {
 	return map[string][]rbacv1.PolicyRule{namespace: rules}
 }
 
+// ListOf returns n names.
 func ListOf(n int) []string {
 	var all []string
 	for i := range n {

@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// ConvertedBy is the Service that converts a CustomResourceDefinition's objects, as
-// namespace and name; both are empty when none does.
+// ConvertedBy returns the namespace and the name of the Service that converts the objects of a CRD.
+// Both are empty if there is none.
 func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, service string) {
 	c := crd.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
@@ -23,10 +23,9 @@ func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, serv
 	return c.Webhook.ClientConfig.Service.Namespace, c.Webhook.ClientConfig.Service.Name
 }
 
-// Converters are the names of the Services by which a ClusterServiceVersion converts: its own
-// among those of its Namespace, and the one that a definition which it declares still names by
-// its name for it, though nobody has such a Service any more. A Namespace that is deleted takes
-// the Services first, and the conversion would stay behind with nobody to mend it.
+// Converters returns the names of the Services that convert for a CSV: its own Services in the
+// namespace, and a deleted Service that an owned CRD still names. The deletion of a namespace
+// deletes the Services first, and the conversion would remain without a server.
 func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	converters, foreign := map[string]bool{}, map[string]bool{}
 	for _, s := range services {
@@ -48,9 +47,8 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 	return converters
 }
 
-// IsServiceOf reports whether a Service is one of a version of an operator: it has a name that the
-// manager or OLM v0 derives, or it selects the pods of a Deployment, as the Services that bundles
-// bring do.
+// IsServiceOf reports whether a Service belongs to an operator: it has a name that the manager or
+// OLM v0 derives, or it selects the pods of a Deployment, as a Service in a bundle does.
 func IsServiceOf(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service) bool {
 	return service.Namespace == csv.Namespace &&
 		slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d operatorsv1alpha1.StrategyDeploymentSpec) bool {

@@ -18,35 +18,35 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// Ownership is what proves that an object which bears the owner labels of a ClusterServiceVersion
-// belongs to it. The labels alone prove nothing: a client that may label an object must
-// not be able to have the manager change or delete it (docs/adr/0032-proof-of-ownership.md).
+// Ownership proves whether an object with the owner labels of a CSV belongs to it. The labels alone
+// prove nothing: a client that may label an object must not be able to make the manager change or
+// delete it (docs/adr/0032-proof-of-ownership.md).
 type Ownership struct {
-	// Versions are the ClusterServiceVersion and those that it replaces.
+	// Versions are the CSV and the versions that it replaces.
 	Versions []*operatorsv1alpha1.ClusterServiceVersion
-	// Recorded are the uids that the manager recorded in their WebhookRollouts.
+	// Recorded are the uids in the status of their WebhookRollouts.
 	Recorded map[types.UID]bool
-	// Services are the names of the live Services that have one of the versions as owner.
+	// Services are the names of the live Services that a version owns.
 	Services map[string]bool
 	// Planned are the objects that an InstallPlan created for one of the versions (see InstallPlanObjects).
 	Planned map[string]bool
 }
 
-// Proves reports whether an object belongs to one of the versions: its uid is recorded, a version is
-// its owner, or it does nothing except what the manager, or OLM v0, creates such an object for. An
-// owner reference proves nothing outside of the namespace of its owner: Kubernetes ignores it there,
-// and a client that may label the object can write it, too.
+// Proves reports whether an object belongs to one of the versions: its uid is recorded, a version
+// owns it, or it does only what the manager or OLM v0 creates such an object for. An owner
+// reference proves nothing outside of the namespace of its owner: Kubernetes ignores it there, and
+// a client that can label the object can also write the reference.
 func (o Ownership) Proves(object metav1.Object) bool {
-	return o.Recorded[object.GetUID()] || o.Owns(object) && o.isAtHome(object) || o.registers(object) || o.delegates(object) || o.installed(object)
+	return o.Recorded[object.GetUID()] || o.Owns(object) && o.inOwnNamespace(object) || o.registers(object) || o.delegates(object) || o.installed(object)
 }
 
 // Owns reports whether one of the versions is an owner of an object, by its uid.
 func (o Ownership) Owns(object metav1.Object) bool {
-	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return belongsTo(object, csv.UID) })
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Owns(csv, object) })
 }
 
-// registers reports whether a registration has the name that the manager derives for a webhook of
-// one of the versions, or calls their Services and nothing else.
+// registers reports whether a registration has the derived name of a webhook of one of the
+// versions, or calls only their Services.
 func (o Ownership) registers(object metav1.Object) bool {
 	var called []*admissionregistrationv1.ServiceReference
 	switch c := object.(type) {
@@ -72,7 +72,7 @@ func (o Ownership) registers(object metav1.Object) bool {
 	return len(called) > 0 && !slices.ContainsFunc(called, others)
 }
 
-// names reports whether a configuration of that name registers a webhook of one of the versions.
+// names reports whether one of the versions has a webhook whose configuration has this name.
 func (o Ownership) names(configuration string) bool {
 	for _, csv := range o.Versions {
 		for _, d := range csv.Spec.WebhookDefinitions {
@@ -84,15 +84,15 @@ func (o Ownership) names(configuration string) bool {
 	return false
 }
 
-// serves reports whether a Service is one of the versions'.
+// serves reports whether a Service belongs to one of the versions.
 func (o Ownership) serves(namespace, service string) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return namespace == csv.Namespace && slices.Contains(o.servicesOf(csv), service)
 	})
 }
 
-// servicesOf are the names of a version's Services: those that it owns, and those that are derived
-// from its Deployments.
+// servicesOf returns the names of the Services that a version owns, and those that are derived from
+// its Deployments.
 func (o Ownership) servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	services := slices.Collect(maps.Keys(o.Services))
 	for _, spec := range csvspec.Deployments(csv) {
@@ -101,9 +101,9 @@ func (o Ownership) servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []st
 	return services
 }
 
-// delegates reports whether a binding lets servers of APIServices ask who calls them, and nobody
-// outside of the namespace of the versions, and has the name that the manager and OLM v0 derive from a
-// Service of one of the versions. Other workloads of the namespace have such bindings as well.
+// delegates reports whether a binding delegates only to ServiceAccounts in the namespaces of the
+// versions, and has the derived name for one of their Services. Other workloads of the namespace
+// can have such bindings as well.
 func (o Ownership) delegates(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return permissions.DelegatesTo(object, csv.Namespace) && slices.ContainsFunc(o.servicesOf(csv), func(service string) bool {
@@ -113,17 +113,17 @@ func (o Ownership) delegates(object metav1.Object) bool {
 	})
 }
 
-// grantsOwn reports whether a role has rules that a version asks for and no others, or a binding
-// gives its role to accounts of a version and nobody else.
+// grantsOwn reports whether a role has only rules that a version requests, or a binding has only
+// ServiceAccounts of a version.
 func (o Ownership) grantsOwn(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return grantsOnlyTo(object, csv.Namespace, csvspec.ServiceAccounts(csv), askedBy(csv))
+		return grantsOnlyTo(object, csv.Namespace, csvspec.ServiceAccounts(csv), requestedRules(csv))
 	})
 }
 
-// askedBy are the rules that a ClusterServiceVersion asks for, and the one that is added to them for
-// all namespaces.
-func askedBy(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.PolicyRule {
+// requestedRules returns the rules that a CSV requests, and the rule that is added for all
+// namespaces.
+func requestedRules(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.PolicyRule {
 	asked := []rbacv1.PolicyRule{permissions.ReadNamespaces}
 	for _, account := range csvspec.ServiceAccounts(csv) {
 		asked = slices.Concat(asked, csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.Permissions, account), csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions, account))
@@ -146,7 +146,7 @@ func grantsOnlyTo(object metav1.Object, namespace string, accounts []string, ask
 	}
 }
 
-// only reports whether there are items, and all of them are such.
+// only reports whether there are items, and the condition is true for all of them.
 func only[T any](items []T, such func(T) bool) bool {
 	return len(items) > 0 && !slices.ContainsFunc(items, func(item T) bool { return !such(item) })
 }
@@ -157,9 +157,9 @@ func isAccountOf(namespace string, accounts []string) func(rbacv1.Subject) bool 
 	}
 }
 
-// installed reports whether a role or a binding came with the installation of a version: an
-// InstallPlan created it, or it grants nothing else than the version asks for, and OLM v0 lifted it from
-// one that an InstallPlan created, or it has the name by which bundle install records namespace, version and account.
+// installed reports whether a role or a binding was created by the installation of a version.
+// Either an InstallPlan created it; or it grants only what the version requests, and OLM v0 lifted
+// it or bundle install gave it its name.
 func (o Ownership) installed(object metav1.Object) bool {
 	var kind, lifted string
 	switch object.(type) {
@@ -175,28 +175,28 @@ func (o Ownership) installed(object metav1.Object) bool {
 		return false
 	}
 	name := object.GetName()
-	if o.planned(kind, name) && (object.GetNamespace() == metav1.NamespaceAll || o.isAtHome(object)) {
+	if o.planned(kind, name) && (object.GetNamespace() == metav1.NamespaceAll || o.inOwnNamespace(object)) {
 		return true
 	}
 	return o.grantsOwn(object) && (o.planned(lifted, name) || o.recordsName(name))
 }
 
-// isAtHome reports whether an object is in the namespace of one of the versions.
-func (o Ownership) isAtHome(object metav1.Object) bool {
+// inOwnNamespace reports whether an object is in the namespace of one of the versions.
+func (o Ownership) inOwnNamespace(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Namespace == object.GetNamespace() })
 }
 
 func (o Ownership) planned(kind, name string) bool { return o.Planned[kind+" "+name] }
 
-// recordsName reports whether bundle install gives that name to what it grants to an account.
+// recordsName reports whether bundle install uses this name for the permissions of an account.
 func (o Ownership) recordsName(name string) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return slices.ContainsFunc(csvspec.ServiceAccounts(csv), func(account string) bool { return name == names.Permissions(csv.Namespace, csv.Name, account) })
 	})
 }
 
-// InstallPlanObjects are the roles and bindings, as "kind name", that InstallPlans created for a
-// ClusterServiceVersion. What a plan found in the cluster, its status calls Present: that belongs to another owner.
+// InstallPlanObjects returns the roles and bindings, as "kind name", that InstallPlans created for
+// a CSV. An object with the status Present existed before and belongs to another owner.
 func InstallPlanObjects(csv *operatorsv1alpha1.ClusterServiceVersion, plans []operatorsv1alpha1.InstallPlan) map[string]bool {
 	planned := map[string]bool{}
 	for _, plan := range plans {

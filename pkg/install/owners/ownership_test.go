@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// Every object here bears the labels of the ClusterServiceVersion: they decide nothing.
+// Every object here has the labels of the ClusterServiceVersion: they decide nothing.
 func TestOwnership(t *testing.T) {
 	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager"))
 	csv.UID = "csv"

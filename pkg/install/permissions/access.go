@@ -16,14 +16,14 @@ import (
 
 // Access is what the ServiceAccounts of a ClusterServiceVersion may do.
 type Access struct {
-	// Everywhere are the rules that ClusterRoleBindings grant, by ServiceAccount.
+	// Everywhere has the rules that ClusterRoleBindings grant, by ServiceAccount.
 	Everywhere map[string][]rbacv1.PolicyRule
-	// In are those that RoleBindings grant, by namespace and ServiceAccount.
+	// In has the rules that RoleBindings grant, by namespace and ServiceAccount.
 	In map[string]map[string][]rbacv1.PolicyRule
 }
 
-// lacking are the namespaces in which nothing grants a rule. It is Kubernetes' own
-// evaluation: however the grant is worded, what counts is what it covers.
+// Lacking returns the namespaces in which a rule is not granted. It uses the evaluation of
+// Kubernetes: the rules may be written in another way.
 func (a Access) Lacking(account string, rule rbacv1.PolicyRule, namespaces []string) []string {
 	if Covers(a.Everywhere[account], rule) {
 		return nil
@@ -37,8 +37,8 @@ func (a Access) Lacking(account string, rule rbacv1.PolicyRule, namespaces []str
 	return lacking
 }
 
-// With adds what lifted bindings grant by lifted roles, as both are now. A role that is not among
-// them counts for nothing: its rules are those of another client.
+// With returns the access with the rules of lifted bindings. It ignores a role that is not in the
+// list: its rules belong to another client.
 func (a Access) With(namespace string, lifted []metav1.Object) Access {
 	with := Access{Everywhere: maps.Clone(a.Everywhere), In: map[string]map[string][]rbacv1.PolicyRule{}}
 	for in, of := range a.In {
@@ -71,8 +71,8 @@ func (a Access) grant(namespace, in string, subjects []rbacv1.Subject, rules []r
 	}
 }
 
-// RulesOf are the rules of the role among some objects that a binding in a namespace refers to;
-// none when it is not among them.
+// RulesOf returns the rules of the role that a binding in a namespace refers to. There are none if
+// the role is not in the list.
 func RulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	for _, o := range objects {
 		switch role := o.(type) {
@@ -89,8 +89,7 @@ func RulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rb
 	return nil
 }
 
-// BindsRulesOf reports whether a binding refers to a role that has the rules which it is to have:
-// the same among the objects that exist as among those that are desired.
+// BindsRulesOf reports whether the role of a binding has the desired rules.
 func BindsRulesOf(binding metav1.Object, desired, live []metav1.Object) bool {
 	var ref rbacv1.RoleRef
 	switch b := binding.(type) {
@@ -103,8 +102,8 @@ func BindsRulesOf(binding metav1.Object, desired, live []metav1.Object) bool {
 	return len(rules) > 0 && equality.Semantic.DeepEqual(rules, RulesOf(live, binding.GetNamespace(), ref))
 }
 
-// covers reports whether granted rules permit all that a rule does. The library compares each combination
-// of the rule's lists: a rule with too many counts as not covered.
+// Covers reports whether granted rules permit everything that a rule permits. The library compares
+// each combination of the lists of a rule. A rule with too many combinations counts as not covered.
 func Covers(granted []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	if csvspec.GrantCombinations(rule) > csvspec.MaxGrants {
 		return false
@@ -113,9 +112,8 @@ func Covers(granted []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	return covered
 }
 
-// GrantedIn are the namespaces in which the namespaced permissions of a
-// ClusterServiceVersion have to be granted: its own, where OLM v0 looks, and those
-// that its OperatorGroup targets. [""] is everywhere.
+// GrantedIn returns the namespaces in which the namespaced permissions of a CSV must be granted:
+// its own, as in OLM v0, and the targets of its OperatorGroup. [""] is all namespaces.
 func GrantedIn(namespace string, targets []string) []string {
 	if slices.Contains(targets, metav1.NamespaceAll) {
 		return []string{metav1.NamespaceAll}
@@ -127,8 +125,7 @@ func GrantedIn(namespace string, targets []string) []string {
 
 const serviceAccountGroup = "system:serviceaccounts"
 
-// SubjectsOf are all the subjects by which a binding can mean a ServiceAccount, as
-// SubjectKeys names them.
+// SubjectsOf returns the keys of all subjects by which a binding can refer to a ServiceAccount.
 func SubjectsOf(namespace, account string) []string {
 	return []string{
 		subjectKey(rbacv1.ServiceAccountKind, namespace, account),
@@ -139,7 +136,7 @@ func SubjectsOf(namespace, account string) []string {
 	}
 }
 
-// SubjectKeys name the subjects of a binding.
+// SubjectKeys returns the keys of the subjects of a binding.
 func SubjectKeys(subjects []rbacv1.Subject) []string {
 	var keys []string
 	for _, s := range subjects {

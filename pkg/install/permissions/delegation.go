@@ -9,32 +9,32 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// What Kubernetes offers the server of an APIService, so that it can find out who calls it
-// and what he may do.
+// Roles of Kubernetes by which the server of an APIService authenticates and authorizes its
+// callers.
 const (
 	AuthDelegator       = "system:auth-delegator"
 	AuthReader          = "extension-apiserver-authentication-reader"
 	AuthReaderNamespace = metav1.NamespaceSystem
 )
 
-// Delegation are the names of a Deployment's bindings to both.
+// Delegation has the names of the two bindings of a Deployment.
 type Delegation struct {
 	Delegator, Reader string
 }
 
-// UsualDelegation has the names that OLM v0 gives. They say nothing of the namespace, though
-// both bindings live outside of it: of two Services of one name one has AlternateDelegation.
+// UsualDelegation returns the names that OLM v0 uses. They do not contain the namespace. If two
+// Services in different namespaces have the same name, one of them uses AlternateDelegation.
 func UsualDelegation(service string) Delegation {
 	return Delegation{Delegator: names.AuthDelegator(service), Reader: names.AuthReader(service)}
 }
 
-// AlternateDelegation has names for a binding where somebody else's has the usual one. It
-// stays the alternate as long as it exists.
+// AlternateDelegation returns the names for bindings if another client uses the usual names. They
+// are used as long as the bindings exist.
 func AlternateDelegation(namespace, service string) Delegation {
 	return Delegation{Delegator: names.AuthDelegatorIn(namespace, service), Reader: names.AuthReaderIn(namespace, service)}
 }
 
-// Delegates tells whether a binding is one of these two, whoever made it.
+// Delegates reports whether a binding refers to one of the two roles.
 func Delegates(o metav1.Object) bool {
 	switch o := o.(type) {
 	case *rbacv1.ClusterRoleBinding:
@@ -46,8 +46,8 @@ func Delegates(o metav1.Object) bool {
 	}
 }
 
-// DelegatesTo tells whether a binding is one of these two, and gives what it gives to
-// ServiceAccounts of one namespace alone: of a Deployment there.
+// DelegatesTo reports whether a binding refers to one of the two roles, and all its subjects are
+// ServiceAccounts in one namespace.
 func DelegatesTo(o metav1.Object, namespace string) bool {
 	var subjects []rbacv1.Subject
 	switch o := o.(type) {

@@ -15,25 +15,24 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Grants are what the installer of a bundle granted in the namespace of its
-// ClusterServiceVersion, and what there is besides.
+// Grants are the permissions that the installer of a bundle granted in the namespace of the CSV,
+// and all other existing permissions.
 type Grants struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
 	// Targets are the namespaces that the OperatorGroup targets; [""] is all.
 	Targets []string
-	// Roles and Bindings are those of the ClusterServiceVersion's namespace.
+	// Roles and Bindings are in the namespace of the CSV.
 	Roles    map[string]*rbacv1.Role
 	Bindings []*rbacv1.RoleBinding
-	// Access is what the ServiceAccounts may do without what was lifted.
+	// Access is what the ServiceAccounts may do without the lifted permissions.
 	Access Access
-	// Foreign are roles and bindings that others created: ClusterRoles and ClusterRoleBindings by
-	// name, Roles and RoleBindings as namespace/name.
+	// Foreign are roles and bindings that another client created: ClusterRoles and
+	// ClusterRoleBindings by name, Roles and RoleBindings by namespace/name.
 	Foreign map[string]bool
 }
 
-// Lifted are the permissions of a ClusterServiceVersion where its OperatorGroup wants
-// them: what was granted in its own namespace is granted in the whole cluster for a group
-// of all namespaces, and else in each of the others that the group targets.
+// Lifted are the permissions of a CSV for the namespaces of its OperatorGroup. For a group of all
+// namespaces they are ClusterRoles, otherwise Roles in each target namespace.
 type Lifted struct {
 	ClusterRoles        []*rbacv1.ClusterRole
 	ClusterRoleBindings []*rbacv1.ClusterRoleBinding
@@ -41,7 +40,7 @@ type Lifted struct {
 	RoleBindings        []*rbacv1.RoleBinding
 }
 
-// Objects are all of them, roles before those who get them.
+// Objects returns all objects, roles before their bindings.
 func (l Lifted) Objects() []metav1.Object {
 	var all []metav1.Object
 	for _, o := range l.ClusterRoles {
@@ -59,9 +58,8 @@ func (l Lifted) Objects() []metav1.Object {
 	return all
 }
 
-// Lift grants nothing that both the ClusterServiceVersion does not ask for and its
-// installer has not granted: a Role is lifted that holds rules of the permissions and none
-// besides, for the ServiceAccounts that ask for them and nobody else.
+// Lift grants only what the CSV requests and its installer has granted. It lifts a Role whose rules
+// are all in the permissions, for the ServiceAccounts that request them.
 func Lift(g Grants) Lifted {
 	var lifted Lifted
 	for _, b := range g.Bindings {
@@ -69,7 +67,7 @@ func Lift(g Grants) Lifted {
 		if b.RoleRef.Kind != "Role" || role == nil {
 			continue
 		}
-		for _, namespace := range wherever(g.CSV.Namespace, g.Targets) {
+		for _, namespace := range liftedTo(g.CSV.Namespace, g.Targets) {
 			accounts := slices.DeleteFunc(accountsIn(b, g.CSV.Namespace), func(account string) bool { return !g.lifts(account, role, namespace) })
 			if len(accounts) > 0 {
 				lifted.add(g, role, b.Name, namespace, accounts)
@@ -79,13 +77,13 @@ func Lift(g Grants) Lifted {
 	return lifted
 }
 
-// wherever are the namespaces besides its own in which an operator needs its permissions.
-func wherever(own string, targets []string) []string {
+// liftedTo returns the namespaces, except its own, in which an operator needs its permissions.
+func liftedTo(own string, targets []string) []string {
 	return slices.DeleteFunc(GrantedIn(own, targets), func(namespace string) bool { return namespace == own })
 }
 
-// lifts tells whether a Role was made from what a ServiceAccount asks for, and something of
-// it is not granted in the namespace by anybody else.
+// lifts reports whether a Role has only rules that a ServiceAccount requests, and another client
+// does not grant all of them in the namespace.
 func (g Grants) lifts(account string, role *rbacv1.Role, namespace string) bool {
 	asked := csvspec.RulesOf(g.CSV.Spec.InstallStrategy.StrategySpec.Permissions, account)
 	beyond := slices.ContainsFunc(role.Rules, func(rule rbacv1.PolicyRule) bool { return !Covers(asked, rule) })
@@ -125,7 +123,7 @@ func (l *Lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 	})
 }
 
-// once adds a role, which several bindings may refer to.
+// once adds a role unless it is in the list: several bindings can refer to it.
 func once[T metav1.Object](all []T, role T) []T {
 	if slices.ContainsFunc(all, func(o T) bool { return o.GetNamespace() == role.GetNamespace() && o.GetName() == role.GetName() }) {
 		return all
@@ -133,14 +131,13 @@ func once[T metav1.Object](all []T, role T) []T {
 	return append(all, role)
 }
 
-// seeNamespaces is what OLM v0 adds: an operator that watches all namespaces learns which
-// ones there are.
+// ReadNamespaces is the rule that OLM v0 adds for an operator that watches all namespaces.
 var ReadNamespaces = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
 
-// free are the names that OLM v0 gives a lifted role and its binding, unless another client has
-// created one of that name: to bind accounts to a role that happens to be called like the
-// operator's would give them whatever it holds. The binding of such a role gets another name, too: the role
-// of a binding cannot be changed.
+// free returns the names that OLM v0 gives a lifted role and its binding, or alternate names if
+// another client has created objects with these names. Binding accounts to the role of another
+// client would grant its permissions. An alternate role needs an alternate binding, because the
+// role of a binding is immutable.
 func (g Grants) free(namespace, role, binding string) (freeRole, freeBinding string) {
 	freeRole, freeBinding = role, binding
 	foreign := g.Foreign[inNamespace(namespace, role)]
@@ -153,7 +150,7 @@ func (g Grants) free(namespace, role, binding string) (freeRole, freeBinding str
 	return freeRole, freeBinding
 }
 
-// inNamespace names an object as Grants.Foreign does.
+// inNamespace returns the key of an object in Grants.Foreign.
 func inNamespace(namespace, name string) string {
 	if namespace == metav1.NamespaceAll {
 		return name
@@ -161,11 +158,11 @@ func inNamespace(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Elsewhere are the namespaces besides its own in which the permissions of a
-// ClusterServiceVersion are lifted; [""] is all.
-func (g Grants) Elsewhere() []string { return wherever(g.CSV.Namespace, g.Targets) }
+// Elsewhere returns the namespaces, except its own, to which the permissions of a CSV are lifted.
+// [""] is all namespaces.
+func (g Grants) Elsewhere() []string { return liftedTo(g.CSV.Namespace, g.Targets) }
 
-// AddForeign notes a role or a binding that another client created.
+// AddForeign adds a role or a binding that another client created.
 func (g Grants) AddForeign(o metav1.Object) {
 	g.Foreign[inNamespace(o.GetNamespace(), o.GetName())] = true
 }
@@ -174,13 +171,13 @@ func rbacType(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// liftedMeta has no owner reference: the owner is in another namespace, or in one at all.
+// liftedMeta returns metadata without an owner reference: the owner is in another namespace.
 func liftedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{wellknown.LabelGrantedPermissions: "true"})}
 }
 
-// IsLiftedAs reports whether a role or a binding grants just what another of its kind and name does, as it was
-// lifted: it is what the manager has created, and not yet recorded.
+// IsLiftedAs reports whether a lifted role or binding grants the same as another object of its kind
+// and name. The manager has then created it and not recorded it yet.
 func IsLiftedAs(wanted, live metav1.Object) bool {
 	if wanted.GetName() != live.GetName() || wanted.GetNamespace() != live.GetNamespace() {
 		return false
@@ -203,7 +200,7 @@ func IsLiftedAs(wanted, live metav1.Object) bool {
 	}
 }
 
-// IsLifted tells whether an object grants permissions that were lifted.
+// IsLifted reports whether an object has the label of lifted permissions.
 func IsLifted(o metav1.Object) bool {
 	return o.GetLabels()[wellknown.LabelGrantedPermissions] == "true"
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// The priorities among groups and versions that OLM v0 gives.
+// Priorities that OLM v0 uses.
 const (
 	groupPriorityMinimum = 2000
 	versionPriority      = 15
 )
 
-// apiService registers a version of a group. The group and the version of a description
-// are those of any of its kinds.
+// apiService returns the APIService of a version of a group. Every kind of the version has the same
+// group and version.
 func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *apiregistrationv1.APIService {
 	owned := csvspec.OwnedKinds(in.CSV, d.GenerateName)[0]
 	annotations := in.Config.Propagated()

@@ -18,22 +18,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// The webhooks of a canary.
+// Names of the webhooks of a canary.
 const (
-	// CanarySeen refuses its object without calling anybody: the API server has seen the
-	// canary.
-	CanarySeen = "seen" + canarySuffix
-	// canarySuffix ends the name of each of them.
+	// CanarySeen refuses its object without a call. The refusal shows that the API server has read
+	// the canary.
+	CanarySeen   = "seen" + canarySuffix
 	canarySuffix = ".canary.olm-webhook-manager.io"
 )
 
-// CanaryCalled makes the API server call the Service, under one of the bundles.
+// CanaryCalled returns the name of the webhook that calls the Service with one of the bundles.
 func CanaryCalled(bundle int) string {
 	return fmt.Sprintf("called-%d%s", bundle, canarySuffix)
 }
 
-// UniqueBundles are the same trust so many times, each in another text, unlike all of
-// another occasion: API servers keep connections for each text, so each call opens one.
+// UniqueBundles returns copies of a bundle with different texts, also different from those of
+// another occasion. API servers cache a connection by the text of the bundle, so each copy opens a
+// connection.
 func UniqueBundles(bundle []byte, times int, occasion string) [][]byte {
 	all := make([][]byte, 0, times)
 	for i := range times {
@@ -42,22 +42,22 @@ func UniqueBundles(bundle []byte, times int, occasion string) [][]byte {
 	return all
 }
 
-// CanaryPath makes the API server call the Service at one of the paths of AddPaths.
+// CanaryPath returns the name of the webhook that calls the Service at one of the paths of
+// AddPaths.
 func CanaryPath(path int) string {
 	return fmt.Sprintf("path-%d%s", path, canarySuffix)
 }
 
-// CanaryCondition is what the API server refuses the object of CanarySeen with, and says
-// so: under the policy Fail a condition that cannot be evaluated is a refusal.
+// CanaryCondition is the condition of CanarySeen. It fails for every object, and with failurePolicy
+// Fail the API server refuses the object and names the condition.
 const CanaryCondition = `object.metadata.labels["olm-webhook-manager.io/canary-seen"] == ""`
 
-// canaryPath is served by nobody.
+// canaryPath is a path that no server has.
 const canaryPath = "/olm-webhook-manager-canary-of-a-path-that-does-not-exist"
 
-// Canary is a registration by which the API server tells whether it reaches a Service
-// under each of some caBundles: it matches nothing but labelled objects of ours, which are
-// never stored. It bears the owner's labels, so whatever interrupts its use, it is removed as
-// a registration that the ClusterServiceVersion does not declare.
+// Canary returns a configuration that tests whether the API server can call a Service with each of
+// several caBundles. It matches only labelled objects of the manager in dry-run requests. It has
+// the owner labels of the CSV, so an unused canary is removed as an undeclared registration.
 func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port int32, bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
 	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -93,8 +93,8 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 	return canary
 }
 
-// IsCanary reports whether a registration is a canary: it has the label, and only a canary's
-// webhooks. The label alone is no proof: another client may put it on a registration.
+// IsCanary reports whether a registration has the label and the webhooks of a canary. The label
+// alone is no proof: another client can set it.
 func IsCanary(o metav1.Object) bool {
 	c, validating := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
 	if _, labelled := o.GetLabels()[wellknown.LabelCanary]; !labelled || !validating {
@@ -105,8 +105,7 @@ func IsCanary(o metav1.Object) bool {
 	})
 }
 
-// AddPaths gives a canary a webhook for each of some paths, which calls its Service as the first
-// of its bundles lets it.
+// AddPaths adds a webhook for each path to a canary. It uses the first bundle.
 func AddPaths(canary *admissionregistrationv1.ValidatingWebhookConfiguration, paths []string) {
 	called := canary.Webhooks[1]
 	for i := range paths {
@@ -117,7 +116,7 @@ func AddPaths(canary *admissionregistrationv1.ValidatingWebhookConfiguration, pa
 	}
 }
 
-// CanaryObject is what a webhook of a canary matches, to be created in a dry run.
+// CanaryObject returns the object that a webhook of a canary matches, to be created with a dry run.
 func CanaryObject(canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) *managerv1alpha1.WebhookRollout {
 	return &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{
 		Name: canary.Name, Labels: canaryLabels(canary.Name, webhook),

@@ -10,11 +10,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// mountCertificate gives every container the serving certificate in both places
-// where server libraries look for it. An author's mount in one of those places
-// makes way, and so does the author's volume when nothing else mounts it: it
-// names the Secret of another certificate tool, which does not exist here, and
-// the pod would wait for it for ever.
+// mountCertificate mounts the serving certificate in every container at both default paths of
+// server libraries. It replaces an author's mount at one of the paths. It also removes the author's
+// volume if nothing else mounts it: its Secret belongs to another certificate tool and does not
+// exist, so the pod would not start.
 func mountCertificate(pod *corev1.PodSpec, secretName string) {
 	for _, v := range subscriptions.CertificateVolumes(secretName) {
 		displaced := mountEverywhere(pod, v)
@@ -25,14 +24,15 @@ func mountCertificate(pod *corev1.PodSpec, secretName string) {
 	}
 }
 
-// WithCertificate is an author's pod as it runs behind a webhook.
+// WithCertificate returns the pod of an author as it runs with a webhook.
 func WithCertificate(pod corev1.PodSpec, secretName string) corev1.PodSpec {
 	mounted := pod.DeepCopy()
 	mountCertificate(mounted, secretName)
 	return *mounted
 }
 
-// DisplacedVolumes are the author's volumes of a pod, by name, that make way for the serving certificate.
+// DisplacedVolumes returns the names of the volumes of an author that the serving certificate
+// replaces.
 func DisplacedVolumes(pod corev1.PodSpec) []string {
 	mounted := WithCertificate(pod, "")
 	var displaced []string
@@ -44,9 +44,8 @@ func DisplacedVolumes(pod corev1.PodSpec) []string {
 	return displaced
 }
 
-// mountEverywhere mounts the volume in every container, and in those init
-// containers that mount something in its place. It tells which volumes had to
-// make way.
+// mountEverywhere mounts the volume in every container, and in the init containers that mount
+// something at its path. It returns the replaced volumes.
 func mountEverywhere(pod *corev1.PodSpec, v subscriptions.CertificateVolume) (displaced map[string]bool) {
 	displaced = map[string]bool{}
 	mount := corev1.VolumeMount{Name: v.Volume.Name, MountPath: v.Path}

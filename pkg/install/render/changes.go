@@ -12,27 +12,25 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Change is what a new version of an operator means for a webhook that the old version
-// has registered.
+// Change is the effect of a new version of an operator on a registered webhook of the old version.
 type Change string
 
-// The changes.
 const (
-	// Same is called as before, on a Deployment of the same name: it stays in service
-	// while that is rolled out.
+	// Same means that the webhook is called in the same way, at a Deployment with the same name. It
+	// stays registered during the rollout.
 	Same Change = "Same"
-	// Moved has another Deployment, and the new version does not touch the old one. It
-	// stays there, and is switched in place once the new one serves.
+	// Moved means that another Deployment serves the webhook, and the new version does not change
+	// the old Deployment. The registration is switched when the new Deployment serves.
 	Moved Change = "Moved"
-	// Changed is called in another way, and the Deployment that serves it now is rolled
-	// out anew: it is taken out of service before, and comes back when the new one serves.
+	// Changed means that the webhook is called in another way, and its Deployment is rolled out
+	// again. It is unregistered before the rollout and registered when the new version serves.
 	Changed Change = "Changed"
-	// Removed is not declared any more.
+	// Removed means that the new version does not declare the webhook.
 	Removed Change = "Removed"
 )
 
-// Changes compares two versions of an operator: what becomes of each webhook of the old
-// one. Those of the new one that are not among them are new.
+// Changes returns the change of each webhook of the older version. Webhooks that only the newer
+// version has are new.
 func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]Change {
 	signed := signatures(newer)
 	rolled := map[string]bool{}
@@ -58,8 +56,8 @@ func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.
 	return changes
 }
 
-// signature is everything about a webhook that an API server, or the Service between, needs
-// to know, with all defaults written out.
+// signature is everything that an API server and the Service need to call a webhook, with all
+// defaults.
 type signature struct {
 	deployment string
 	target     intstr.IntOrString

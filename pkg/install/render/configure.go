@@ -11,9 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// configure changes a Deployment as the administrator asks for in the Subscription,
-// each field by the rule that OLM v0 has for it. Containers are all but the init
-// containers. config.selector is not looked at, as with OLM v0.
+// configure applies the config of the Subscription to a Deployment, by the rules of OLM v0 for each
+// field. Init containers are not changed. config.selector is ignored, as in OLM v0.
 func configure(d *appsv1.Deployment, config subscriptions.Config) {
 	config.SubscriptionConfig = *config.DeepCopy()
 	pod := &d.Spec.Template
@@ -49,7 +48,7 @@ func configureContainer(container *corev1.Container, config subscriptions.Config
 	}
 }
 
-// appendNew appends what is not there already.
+// appendNew appends the items that are not in the list.
 func appendNew[T any](items, more []T) []T {
 	for _, item := range more {
 		if !slices.ContainsFunc(items, func(other T) bool { return equality.Semantic.DeepEqual(item, other) }) {
@@ -59,8 +58,8 @@ func appendNew[T any](items, more []T) []T {
 	return items
 }
 
-// affinityOf replaces the parts of an affinity that another has. A part that is empty
-// takes the author's away, and an affinity that is empty all of them.
+// affinityOf replaces the parts of an affinity that the config has. An empty part removes the part
+// of the author. An empty affinity removes all parts.
 func affinityOf(author, admin *corev1.Affinity) *corev1.Affinity {
 	switch {
 	case admin == nil:

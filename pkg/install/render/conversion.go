@@ -6,19 +6,19 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Conversion is what one CustomResourceDefinition's spec.conversion has to be.
+// Conversion is the desired spec.conversion of a CRD.
 type Conversion struct {
 	CRD  string
 	Spec apiextensionsv1.CustomResourceConversion
-	// Generation is the number of the newest certificate generation that it trusts.
+	// Generation is the number of the newest trusted certificate generation.
 	Generation int64
-	// Delegated is set when the caBundle is the administrator's.
+	// Delegated is set if the administrator provides the caBundle.
 	Delegated bool
-	// Annotations are those of the Subscription's config.
+	// Annotations are the annotations of the Subscription's config.
 	Annotations map[string]string
 }
 
-// conversions are what a conversion webhook writes, one per CustomResourceDefinition.
+// conversions returns the conversion of each CRD of a conversion webhook.
 func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
 	path := "/"
 	if d.WebhookPath != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// deployment is the author's Deployment with what the manager adds to it: owner,
-// scope, and the serving certificate where secretName is not empty.
+// deployment returns the Deployment of the CSV with owner, scope and, unless secretName is empty,
+// the serving certificate.
 func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretName string) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -46,7 +46,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	return d
 }
 
-// replicas is how many the author asks for; one, as the API server defaults it.
+// replicas returns the number of replicas, with the default of the API server.
 func replicas(spec appsv1.DeploymentSpec) int {
 	if spec.Replicas == nil {
 		return 1
@@ -54,18 +54,17 @@ func replicas(spec appsv1.DeploymentSpec) int {
 	return int(*spec.Replicas)
 }
 
-// keepOneRevision spares the cluster ten old ReplicaSets: an operator is rolled
-// back by its ClusterServiceVersion, never by its Deployment.
+// keepOneRevision limits the number of old ReplicaSets: an operator is rolled back by its CSV, not
+// by its Deployment.
 func keepOneRevision(spec *appsv1.DeploymentSpec) {
 	one := int32(1)
 	spec.RevisionHistoryLimit = &one
 }
 
-// annotatePods copies the annotations of the ClusterServiceVersion to its pods,
-// where operators read their scope through the downward API. The scope is taken
-// from its source, because the ClusterServiceVersion may not carry it yet.
-// Instructions to the manager, and what kubectl remembers of its own, stay where
-// they are: a pod has no use for them and would restart with each change.
+// annotatePods copies the annotations of the CSV to its pods, where operators read their scope
+// through the downward API. The scope comes from the OperatorGroup, because the CSV may not have
+// its annotations yet. Annotations of the manager and of kubectl are excluded: a change of them
+// would restart the pods.
 func annotatePods(pods *corev1.PodTemplateSpec, in Input) {
 	annotations := labels.Merge(in.CSV.Annotations, in.Scope.Annotations())
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
@@ -83,8 +82,7 @@ func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
 	}
 }
 
-// replaceOrAppend puts item in place of the first element that is the same thing,
-// or behind all others.
+// replaceOrAppend replaces the first item for which same is true, or appends the item.
 func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
 	for i := range items {
 		if same(items[i]) {
@@ -95,7 +93,7 @@ func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
 	return append(items, item)
 }
 
-// hashOf fingerprints any value that has a JSON form.
+// hashOf returns the hash of the JSON form of a value.
 func hashOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

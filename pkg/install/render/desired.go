@@ -1,6 +1,5 @@
-// Package render turns a ClusterServiceVersion into the objects that its webhooks need, as plain data.
-//
-// Given the same input it renders the same objects, in the order in which they are to be rolled out.
+// Package render renders the objects that the webhooks of a ClusterServiceVersion (CSV) need, in
+// the order of their rollout.
 package render
 
 import (
@@ -21,70 +20,66 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Input is all that the objects of a ClusterServiceVersion depend on.
+// Input is everything that the objects of a CSV depend on.
 type Input struct {
 	CSV   *operatorsv1alpha1.ClusterServiceVersion
 	Scope scope.Scope
-	// Config is what the administrator configures, in the Subscription.
+	// Config is the configuration in the Subscription.
 	Config subscriptions.Config
-	// Manager is the user name of the manager itself: its writes must get past the
-	// webhooks that it registers.
+	// Manager is the user name of the manager. Its requests are exempted from the webhooks.
 	Manager string
 
-	// Definitions are those of custom resources that webhooks intercept, as far as they exist.
+	// Definitions are the existing CRDs of intercepted resources.
 	Definitions []*apiextensionsv1.CustomResourceDefinition
 
-	// Services are the names of the Services, by Deployment (see ServiceName).
+	// Services are the names of the Services, by Deployment (see csvspec.ServiceName).
 	Services map[string]string
-	// Delegations are the names of the bindings by which the server of an owned APIService
-	// asks who calls it, by Deployment (see UsualDelegation).
+	// Delegations are the names of the delegation bindings, by Deployment (see
+	// permissions.UsualDelegation).
 	Delegations map[string]permissions.Delegation
-	// Configurations are the names of the registrations that exist already. A
-	// registration keeps the name that it was first created with.
+	// Configurations are the names of the existing registrations. A registration is never renamed.
 	Configurations map[csvspec.Identity]string
-	// Trust is what to trust and to mount, by Deployment. A Deployment without an
-	// entry has no certificate yet: its webhooks are rendered without a caBundle.
+	// Trust is the certificate of each Deployment. A Deployment without an entry has no certificate
+	// yet, and its webhooks are rendered without a caBundle.
 	Trust map[string]Trust
 
-	// OperatorConditions tells whether the cluster has the kind.
+	// OperatorConditions is set if the cluster has the kind OperatorCondition.
 	OperatorConditions bool
 
-	// exempted are computed once for all its webhooks.
+	// exempted returns the exemptions of a webhook. It is computed once for all webhooks.
 	exempted func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
 }
 
-// Trust is what the clients and the pods of a Deployment need to know of its
-// serving certificate.
+// Trust is what clients and pods of a Deployment need to know about its serving certificate.
 type Trust struct {
-	// CABundle is the PEM form of every CA that a pod may serve under.
+	// CABundle has every CA under which a pod may serve, as PEM.
 	CABundle []byte
-	// CAHash is the hex SHA-256 of the PEM form of the CA of the generation that the pods
-	// were started for.
+	// CAHash is the hex SHA-256 of the PEM of the CA for which the pods were started.
 	CAHash string
-	// Generation is the number of the newest generation that CABundle trusts, counted from 1.
+	// Generation is the number of the newest certificate generation in CABundle, starting at 1.
 	Generation int64
-	// RestartedFor is the number of the generation for which the pods are restarted,
-	// because they do not take it up by themselves; empty when they never were.
+	// RestartedFor is the number of the certificate generation for which pods were restarted
+	// because they did not reload it. It is empty if they never were.
 	RestartedFor string
-	// Delegated is set when certificates and caBundles are the administrator's: derived
-	// objects bear the annotations of his config, and what is injected stays. CABundle is
-	// then what came with the certificate, for want of anything that was injected.
+	// Delegated is set if the administrator provides certificates and caBundles. Derived objects
+	// then have the annotations of the config, and an injected caBundle is kept. CABundle is the CA
+	// in the Secret, which is used if none is injected.
 	Delegated bool
-	// ServiceAnnotations are those by which the Service asks for its certificate.
+	// ServiceAnnotations are the annotations by which the Service requests its certificate.
 	ServiceAnnotations map[string]string
 }
 
-// Desired is what a ClusterServiceVersion wants to have in the cluster.
+// Desired has all desired objects of a CSV.
 type Desired struct {
-	// Deployments are in the order of the ClusterServiceVersion.
+	// Deployments are in the order of the CSV.
 	Deployments []Deployment
-	// Condition is nil where the cluster does not have the kind OperatorCondition.
+	// Condition is nil if the cluster does not have the kind OperatorCondition.
 	Condition *Condition
 }
 
-// Deployment is one Deployment and all that its webhooks, and its owned APIServices, need.
-// Service, Role and RoleBinding are nil when it backs none; AuthDelegator and AuthReader when
-// it backs no APIService.
+// Deployment is a Deployment with the objects of its webhooks and owned APIServices. Service, Role
+// and RoleBinding are nil if it has none of them. AuthDelegator and AuthReader are nil if it has no
+// APIService.
 type Deployment struct {
 	Object      *appsv1.Deployment
 	Service     *corev1.Service
@@ -97,24 +92,23 @@ type Deployment struct {
 	AuthReader    *rbacv1.RoleBinding
 }
 
-// Webhook is one description and what registers it: Validating, Mutating, Conversions, or
-// APIService.
+// Webhook is a description and its registration: Validating, Mutating, Conversions or APIService.
 type Webhook struct {
 	Description operatorsv1alpha1.WebhookDescription
-	// Delegated is set when its caBundle is the administrator's.
+	// Delegated is set if the administrator provides the caBundle.
 	Delegated bool
-	// Port is the Service's port that the webhook is called on.
+	// Port is the port of the Service.
 	Port       int32
 	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
-	// Interception is what it sees of people's requests.
+	// Interception describes the intercepted requests.
 	Interception Interception
-	// Conversions are those of a conversion webhook.
+	// Conversions are set for a conversion webhook.
 	Conversions []Conversion
 	APIService  *apiregistrationv1.APIService
 }
 
-// Objects is the whole of what the input asks for.
+// Objects returns the desired objects.
 func Objects(in Input) Desired {
 	var desired Desired
 	in.CSV = csvspec.LimitRules(in.CSV)

@@ -13,18 +13,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// Interception is what people are told of a webhook: which of their requests it sees.
+// Interception describes for users which requests a webhook intercepts.
 type Interception struct {
-	// Text is one sentence without a subject: "CREATE of pods in all namespaces".
+	// Text is a phrase such as "CREATE of pods in all namespaces".
 	Text string
-	// BeyondScope are resources whose objects it sees although the OperatorGroup does not
-	// cover them: those that live in no namespace, under a group that covers some.
+	// BeyondScope are cluster-scoped resources that are intercepted although the OperatorGroup
+	// covers only some namespaces.
 	BeyondScope []string
-	// Exempt are the requests that pass it by, so that it cannot stop itself.
+	// Exempt describes the exempted requests.
 	Exempt []string
 }
 
-// interceptionOf is what a webhook intercepts.
+// interceptionOf returns the interception of a webhook.
 func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Interception {
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return Interception{Text: "reading and writing of " + strings.Join(d.ConversionCRDs, ", ") + " in another version than the stored one"}
@@ -48,7 +48,7 @@ func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 	return i
 }
 
-// operations are those of a rule.
+// operations formats the operations of a rule.
 func operations(rule admissionregistrationv1.RuleWithOperations) string {
 	var all []string
 	for _, o := range rule.Operations {
@@ -60,7 +60,7 @@ func operations(rule admissionregistrationv1.RuleWithOperations) string {
 	return strings.Join(all, ", ")
 }
 
-// whereabouts names what a rule reaches, and where that is.
+// whereabouts formats the resources that a rule matches, with their namespaces.
 func whereabouts(in Input, r rules.Reach) []string {
 	everywhere := slices.Contains(in.Scope.Namespaces, metav1.NamespaceAll)
 	namespaces := "in all namespaces"

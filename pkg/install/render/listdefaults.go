@@ -6,10 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// writeOutListDefaults sets what the API server sets inside lists that are compared as
-// wholes: one default that is not written out would make the whole list differ, in
-// every pass. Such lists are some of a volume's, and those of ports and variables
-// when a bundle names one twice, which the API server accepts.
+// writeOutListDefaults sets the defaults of the API server in lists that are compared as a whole. A
+// missing default would make the list differ in every reconciliation. These lists are in volumes,
+// and ports and variables with duplicate names, which the API server accepts.
 func writeOutListDefaults(pod *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {

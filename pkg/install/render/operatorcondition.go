@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Condition is where an operator says whether it may be upgraded, and what lets it. All of
-// them bear the name of the ClusterServiceVersion, which the operator finds in its
+// Condition is the OperatorCondition, in which an operator reports whether it may be upgraded, with
+// its Role and RoleBinding. All have the name of the CSV, which the operator reads from its
 // environment.
 type Condition struct {
 	Object      *operatorsv2.OperatorCondition
@@ -51,7 +51,8 @@ func condition(csv *operatorsv1alpha1.ClusterServiceVersion) *Condition {
 	return c
 }
 
-// conditionAccounts are those that OLM v0 names: of the permissions, or the default one.
+// conditionAccounts returns the ServiceAccounts that OLM v0 binds: those of the permissions, or the
+// default one.
 func conditionAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	var accounts []string

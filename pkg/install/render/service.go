@@ -31,8 +31,8 @@ func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports port
 	}
 }
 
-// CalledService is the part of a Deployment's Service that says whom it leads to, as the
-// ClusterServiceVersion wants it; nil where that does not list the Deployment.
+// CalledService returns the selector and the ports of a Deployment's Service as the CSV defines
+// them, or nil if the CSV does not list the Deployment.
 func CalledService(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, name string) *corev1.Service {
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if spec.Name == deployment {
@@ -43,8 +43,8 @@ func CalledService(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, nam
 	return nil
 }
 
-// podLabels select the pods of a Deployment. A Service knows equality alone: where
-// the Deployment selects by expressions only, the labels of its pods stand in.
+// podLabels returns the selector of a Service. A Service supports only equality: if a Deployment
+// has only expressions, the labels of its pods are used.
 func podLabels(spec operatorsv1alpha1.StrategyDeploymentSpec) map[string]string {
 	if spec.Spec.Selector != nil && len(spec.Spec.Selector.MatchLabels) > 0 {
 		return spec.Spec.Selector.MatchLabels
@@ -52,20 +52,20 @@ func podLabels(spec operatorsv1alpha1.StrategyDeploymentSpec) map[string]string 
 	return spec.Spec.Template.Labels
 }
 
-// portTable is how the descriptions of one Deployment share its Service.
+// portTable has the ports of the descriptions of one Deployment.
 type portTable struct {
 	service []corev1.ServicePort
 	of      []int32 // the Service's port, by index of the description
 }
 
-// portPair is what a description says about its port.
+// portPair is the port and the target of a description.
 type portPair struct {
 	port   int32
 	target intstr.IntOrString
 }
 
-// portPairOf fills in what the description leaves open. A target of 0 or "" is one
-// that is left open: the API server takes it so, too.
+// portPairOf returns the ports of a description with defaults. Like the API server, it treats the
+// targets 0 and "" as not set.
 func portPairOf(d operatorsv1alpha1.WebhookDescription) portPair {
 	p := portPair{port: cmp.Or(d.ContainerPort, csvspec.DefaultPort)}
 	p.target = intstr.FromInt32(p.port)
@@ -75,15 +75,14 @@ func portPairOf(d operatorsv1alpha1.WebhookDescription) portPair {
 	return p
 }
 
-// TargetPort is the port of the pods that a description's calls go to.
+// TargetPort returns the port of the pods that a description calls.
 func TargetPort(d operatorsv1alpha1.WebhookDescription) intstr.IntOrString {
 	return portPairOf(d).target
 }
 
-// allocatePorts gives every pair of containerPort and targetPort a port of the
-// Service: the containerPort itself for the first pair that has it. Two pairs with
-// one containerPort cannot both have that number, so the later one takes the
-// next number that no description asks for.
+// allocatePorts assigns a port of the Service to each pair of containerPort and targetPort. The
+// first pair with a containerPort gets this number. A later pair with the same containerPort gets
+// the next number that no description uses.
 func allocatePorts(descriptions []operatorsv1alpha1.WebhookDescription) portTable {
 	taken := map[int32]bool{}
 	for _, d := range descriptions {

@@ -14,9 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// webhook is the registration of one description: an object of its own, with every
-// default that the API server would set written out, so that whatever else the
-// live object shows was put there by somebody else.
+// webhook returns the registration of a description. It has every default of the API server, so any
+// other field of the live object was set by another client.
 func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
 	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: interceptionOf(in, d)}
 	switch d.Type {
@@ -69,9 +68,9 @@ func configurationType(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// configurationMeta carries the labels by which OLM's users find a registration,
-// and its generateName. Unlike OLM's, the name is derived, never random, so that a
-// manager that dies between creating and remembering finds it again.
+// configurationMeta returns the labels and the generateName by which users of OLM find a
+// configuration. The name is derived, so that a manager that restarts before it records the name
+// finds the configuration again.
 func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.ObjectMeta {
 	name, exists := in.Configurations[csvspec.IdentityOf(d)]
 	if !exists {
@@ -104,7 +103,7 @@ func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) 
 	}
 }
 
-// caBundle is none where somebody else injects it.
+// caBundle returns no bundle if another client injects it.
 func caBundle(trust Trust) []byte {
 	if trust.Delegated {
 		return nil
@@ -122,10 +121,23 @@ func defaultedRules(d operatorsv1alpha1.WebhookDescription) []admissionregistrat
 	return withDefaults
 }
 
-// defaulted is value, or a pointer to otherwise where value is nil.
+// defaulted returns value, or a pointer to otherwise if value is nil.
 func defaulted[T any](value *T, otherwise T) *T {
 	if value != nil {
 		return value
 	}
 	return &otherwise
+}
+
+// matchConditions returns the conditions of the exemptions, followed by those of the author.
+func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.MatchCondition {
+	var conditions []admissionregistrationv1.MatchCondition
+	for _, l := range in.exempted(d) {
+		conditions = append(conditions, l.MatchCondition())
+	}
+	authored, err := csvspec.MatchConditions(in.CSV)
+	if err != nil {
+		return conditions // such a ClusterServiceVersion is not installed
+	}
+	return append(conditions, authored[d.GenerateName]...)
 }

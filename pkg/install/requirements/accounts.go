@@ -16,9 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// requiredAccounts are the ServiceAccounts that the permissions speak of, each with
-// the rules that it needs as its dependents. The installer creates them; the manager
-// only looks.
+// requiredAccounts checks the ServiceAccounts of the permissions, with their rules as dependents.
+// The installer creates the ServiceAccounts.
 func requiredAccounts(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, name := range csvspec.ServiceAccounts(f.CSV) {
@@ -68,8 +67,8 @@ func ownedByAnotherCSV(account *corev1.ServiceAccount, csv *operatorsv1alpha1.Cl
 	return others > 0
 }
 
-// requiredRules tell rule by rule what a ServiceAccount may do, and in a few words
-// what it may not.
+// requiredRules checks each rule of a ServiceAccount. lacks has a short text for the rules that are
+// not granted.
 func requiredRules(f Facts, account string) (rules []operatorsv1alpha1.DependentStatus, lacks []string) {
 	strategy := f.CSV.Spec.InstallStrategy.StrategySpec
 	check := func(all []operatorsv1alpha1.StrategyDeploymentPermissions, scope string, namespaces []string, wayOut func([]string) string) {
@@ -106,7 +105,7 @@ func requiredRules(f Facts, account string) (rules []operatorsv1alpha1.Dependent
 	return rules, lacks
 }
 
-// inWords is a rule as people say it: "get, list pods, services of apps".
+// inWords formats a rule, as in "get, list pods, services of apps".
 func inWords(rule rbacv1.PolicyRule) string {
 	if len(rule.NonResourceURLs) > 0 {
 		return strings.Join(rule.Verbs, ", ") + " " + strings.Join(rule.NonResourceURLs, ", ")
@@ -121,7 +120,7 @@ func inWords(rule rbacv1.PolicyRule) string {
 	return words
 }
 
-// fewRules are the first of them, and where all stand.
+// fewRules formats the first rules, and names the field that has all of them.
 func fewRules(all []string) string {
 	rules := few(all, ", nor ")
 	if len(all) > readable {
@@ -130,10 +129,10 @@ func fewRules(all []string) string {
 	return rules
 }
 
-// readable is how many people read of a list.
+// readable is the maximum number of listed items.
 const readable = 3
 
-// few joins the first of a list and counts the rest.
+// few joins the first items of a list and counts the rest.
 func few(all []string, separator string) string {
 	if len(all) <= readable {
 		return strings.Join(all, separator)

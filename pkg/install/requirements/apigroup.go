@@ -13,9 +13,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ReservedGroup says why an operator must not own an APIService of a group, and what to do
-// instead; both are empty when it may. Of a group that others serve it would add a version, and clients ask for the one that
-// looks newest: so it could answer in place of the API server, or of the manager's own API.
+// ReservedGroup returns why an operator must not own an APIService of a group, and the next step.
+// Both are empty if it may. Clients prefer the newest version of a group, so the APIService could
+// replace the API server or the manager's own API.
 func ReservedGroup(group string, services []*apiregistrationv1.APIService) (message, wayOut string) {
 	builtIn := func(s *apiregistrationv1.APIService) bool {
 		return s.Spec.Group == group && s.Labels[wellknown.LabelAutomanaged] == wellknown.AutomanagedBuiltIn
@@ -26,8 +26,7 @@ func ReservedGroup(group string, services []*apiregistrationv1.APIService) (mess
 	return fmt.Sprintf("group %q is not for operators to serve", group), "name another one in spec.apiservicedefinitions.owned"
 }
 
-// ReservedAPI returns why a ClusterServiceVersion must not own its APIServices, and what to do
-// instead; it is empty when it may own all of them.
+// ReservedAPI returns why a CSV must not own its APIServices, with the next step, or "".
 func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, services []*apiregistrationv1.APIService) string {
 	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
 		if message, wayOut := ReservedGroup(owned.Group, services); message != "" {
@@ -37,9 +36,9 @@ func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, services []*apire
 	return ""
 }
 
-// KubernetesGroup returns why the manager does not register an APIService of a group that the
-// Kubernetes project reserves for itself, and what to do instead; both are empty for any other
-// group. Clients of such a group, such as the HorizontalPodAutoscaler's controller, trust what serves it.
+// KubernetesGroup returns why the manager does not register an APIService of a group that is
+// reserved for Kubernetes, and the next step. Both are empty for any other group. Controllers such
+// as the HorizontalPodAutoscaler trust the server of such a group.
 func KubernetesGroup(group string) (message, wayOut string) {
 	name := "." + fold(group)
 	if strings.Count(name, ".") > 1 && !strings.HasSuffix(name, ".k8s.io") && !strings.HasSuffix(name, ".kubernetes.io") {
@@ -49,17 +48,17 @@ func KubernetesGroup(group string) (message, wayOut string) {
 		"name a group of your own domain in spec.apiservicedefinitions.owned, or have a cluster administrator create the APIService"
 }
 
-// OtherServers is what serves versions of API groups and does not belong to a ClusterServiceVersion.
+// OtherServers are the servers of API groups that do not belong to a CSV.
 type OtherServers struct {
-	// APIServices returns the APIServices of a group that send requests to Services of other owners.
+	// APIServices returns the APIServices of a group that call Services of other owners.
 	APIServices func(group string) []*apiregistrationv1.APIService
-	// CRDs returns the CustomResourceDefinitions of a group that have another owner, or none.
+	// CRDs returns the CRDs of a group with another owner or without an owner.
 	CRDs func(group string) []*apiextensionsv1.CustomResourceDefinition
 }
 
-// OccupiedGroup returns why the manager registers no further version of a group, and what to do
-// instead; it is empty when it may. Clients ask for the version that looks newest: a further one
-// could answer in place of those that others serve.
+// OccupiedGroup returns why the manager does not register another version of a group, with the next
+// step, or "". Clients prefer the newest version, which could replace the versions of another
+// owner.
 func OccupiedGroup(group string, others OtherServers) string {
 	if message, wayOut := KubernetesGroup(group); message != "" {
 		return message + "; " + wayOut

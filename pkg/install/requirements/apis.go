@@ -3,6 +3,7 @@ package requirements
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -15,14 +16,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// statusDeploymentNotFound is the status of an owned APIService whose Deployment the
-// ClusterServiceVersion does not list.
+// statusDeploymentNotFound is the status of an owned APIService whose Deployment is not in the CSV.
 const statusDeploymentNotFound operatorsv1alpha1.StatusReason = "DeploymentNotFound"
 
 const unaggregated = "the API server of this cluster does not pass requests on to others (apiregistration.k8s.io/v1): use one that does"
 
-// requiredAPIServices are those that other operators serve. OLM v0 says nothing but
-// the status of them.
+// requiredAPIServices checks the APIServices of other operators. OLM v0 reports only their status.
 func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, d := range f.CSV.Spec.APIServiceDefinitions.Required {
@@ -49,7 +48,7 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// Available tells whether API servers pass requests on to an APIService.
+// Available reports whether API servers forward requests to an APIService.
 func Available(service *apiregistrationv1.APIService) bool {
 	return availability(service).Status == apiregistrationv1.ConditionTrue
 }
@@ -63,7 +62,8 @@ func availability(service *apiregistrationv1.APIService) apiregistrationv1.APISe
 	return apiregistrationv1.APIServiceCondition{}
 }
 
-// registrable are those of them that can be registered: none, in a cluster without aggregation.
+// registrable checks that owned APIServices can be registered. They cannot in a cluster without
+// aggregation.
 func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
 	results := OwnedAPIServices(f.CSV)
 	for i := range results {
@@ -74,8 +74,8 @@ func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// OwnedAPIServices are those that a Deployment of the ClusterServiceVersion serves: one
-// result for each kind that spec.apiservicedefinitions.owned lists.
+// OwnedAPIServices checks the owned APIServices, with one result for each kind in
+// spec.apiservicedefinitions.owned.
 func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -96,7 +96,7 @@ func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv
 	return results
 }
 
-// servedAlike tells whether the same server serves two kinds.
+// servedAlike reports whether the same server serves two kinds.
 func servedAlike(one, other operatorsv1alpha1.APIServiceDescription) bool {
 	return one.DeploymentName == other.DeploymentName && cmp.Or(one.ContainerPort, csvspec.DefaultPort) == cmp.Or(other.ContainerPort, csvspec.DefaultPort)
 }
@@ -107,7 +107,7 @@ func apiServiceStatus(d operatorsv1alpha1.APIServiceDescription) operatorsv1alph
 	}
 }
 
-// nativeAPIs are kinds that the cluster has to serve, whoever serves them.
+// nativeAPIs checks the kinds that any server of the cluster must serve.
 func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, api := range f.CSV.Spec.NativeAPIs {
@@ -126,24 +126,24 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// The pauses between two questions to the API server about what it serves. No event announces the
-// answer itself: discovery follows an APIService or a CustomResourceDefinition some time after it.
+// Limits of the interval between two discovery requests. No event announces the result: the API
+// server updates its discovery some time after a change of an APIService or CRD.
 const (
 	shortestAPIPause = 250 * time.Millisecond
 	longestAPIPause  = 30 * time.Second
 )
 
-// DiscoveryInterval returns how long to wait before the API server is asked again whether it serves a kind.
-// It grows with the time since a change last announced the kind, from 250 ms to 30 s.
+// DiscoveryInterval returns when to repeat the discovery of a kind. The interval grows with the
+// time since a change last announced the kind, from 250 ms to 30 s.
 func DiscoveryInterval(announced, now time.Time) time.Duration {
 	return min(max(now.Sub(announced), shortestAPIPause), longestAPIPause)
 }
 
-// requeueAfter returns how soon to ask the API server again what it is and serves; zero when an event
-// announces whatever is missing. Nothing announces another version of the API server.
+// requeueAfter returns when to check again if no event announces the missing object, otherwise
+// zero. No event announces another version of the API server.
 func requeueAfter(f Facts) time.Duration {
 	var pause time.Duration
-	// Nor does anything announce that a Service without the manager's label is deleted.
+	// No event announces the deletion of a Service without the manager's label.
 	if awaitsKubernetes(f) || f.FinalizerProblem != "" || len(f.ConvertedByOthers) > 0 {
 		pause = longestAPIPause
 	}
@@ -156,8 +156,8 @@ func requeueAfter(f Facts) time.Duration {
 	return pause
 }
 
-// unserved returns the kinds that are announced and that the API server does not serve. Without
-// aggregation no APIService announces a native API.
+// unserved returns the announced kinds that the API server does not serve yet. Without aggregation
+// no APIService announces a native API.
 func unserved(f Facts) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, kind := range csvspec.RequiredAPIs(f.CSV) {
@@ -171,4 +171,35 @@ func unserved(f Facts) []schema.GroupVersionKind {
 		}
 	}
 	return kinds
+}
+
+// DiscoveryPath returns the discovery path of a version of a group.
+func DiscoveryPath(group schema.GroupVersion) string {
+	if group.Group == "" {
+		return path.Join("/api", group.Version)
+	}
+	return path.Join("/apis", group.Group, group.Version)
+}
+
+// NotDiscovered returns the message for a version of a group whose discovery request was not
+// answered.
+func NotDiscovered(group schema.GroupVersion) string {
+	return fmt.Sprintf("the API server has not answered which kinds it serves: see kubectl get --raw %s", DiscoveryPath(group))
+}
+
+// undiscovered reports whether a requirement is not met because a discovery request was not
+// answered.
+func (f Facts) undiscovered(kind schema.GroupVersionKind, requirement operatorsv1alpha1.RequirementStatus) bool {
+	return f.Undiscovered[kind.GroupVersion()] && !f.wasMet(requirement)
+}
+
+// wasMet reports whether a requirement of a CSV whose installation has started was met according to
+// its status. After a start of the manager this is the last known result.
+func (f Facts) wasMet(requirement operatorsv1alpha1.RequirementStatus) bool {
+	recorded := slices.DeleteFunc(slices.Clone(f.CSV.Status.RequirementStatus), func(r operatorsv1alpha1.RequirementStatus) bool {
+		return r.Group != requirement.Group || r.Version != requirement.Version || r.Kind != requirement.Kind || r.Name != requirement.Name
+	})
+	return f.Began && len(recorded) > 0 && !slices.ContainsFunc(recorded, func(r operatorsv1alpha1.RequirementStatus) bool {
+		return r.Status != operatorsv1alpha1.RequirementStatusReasonPresent
+	})
 }

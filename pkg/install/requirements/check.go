@@ -21,91 +21,89 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Facts are what the check of a ClusterServiceVersion looks at besides itself.
+// Facts are the inputs of the check of a CSV.
 type Facts struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
-	// ServiceAccounts are those of the ClusterServiceVersion's namespace, by name.
+	// ServiceAccounts are the ServiceAccounts of the namespace of the CSV, by name.
 	ServiceAccounts map[string]*corev1.ServiceAccount
-	// CRDs are those that exist, by name.
+	// CRDs are the existing CRDs, by name.
 	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
 	// Targets are the namespaces that the OperatorGroup targets; [""] is all.
 	Targets []string
 	// Access is what the ServiceAccounts may do.
 	Access permissions.Access
-	// APIServices are those that exist, by name.
+	// APIServices are the existing APIServices, by name.
 	APIServices map[string]*apiregistrationv1.APIService
-	// NoAggregator is a cluster that cannot have any: nothing tells when a kind comes.
+	// NoAggregator is set if the cluster has no APIServices. No event then announces a new kind.
 	NoAggregator bool
-	// APIs are the kinds that the cluster serves.
+	// APIs are the served kinds.
 	APIs map[schema.GroupVersionKind]bool
-	// Undiscovered are the versions of groups of which the API server has not answered which kinds it serves.
+	// Undiscovered are the versions of groups whose discovery request was not answered.
 	Undiscovered map[schema.GroupVersion]bool
-	// Announced is when a change last announced what a version of a group serves.
+	// Announced is the time of the last change that affects the kinds of a version.
 	Announced map[schema.GroupVersion]time.Time
 	// Now is the time of the check.
 	Now time.Time
-	// Kubernetes is the version of the API server, as it says itself; empty when it has not answered.
+	// Kubernetes is the version of the API server. It is empty if the API server has not answered.
 	Kubernetes string
-	// Neighbours are the other operators of the namespace that own something of the same
-	// name; Began tells whether this one has been installed.
+	// Neighbours are the other operators of the namespace that own a CRD or APIService of the same
+	// name. Began is set if the installation of this CSV has started.
 	Neighbours []scope.Claimant
 	Began      bool
-	// Contenders are other operators of the namespace that name one of the same Deployments, each with
-	// whether it has begun to install itself; Active is whether this version has.
+	// Contenders are the other operators of the namespace that list one of the same Deployments,
+	// and whether their installation has started. Active is the same for this version.
 	Contenders []scope.Claimant
 	Active     bool
-	// Deployments are the live ones, by name.
+	// Deployments are the live Deployments, by name.
 	Deployments map[string]*appsv1.Deployment
-	// FinalizerProblem says why the ClusterServiceVersion does not have the manager's finalizer; empty when it does.
+	// FinalizerProblem is why the CSV does not have the finalizer of the manager, or "".
 	FinalizerProblem string
-	// Converters are the Services of other ClusterServiceVersions, as namespace/name.
+	// Converters are the Services of other CSVs, as namespace/name.
 	Converters map[string]bool
-	// ConvertedByOthers are the definitions, by name, whose conversion another client has set up.
+	// ConvertedByOthers are the CRDs whose conversion belongs to another client.
 	ConvertedByOthers map[string]bool
 }
 
-// Verdict says whether a ClusterServiceVersion may be installed.
+// Verdict is the result of a check.
 type Verdict struct {
-	// Violations are mistakes that only a change of the ClusterServiceVersion mends.
+	// Violations are mistakes that only a change of the CSV corrects.
 	Violations []Violation
-	// Conflict says what another operator of the namespace owns with the better right;
-	// empty when there is nothing.
+	// Conflict describes what another operator of the namespace already owns, or is "".
 	Conflict string
 	// Requirements are the results for status.requirementStatus.
 	Requirements []operatorsv1alpha1.RequirementStatus
-	// ClaimedDeployments are the Deployments that another ClusterServiceVersion has, each with its name.
+	// ClaimedDeployments are the Deployments that belong to another CSV, with its name.
 	ClaimedDeployments map[string]string
-	// Awaited are versions of definitions, as definition/version, that are served once the
-	// webhooks of the ClusterServiceVersion convert to them. It is not complete before.
+	// Awaited are versions of CRDs, as crd/version, that are served after the webhooks of the CSV
+	// convert to them.
 	Awaited []string
-	// RequeueAfter is how soon to look again of one's own accord: no event tells when what is
-	// missing comes. Zero: there is one.
+	// RequeueAfter is when to check again if no event announces the missing object, otherwise zero.
 	RequeueAfter time.Duration
 }
 
-// Check judges a ClusterServiceVersion.
+// Check checks a CSV.
 func Check(f Facts) Verdict {
 	claimed := claimedDeployments(f)
 	return Verdict{
-		ClaimedDeployments:       claimed,
-		Violations: slices.Concat(RuleViolations(f.CSV), widthViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
+		ClaimedDeployments: claimed,
+		Violations:         slices.Concat(RuleViolations(f.CSV), limitViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(
 			finalized(f),
 			requiredKubernetes(f),
 			requiredCRDs(f), convertibleCRDs(f),
 			requiredAPIServices(f), registrable(f), nativeAPIs(f),
-			distinctDeployments(f.CSV), freeDeployments(f.CSV, claimed), requiredBackends(f.CSV),
+			distinctDeployments(f.CSV), unclaimedDeployments(f.CSV, claimed), requiredBackends(f.CSV),
 			requiredAccounts(f)),
-		Conflict: ownerConflict(f),
-		Awaited:  awaitedVersions(f),
-		RequeueAfter:  requeueAfter(f),
+		Conflict:     ownerConflict(f),
+		Awaited:      awaitedVersions(f),
+		RequeueAfter: requeueAfter(f),
 	}
 }
 
-// Passes tells whether nothing speaks against the installation.
+// Passes reports whether the CSV may be installed.
 func (v Verdict) Passes() bool { return v.Mistakes() == "" && v.Unmet() == "" && v.Conflict == "" }
 
-// Mistakes are the violations in one text; empty when there are none.
+// Mistakes returns the violations as one text.
 func (v Verdict) Mistakes() string {
 	var all []string
 	for _, violation := range v.Violations {
@@ -114,7 +112,7 @@ func (v Verdict) Mistakes() string {
 	return strings.Join(all, "; ")
 }
 
-// Unmet are the causes of all requirements that are not met; empty when all are.
+// Unmet returns the causes of all unmet requirements as one text.
 func (v Verdict) Unmet() string {
 	var all []string
 	for _, r := range v.Requirements {
@@ -125,8 +123,8 @@ func (v Verdict) Unmet() string {
 	return strings.Join(all, "; ")
 }
 
-// distinctDeployments returns a requirement that is not met for each name that several Deployments have.
-// OLM v0 makes each of them in turn into the other, for ever.
+// distinctDeployments returns an unmet requirement for each name that several Deployments have. OLM
+// v0 would update the Deployment from one to the other without end.
 func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	places := map[string][]string{}
 	for i, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -146,8 +144,8 @@ func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operato
 	return results
 }
 
-// requiredBackends are the Deployments that the webhooks name. OLM v0 does not
-// look, and registers a webhook that nobody will ever serve.
+// requiredBackends returns an unmet requirement for each webhook whose Deployment is not in the
+// CSV. OLM v0 registers such a webhook without a server.
 func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	known := csvspec.DeploymentNames(csv)
 	listed := map[string]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// conditionViolations are mistakes in the author's matchConditions. What an expression
-// says, the API server judges when the webhook is registered.
+// conditionViolations returns the mistakes in the matchConditions of the author. The API server
+// checks the expressions when the webhook is registered.
 func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	authored, err := csvspec.MatchConditions(csv)
 	if err != nil {

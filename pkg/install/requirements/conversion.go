@@ -12,9 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// conversionViolations are mistakes in conversion webhooks. A conversion webhook is
-// for all objects of its CustomResourceDefinition, wherever they are: an operator
-// that can be limited to some namespaces cannot have one.
+// conversionViolations returns the mistakes in conversion webhooks. A conversion webhook converts
+// the objects of its CRD in all namespaces, so the install modes must not allow a narrower scope.
 func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	convertedBy := map[string]int{}
@@ -57,14 +56,14 @@ func narrowerModes(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return narrower
 }
 
-// protectedGroup tells the CustomResourceDefinitions that the guard forbids webhooks on.
+// protectedGroup reports whether no webhook may convert a CRD.
 func protectedGroup(crd string) bool {
 	_, group, _ := strings.Cut(crd, ".")
 	return slices.Contains(protectedGroups, fold(group))
 }
 
-// convertibleCRDs are the CustomResourceDefinitions that a conversion webhook cannot
-// convert. Whether they are there at all is judged with all others that are owned.
+// convertibleCRDs returns the existing CRDs that cannot be converted. Missing CRDs are reported
+// with the owned CRDs.
 func convertibleCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, d := range f.CSV.Spec.WebhookDefinitions {
@@ -93,8 +92,17 @@ func inconvertible(f Facts, crd *apiextensionsv1.CustomResourceDefinition) strin
 	case f.Converters[namespace+"/"+service]:
 		return fmt.Sprintf("is converted by service %s/%s of another ClusterServiceVersion: delete that one first", namespace, service)
 	case f.ConvertedByOthers[crd.Name]:
-		return foreignConversion(crd)
+		return otherConversion(crd)
 	default:
 		return ""
 	}
+}
+
+// otherConversion returns why the conversion of another client is not replaced.
+func otherConversion(crd *apiextensionsv1.CustomResourceDefinition) string {
+	const cause = "which does not belong to this ClusterServiceVersion"
+	if namespace, service := owners.ConvertedBy(crd); service != "" {
+		return fmt.Sprintf("is converted by Service %s/%s, %s: uninstall what the Service belongs to, such as a Helm release, or delete the Service", namespace, service, cause)
+	}
+	return fmt.Sprintf("is converted by a webhook at the URL in spec.conversion.webhook.clientConfig.url, %s: uninstall what the webhook belongs to, and set spec.conversion to strategy None", cause)
 }

@@ -10,17 +10,17 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// requiredCRDs are the CustomResourceDefinitions that a ClusterServiceVersion owns or
-// requires, in every version that it names. OLM v0 looks at one version of each.
+// requiredCRDs checks the CRDs that a CSV owns or requires, in every version that it names. OLM v0
+// checks one version of each.
 func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return versionsOf(f, csvspec.CRDDescriptions(f.CSV))
 }
 
-// OwnedCRDs are the results for the versions that a ClusterServiceVersion owns, one for each
-// that spec.customresourcedefinitions.owned lists.
+// OwnedCRDs checks the versions in spec.customresourcedefinitions.owned.
 func OwnedCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return versionsOf(f, f.CSV.Spec.CustomResourceDefinitions.Owned)
 }
@@ -77,4 +77,25 @@ func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensio
 		}
 	}
 	return apiextensionsv1.CustomResourceDefinitionCondition{}
+}
+
+// awaited reports whether a version does not have to be served yet: the installer has announced
+// that it serves the version after the webhook of the CSV converts to it. If the version were
+// served earlier, its objects could not be read, or would lose fields without a conversion.
+func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
+	crd := f.CRDs[wanted.Name]
+	return crd != nil && !slices.Contains(servedVersions(crd), wanted.Version) &&
+		csvspec.Converts(f.CSV, wanted.Name) >= 0 && f.CSV.OwnsCRD(wanted.Name) &&
+		slices.Contains(strings.Split(f.CSV.Annotations[wellknown.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
+}
+
+// awaitedVersions returns the awaited versions of all CRDs.
+func awaitedVersions(f Facts) []string {
+	var versions []string
+	for _, d := range csvspec.CRDDescriptions(f.CSV) {
+		if awaited(f, d) {
+			versions = append(versions, csvspec.CRDVersion(d.Name, d.Version))
+		}
+	}
+	return versions
 }

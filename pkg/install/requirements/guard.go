@@ -10,10 +10,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// guards are what the rule of a webhook must not include: a webhook that can refuse
-// these can refuse its own repair. The messages are OLM v0's to the letter.
+// guards are the forbidden rules. A webhook with such a rule could refuse its own repair. The
+// messages are literally those of OLM v0.
 var guards = []struct {
 	includes func(admissionregistrationv1.RuleWithOperations) bool
 	message  string
@@ -45,13 +46,12 @@ var guards = []struct {
 	},
 }
 
-// protectedGroups are those of which no resource may be intercepted or converted.
+// protectedGroups are the API groups whose resources must not be intercepted or converted.
 var protectedGroups = []string{operatorsv1alpha1.GroupName, managerv1alpha1.GroupName}
 
-// ViolationKind tells mistakes apart for programs.
+// ViolationKind is the kind of a violation.
 type ViolationKind int
 
-// The kinds of violations.
 const (
 	ForbiddenRule ViolationKind = iota + 1
 	RepeatedName
@@ -60,27 +60,23 @@ const (
 	TooManyCombinations
 )
 
-// Violation is a mistake in spec.webhookdefinitions that fails the whole
-// ClusterServiceVersion with the reason InvalidWebhookDescription.
+// Violation is a mistake in spec.webhookdefinitions. The CSV fails with the reason
+// InvalidWebhookDescription.
 type Violation struct {
 	Kind ViolationKind
-	// Webhook is the index of the description in spec.webhookdefinitions; -1 for a mistake
-	// that is about none in particular.
+	// Webhook is the index in spec.webhookdefinitions, or -1.
 	Webhook int
-	// GenerateName is the description's.
+	// GenerateName is the generateName of the webhook.
 	GenerateName string
-	// Message begins with OLM v0's text; the place follows.
+	// Message begins with the text of OLM v0, followed by the field.
 	Message string
 	WayOut  string
 }
 
 func (v Violation) String() string { return v.Message + "; " + v.WayOut }
 
-// RuleViolations are the forbidden rules and the repeated names of a
-// ClusterServiceVersion's webhooks, in the order in which OLM v0 looks at them: the
-// first is what it would report.
-//
-// A name must be unique among all webhooks, of whatever type, as with OLM v0.
+// RuleViolations returns the forbidden rules and repeated names of webhooks. The first is the one
+// that OLM v0 reports. As in OLM v0, a name must be unique among webhooks of all types.
 func RuleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	first := map[string]int{}
@@ -103,11 +99,8 @@ func RuleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	return violations
 }
 
-// Forbidden says, in OLM v0's words, why a rule would let its webhook wedge the
-// cluster, and what to write instead. Both are empty when it would not.
-//
-// It looks at groups and resources alone, as OLM v0 does, whatever the operations,
-// versions and scope.
+// Forbidden returns why a rule is forbidden, with the message of OLM v0, and the next step. Both
+// are empty if the rule is allowed. As in OLM v0, operations, versions and scope are ignored.
 func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut string) {
 	for _, guard := range guards {
 		if guard.includes(rule) {
@@ -117,7 +110,7 @@ func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut
 	return "", ""
 }
 
-// onGroup is true of rules for an API group.
+// onGroup matches rules for an API group.
 func onGroup(name string) func(admissionregistrationv1.RuleWithOperations) bool {
 	return func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(rule.APIGroups, func(group string) bool {
@@ -126,7 +119,7 @@ func onGroup(name string) func(admissionregistrationv1.RuleWithOperations) bool 
 	}
 }
 
-// onResource is true of rules for one of these resources, or for a subresource of one.
+// onResource matches rules for a resource or one of its subresources.
 func onResource(names ...string) func(admissionregistrationv1.RuleWithOperations) bool {
 	return func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(rule.Resources, func(resource string) bool {
@@ -140,6 +133,20 @@ func both(one, other func(admissionregistrationv1.RuleWithOperations) bool) func
 	return func(rule admissionregistrationv1.RuleWithOperations) bool { return one(rule) && other(rule) }
 }
 
-// fold takes away what the API server would not match anyway, case and blanks, so
-// that what was meant is refused with its reason and not silently ineffective.
+// fold ignores case and spaces. The API server would not match such a name, so the rule would have
+// no effect; it is refused with the reason instead.
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// limitViolations returns the first webhook whose rules exceed csvspec.MaxCombinations.
+func limitViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
+	i := csvspec.WebhooksWithinLimit(csv)
+	if i == len(csv.Spec.WebhookDefinitions) {
+		return nil
+	}
+	d := csv.Spec.WebhookDefinitions[i]
+	return []Violation{{
+		TooManyCombinations, i, d.GenerateName,
+		fmt.Sprintf("the rules of the webhooks up to spec.webhookdefinitions[%d] %q name more than %d combinations of API group and resource, or as many times %d bytes of their names", i, d.GenerateName, csvspec.MaxCombinations, csvspec.UsualText),
+		"name in each rule only the groups that have the resources of the rule",
+	}}
+}

@@ -23,23 +23,23 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// Request is a request by which a webhook server shows that it serves a path. The zero value
-// is none.
+// Request is a request by which a webhook server proves that it serves a path. The zero value means
+// no request.
 type Request struct {
 	Path string
-	// Body is the review, as JSON. The answer has its APIVersion, Kind and UID.
+	// Body is the review as JSON. The response must have APIVersion, Kind and UID.
 	Body, APIVersion, Kind, UID string
-	// AnyAnswer is set where the webhook is for no resource that is known: the server may
-	// answer a review of another resource with any error.
+	// AnyAnswer is set if the resources of the webhook are not known. The server may then respond
+	// with any error.
 	AnyAnswer bool
 }
 
-// probeName is that of the object under review.
+// probeName is the name of the object in the review.
 const probeName = "olm-webhook-manager-probe"
 
-// For returns the review to send to a webhook before it is registered: a dry run of a
-// request that its rules match, or a conversion of no objects. There is none for an APIService,
-// and for a webhook that API servers call in no version of the review.
+// For returns the review to send to a webhook before it is registered: a dry-run request that its
+// rules match, or a conversion without objects. There is no request for an APIService, and for a
+// webhook without a supported review version.
 func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Request {
 	version := reviewVersion(d)
 	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[wellknown.AnnotationProbe] == wellknown.ProbeHandshake {
@@ -55,8 +55,8 @@ func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.Webho
 	return admissionReview(csv, d, called, version, c)
 }
 
-// calledPath is the path that API servers call for a path of a registration: their client joins
-// it by path.Join, which takes a slash at the end away.
+// calledPath returns the path that API servers call. Their client uses path.Join, which removes a
+// trailing slash.
 func calledPath(declared *string) string {
 	if declared == nil {
 		return "/"
@@ -64,7 +64,7 @@ func calledPath(declared *string) string {
 	return path.Join("/", *declared)
 }
 
-// reviewVersion returns the version that an API server chooses: the first in the list that it knows.
+// reviewVersion returns the version that an API server selects: the first supported one.
 func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
 	for _, version := range d.AdmissionReviewVersions {
 		if version == "v1" || version == "v1beta1" {
@@ -74,8 +74,8 @@ func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
 	return ""
 }
 
-// conversionReview has no objects: a server that converts in the right path answers it, and
-// there is no object that could lack what its code relies on.
+// conversionReview returns a review without objects. A server that converts at the path answers it,
+// and no missing field can make it fail.
 func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string) Request {
 	review := apiextensionsv1.ConversionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/" + version, Kind: "ConversionReview"},
@@ -116,8 +116,8 @@ type example struct {
 	operation admissionv1.Operation
 }
 
-// exampleOf returns the first one that a rule names with its resource; else one that an
-// asterisk stands for; else the creation of a ConfigMap, which the rules need not match.
+// exampleOf returns the first request for a resource that a rule names, else for a resource that
+// "*" matches, else the creation of a ConfigMap.
 func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e example, known bool) {
 	for _, wildcards := range []bool{false, true} {
 		for _, rule := range d.Rules {
@@ -134,7 +134,8 @@ func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e examp
 	return example{rules.Resource{Name: "configmaps", Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Extent: rules.Namespaced}, schema.GroupVersion{Version: "v1"}, admissionv1.Create}, false
 }
 
-// exampleIn returns the first resource of a catalog that a rule matches by one of its resources.
+// exampleIn returns a request for the first resource of the catalog that one resource of a rule
+// matches.
 func exampleIn(c rules.Catalog, rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
 	for _, group := range rule.APIGroups {
 		for _, version := range rules.SortedKeys(c.Groups[group]) {
@@ -153,7 +154,7 @@ func exampleIn(c rules.Catalog, rule admissionregistrationv1.RuleWithOperations,
 	return example{}, false
 }
 
-// operationOf is the most common operation of a rule on a resource.
+// operationOf returns the most common operation of a rule.
 func operationOf(rule admissionregistrationv1.RuleWithOperations, below bool) admissionv1.Operation {
 	order := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete, admissionregistrationv1.Connect}
 	if below { // most subresources are a status
@@ -167,7 +168,7 @@ func operationOf(rule admissionregistrationv1.RuleWithOperations, below bool) ad
 	return ""
 }
 
-// request is what an API server asks in a dry run.
+// request returns the dry-run AdmissionRequest.
 func (e example) request(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *admissionv1.AdmissionRequest {
 	name, subresource, _ := strings.Cut(e.Name, "/")
 	resource := e.version.WithResource(name)
@@ -199,7 +200,7 @@ var optionsOf = map[admissionv1.Operation]string{
 	admissionv1.Create: "CreateOptions", admissionv1.Update: "UpdateOptions", admissionv1.Delete: "DeleteOptions",
 }
 
-// firstTarget is a namespace that the operator looks after.
+// firstTarget returns a namespace of the OperatorGroup.
 func firstTarget(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	if first, _, _ := strings.Cut(csv.Annotations[wellknown.AnnotationTargetNamespaces], ","); first != "" {
 		return first
@@ -207,8 +208,8 @@ func firstTarget(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return csv.Namespace
 }
 
-// object is the author's example of the kind, where there is one. Servers rely on what every
-// such object has, and not all of them check.
+// object returns the author's example of the kind, or a minimal object. Some servers do not check
+// for fields that every such object has.
 func (e example) object(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) []byte {
 	object := authorsExample(csv, e.Kind)
 	if object == nil {
@@ -230,10 +231,10 @@ func (e example) object(csv *operatorsv1alpha1.ClusterServiceVersion, d operator
 	return raw
 }
 
-// maxExamples bounds what is read of an annotation, and sent to each pod.
+// maxExamples limits the size of the annotation that is read.
 const maxExamples = 256 << 10
 
-// authorsExample is the one for a kind in the annotation alm-examples; nil for none.
+// authorsExample returns the example of a kind in the annotation alm-examples, or nil.
 func authorsExample(csv *operatorsv1alpha1.ClusterServiceVersion, kind schema.GroupVersionKind) map[string]any {
 	var all []map[string]any
 	if len(csv.Annotations["alm-examples"]) > maxExamples || json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &all) != nil {
@@ -247,7 +248,7 @@ func authorsExample(csv *operatorsv1alpha1.ClusterServiceVersion, kind schema.Gr
 	return nil
 }
 
-// skeleton is what every object of a kind of Kubernetes that runs pods has.
+// skeleton returns a minimal object of a workload kind of Kubernetes.
 func skeleton(kind schema.GroupVersionKind) map[string]any {
 	labels := map[string]any{"app": probeName}
 	pod := map[string]any{"containers": []any{map[string]any{"name": "probe", "image": "example.com/probe:latest", "resources": map[string]any{}}}}
@@ -270,7 +271,7 @@ func skeleton(kind schema.GroupVersionKind) map[string]any {
 	return map[string]any{"spec": map[string]any{}}
 }
 
-// selected are labels that a selector asks for.
+// selected returns labels that a selector matches.
 func selected(selector *metav1.LabelSelector) map[string]string {
 	if selector == nil {
 		return nil

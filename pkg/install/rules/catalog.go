@@ -15,31 +15,30 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Resource is a resource, or a subresource, that an API server serves in one version.
+// Resource is a resource or subresource that an API server serves in one version.
 type Resource struct {
-	// Name is the plural, as "pods"; of a subresource "pods/status".
+	// Name is the plural, as in "pods" or "pods/status".
 	Name string
-	// Kind is that of the objects in its requests.
+	// Kind is the kind of the objects in requests.
 	Kind schema.GroupVersionKind
-	// Extent is where its objects live; Unknown where that is not known.
+	// Extent is Unknown if it is not known whether the resource is namespaced.
 	Extent Extent
 }
 
-// Catalog lists what an API server serves, as far as it is known.
+// Catalog lists the known resources of an API server.
 type Catalog struct {
-	// Groups are the served versions of each group. A version without an entry for its
-	// resources is served, and its resources are not known.
+	// Groups are the served versions by group. The resources of a version without entries are not
+	// known.
 	Groups map[string]map[string][]Resource
-	// Closed is set when a group that is not in Groups is not served.
+	// Closed is set if groups that are not in Groups are not served.
 	Closed bool
-	// WithoutSubresources is set when subresources are not listed.
+	// WithoutSubresources is set if subresources are not listed.
 	WithoutSubresources bool
-	// Names are the served groups that are not in Groups: names to suggest.
+	// Names are other served groups, for suggestions.
 	Names []string
 }
 
-// Groups returns the API groups that the rules of a ClusterServiceVersion's admission
-// webhooks name.
+// Groups returns the API groups in the rules of the admission webhooks of a CSV.
 func Groups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var groups []string
 	named := map[string]bool{}
@@ -59,7 +58,7 @@ func Groups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return groups
 }
 
-// Add lists the resources of a version. Nil resources are not known.
+// Add adds the resources of a version. If resources is nil, they are not known.
 func (c *Catalog) Add(version schema.GroupVersion, resources []Resource) {
 	if c.Groups == nil {
 		c.Groups = map[string]map[string][]Resource{}
@@ -79,7 +78,7 @@ func (c *Catalog) Add(version schema.GroupVersion, resources []Resource) {
 	c.Groups[version.Group][version.Version] = append(known, resources...)
 }
 
-// AddDefinition lists what a CustomResourceDefinition makes the API server serve.
+// AddDefinition adds the resources of a CRD.
 func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	extent := Namespaced
 	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
@@ -102,13 +101,13 @@ func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// found is what a catalog knows of one resource that a rule names.
+// found is what a catalog knows about a resource in a rule.
 type found struct {
 	Served  []Resource // what the rule matches, with the version in Kind unless it is a subresource's
 	unknown bool       // the catalog does not know all that the rule could match
 }
 
-// find returns what of a catalog a rule matches by one of its resources.
+// Find returns the resources of the catalog that a rule matches by one of its resources.
 func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named string) found {
 	var f found
 	for _, group := range rule.APIGroups {
@@ -129,8 +128,8 @@ func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named str
 	return f
 }
 
-// names reports whether a resource of a rule names a served one, as API servers match it.
-// Where subresources are not listed, a resource stands for all of its own.
+// names reports whether a resource in a rule matches a served resource, as API servers match it. If
+// subresources are not listed, a resource matches all of its subresources.
 func (c Catalog) names(named, served string) bool {
 	resource, subresource, _ := strings.Cut(named, "/")
 	servedResource, servedSubresource, _ := strings.Cut(served, "/")
@@ -140,4 +139,5 @@ func (c Catalog) names(named, served string) bool {
 	return subresource == "*" || subresource == servedSubresource || c.WithoutSubresources
 }
 
+// SortedKeys returns the keys of a map in order.
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

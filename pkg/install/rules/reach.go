@@ -9,40 +9,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Extent says where the objects of a resource live.
+// Extent is the scope of a resource.
 type Extent string
 
-// The extents of a resource.
 const (
-	// Unknown is a resource of which nobody told where its objects live.
+	// Unknown means that the scope of the resource is not known.
 	Unknown Extent = ""
-	// Namespaced objects live in a Namespace: a namespaceSelector limits who intercepts them.
+	// Namespaced means that a namespaceSelector applies to the objects.
 	Namespaced Extent = "Namespaced"
-	// ClusterScoped objects live in none: no namespaceSelector limits who intercepts them.
+	// ClusterScoped means that no namespaceSelector applies to the objects.
 	ClusterScoped Extent = "Cluster"
 )
 
-// Reach is what one rule of a webhook intercepts, and how far: resources are named as
-// "deployments.apps", or "pods/status" with a subresource.
+// Reach is what one rule of a webhook intercepts. Resources are named as "deployments.apps" or
+// "pods/status".
 type Reach struct {
-	// Namespaced are intercepted in the namespaces of the OperatorGroup alone.
+	// Namespaced are resources that are intercepted only in the namespaces of the OperatorGroup.
 	Namespaced []string
-	// ClusterScoped are intercepted everywhere, whatever the OperatorGroup covers.
+	// ClusterScoped are resources that are intercepted independently of the OperatorGroup.
 	ClusterScoped []string
-	// Escaping are intercepted whatever the OperatorGroup covers: those of ClusterScoped, and
-	// what "*" stands for among the resources of Kubernetes that live in no namespace.
+	// Escaping are the resources in ClusterScoped, and the cluster-scoped resources of Kubernetes
+	// that a "*" matches.
 	Escaping []string
-	// Namespaces are the Namespace objects themselves, which a namespaceSelector matches
-	// by their own labels: one that is being created bears no group's label yet, and is not
-	// intercepted under a group of some namespaces.
+	// Namespaces is set if Namespace objects are intercepted. A namespaceSelector matches their own
+	// labels. A Namespace that is being created has no label of the group yet, and a group of some
+	// namespaces does not intercept it.
 	Namespaces bool
-	// Unknown are resources of which it is not known where their objects live: limited
-	// to the OperatorGroup if they live in namespaces.
+	// Unknown are resources of unknown scope. The OperatorGroup limits them if they are namespaced.
 	Unknown []string
 }
 
-// ReachOf is the effective scope of a rule. The definitions are those of custom
-// resources, as far as they are known.
+// ReachOf returns the effective scope of a rule. definitions are the known CRDs of the resources.
 func ReachOf(rule admissionregistrationv1.RuleWithOperations, definitions ...*apiextensionsv1.CustomResourceDefinition) Reach {
 	var reach Reach
 	for _, group := range rule.APIGroups {
@@ -84,8 +81,8 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 	}
 }
 
-// inNoNamespace are the resources of a group of Kubernetes that live in no namespace and can be
-// written, but for Namespaces.
+// inNoNamespace returns the cluster-scoped, writable resources of a group of Kubernetes, except
+// Namespaces.
 func inNoNamespace(group, subresource string) []string {
 	var all []string
 	for _, resource := range clusterScopedResources[group] {
@@ -105,7 +102,7 @@ func everyNamespaceObject(r schema.GroupResource) bool {
 	return r.Group == "" && (r.Resource == "namespaces" || r.Resource == "*")
 }
 
-// limited is an extent under the scope that the rule itself gives.
+// limited returns the extent within the scope of the rule.
 func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {
 	if e != Unknown || rule.Scope == nil {
 		return e
@@ -141,8 +138,8 @@ func extentOf(r schema.GroupResource, definitions []*apiextensionsv1.CustomResou
 	}
 }
 
-// clusterScopedResources are those of the API groups that Kubernetes serves itself.
-// What a group has beside them lives in namespaces.
+// clusterScopedResources are the cluster-scoped resources of the API groups of Kubernetes. All
+// other resources of these groups are namespaced.
 var clusterScopedResources = map[string][]string{
 	"":                             {"namespaces", "nodes", "persistentvolumes", "componentstatuses"},
 	"admissionregistration.k8s.io": {"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"},
@@ -166,4 +163,12 @@ var clusterScopedResources = map[string][]string{
 	"scheduling.k8s.io":            {"priorityclasses"},
 	"storage.k8s.io":               {"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"},
 	"storagemigration.k8s.io":      {"storageversionmigrations"},
+}
+
+// CoversExtent reports whether the scope of a rule includes an extent.
+func CoversExtent(r admissionregistrationv1.RuleWithOperations, e Extent) bool {
+	if r.Scope == nil || *r.Scope == admissionregistrationv1.AllScopes || e == Unknown {
+		return true
+	}
+	return (*r.Scope == admissionregistrationv1.NamespacedScope) == (e == Namespaced)
 }

@@ -10,23 +10,24 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Mismatch is a resource of a rule that matches no request.
+// Mismatch is a resource in a rule that matches no request.
 type Mismatch struct {
-	// Rule is the index of the rule in its description.
+	// Rule is the index of the rule.
 	Rule int
-	// Resource is the name as the rule has it.
+	// Resource is the name in the rule.
 	Resource string
 	// What is the fact and its cause, without a subject.
 	What string
-	// WayOut is what to write instead.
+	// WayOut is the correction.
 	WayOut string
 }
 
-// maxUnmatched is how many resources of a webhook are explained. Each is compared with all that are served.
+// maxUnmatched limits the explained resources of a webhook. Each is compared with all served
+// resources.
 const maxUnmatched = 100
 
-// Mismatches returns the resources in the rules of an admission webhook that match
-// nothing which a catalog lists, the first 100 of them. What the catalog does not know may match.
+// Mismatches returns the first 100 resources in the rules of an admission webhook that match
+// nothing in the catalog. A resource that the catalog does not know may match.
 func Mismatches(d operatorsv1alpha1.WebhookDescription, c Catalog) []Mismatch {
 	var all []Mismatch
 	for i, rule := range d.Rules {
@@ -47,7 +48,7 @@ func Mismatches(d operatorsv1alpha1.WebhookDescription, c Catalog) []Mismatch {
 	return all
 }
 
-// explain returns why a resource of a rule matches nothing, and what would.
+// explain returns why a resource in a rule matches nothing, and the correction.
 func (c Catalog) explain(rule admissionregistrationv1.RuleWithOperations, named string) (what, wayOut string) {
 	anyVersion, anyScope := rule, rule
 	anyVersion.APIVersions, anyScope.Scope = []string{"*"}, nil
@@ -69,7 +70,7 @@ func (c Catalog) absent(groups []string) []string {
 	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return c.Groups[group] != nil })
 }
 
-// versions returns those in which a resource of a rule is served.
+// versions returns the versions in which a resource of a rule is served.
 func (c Catalog) versions(rule admissionregistrationv1.RuleWithOperations, named string) []string {
 	var all []string
 	for _, group := range rule.APIGroups {
@@ -93,8 +94,7 @@ func (c Catalog) nearestGroup(absent []string) string {
 	return "correct apiGroups, or install what serves it"
 }
 
-// NearestGroup suggests what to write in place of a group that is not served; empty where
-// no group has almost the same name.
+// NearestGroup suggests a served group with a similar name, or returns "".
 func (c Catalog) NearestGroup(group string) string {
 	if group == "core" || group == "v1" {
 		return `write "" in apiGroups, which is the core API group`
@@ -105,7 +105,7 @@ func (c Catalog) NearestGroup(group string) string {
 	return ""
 }
 
-// nearestResource suggests the plural of a kind, or else a name that is almost the same.
+// nearestResource suggests the plural of a kind, or a resource with a similar name.
 func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations, named string) string {
 	resource, subresource, below := strings.Cut(named, "/")
 	var plurals []string
@@ -130,7 +130,7 @@ func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations
 	return "correct the name (kubectl api-resources lists them), or install what serves it"
 }
 
-// elsewhere returns a group of the catalog that serves a resource.
+// elsewhere returns a group that serves a resource.
 func (c Catalog) elsewhere(named string) (group string, served bool) {
 	for _, group := range SortedKeys(c.Groups) {
 		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}}}
@@ -147,7 +147,7 @@ func joined(resource, subresource string) string {
 
 func quoted(name string) string { return fmt.Sprintf("%.100q", name) }
 
-// groupsText names API groups.
+// groupsText formats API groups.
 func groupsText(groups []string) string {
 	var shown []string
 	for _, group := range groups {
@@ -160,8 +160,8 @@ func groupsText(groups []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// Nearest returns the candidate that takes the fewest edits to reach, if those are few: two,
-// and one for a short name, which is near to many. Case does not count.
+// Nearest returns the candidate with the smallest edit distance, ignoring case. The distance is at
+// most two, or one for a short name.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 2+min(len(name)/5, 1)
 	for _, candidate := range candidates {

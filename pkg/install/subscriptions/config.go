@@ -2,25 +2,27 @@
 package subscriptions
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Config is what the administrator configures for a ClusterServiceVersion in its
-// Subscription's spec.config. The zero value configures nothing.
+// Config is the spec.config of the Subscription of an operator. The zero value configures nothing.
 type Config struct {
-	// Subscription is the name of the Subscription; empty when there is none.
+	// Subscription is the name of the Subscription, or "".
 	Subscription string
-	// Generation is the Subscription's.
+	// Generation is the generation of the Subscription.
 	Generation int64
 	operatorsv1alpha1.SubscriptionConfig
 }
 
-// ConfigOf is what a Subscription configures; it may be nil.
+// ConfigOf returns the config of a Subscription, which may be nil.
 func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	if subscription == nil {
 		return Config{}
@@ -32,16 +34,16 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Instruction is the value of an annotation of the config that begins with
-// wellknown.AnnotationPrefix: it tells the manager what to do.
+// Instruction returns the value of an annotation of the config that configures the manager. Its
+// name begins with wellknown.AnnotationPrefix.
 func (c Config) Instruction(annotation string) (value string, given bool) {
 	value, given = c.Annotations[annotation]
 	return value, given
 }
 
-// Propagated are the annotations of the config that derived objects bear: all but
-// the instructions to the manager, for which no pod should restart, and those that are
-// refused.
+// Propagated returns the annotations of the config for derived objects. Annotations that configure
+// the manager are excluded, because a change would restart pods. Refused annotations are excluded
+// as well.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
@@ -50,10 +52,47 @@ func (c Config) Propagated() map[string]string {
 	return propagated
 }
 
-// forPods are those of them that pods bear. Nobody injects a caBundle into a pod, and one
-// that bore such an annotation would restart when the provider changes.
+// ForPods returns the annotations for pods. Annotations that request a caBundle are excluded: they
+// do nothing on a pod, and a change of the provider would restart it.
 func (c Config) ForPods() map[string]string {
 	annotations := c.Propagated()
 	maps.DeleteFunc(annotations, func(annotation, _ string) bool { return asksForInjection(annotation) })
 	return annotations
+}
+
+// Disabled reports whether the administrator has disabled a webhook. A conversion webhook cannot be
+// disabled: its objects could not be read. An owned APIService cannot be disabled either: it blocks
+// no request.
+func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
+	return !csvspec.StaysRegistered(csvspec.IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
+}
+
+func (c Config) disabledNames() []string {
+	value, _ := c.Instruction(wellknown.AnnotationDisabledWebhooks)
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+}
+
+// invalidDisabled returns the names of webhooks that cannot be disabled, each with the reason.
+func (c Config) invalidDisabled(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var invalid []string
+	for _, name := range c.disabledNames() {
+		described := slices.IndexFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool { return d.GenerateName == name })
+		switch {
+		case described < 0:
+			invalid = append(invalid, fmt.Sprintf("%q, which is no webhook of ClusterServiceVersion %s: its webhooks are %s", name, csv.Name, strings.Join(generateNames(csv), ", ")))
+		case csv.Spec.WebhookDefinitions[described].Type == operatorsv1alpha1.ConversionWebhook:
+			invalid = append(invalid, fmt.Sprintf("%q, a conversion webhook, without which its objects could not be read: remove the name", name))
+		}
+	}
+	return invalid
+}
+
+func generateNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	var names []string
+	for _, d := range csv.Spec.WebhookDefinitions {
+		if d.Type != operatorsv1alpha1.ConversionWebhook {
+			names = append(names, d.GenerateName)
+		}
+	}
+	return names
 }

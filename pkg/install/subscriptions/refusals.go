@@ -15,9 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Refusals are the parts of the config that are not followed, because they would take
-// the webhooks' certificates from the manager or make no sense, each with the way out.
-// All other parts are: a slip in a Subscription does not stop the operator.
+// Refusals returns the parts of the config that are ignored, each with the next step. They would
+// replace the certificates of the webhooks, or are invalid. All other parts apply: a mistake in a
+// Subscription does not stop the operator.
 func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var refusals []string
 	refuse := func(format string, args ...any) {
@@ -39,27 +39,27 @@ func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string 
 				annotation, wellknown.AnnotationCertificateProvider)
 		}
 	}
-	for _, name := range c.disabledInVain(csv) {
+	for _, name := range c.invalidDisabled(csv) {
 		refuse("spec.config.annotations, %s, names %s", wellknown.AnnotationDisabledWebhooks, name)
 	}
 	return refusals
 }
 
+// IsCertificateVolume reports whether a volume has the name of one of the certificate volumes.
 func IsCertificateVolume(name string) bool {
 	return name == wellknown.VolumeWebhookCert || name == wellknown.VolumeAPIServiceCert
 }
 
-// overCertificate is true of mounts of the certificate's volumes, in their places, or over
-// one of their files. A mount of a directory above hides nothing: Kubernetes mounts the
-// certificate into it.
+// HidesCertificate reports whether a mount uses the volumes of the certificate, or hides one of its
+// files. A mount of a parent directory hides nothing: Kubernetes mounts the certificate into it.
 func HidesCertificate(mount corev1.VolumeMount) bool {
 	place := path.Clean(mount.MountPath)
 	return IsCertificateVolume(mount.Name) ||
 		slices.ContainsFunc(CertificateVolumes(""), func(v CertificateVolume) bool { return v.hiddenBy(place) })
 }
 
-// hiddenBy tells whether a mount in this place hides the volume or a file of it, of which
-// those that begin with two dots are the kubelet's: the others lead to them.
+// hiddenBy reports whether a mount at a path hides the volume or one of its files. The kubelet
+// links the files through entries that begin with two dots.
 func (v CertificateVolume) hiddenBy(place string) bool {
 	below, inside := strings.CutPrefix(place, v.Path+"/")
 	file, _, _ := strings.Cut(below, "/")
@@ -67,8 +67,8 @@ func (v CertificateVolume) hiddenBy(place string) bool {
 		slices.ContainsFunc(v.Volume.Secret.Items, func(item corev1.KeyToPath) bool { return item.Path == file }))
 }
 
-// injects tells the annotations by which another controller is asked to write a
-// caBundle that the manager writes. Under "none" it writes none, and whoever is asked to may.
+// injects reports whether an annotation requests another controller to write a caBundle. If the
+// certificates are configured as "none", the manager writes none, and the annotation is valid.
 func (c Config) injects(annotation string) bool {
 	if provider, _ := c.Instruction(wellknown.AnnotationCertificateProvider); provider == string(managerv1alpha1.ProviderNone) {
 		return false
@@ -78,4 +78,30 @@ func (c Config) injects(annotation string) bool {
 
 func asksForInjection(annotation string) bool {
 	return strings.HasPrefix(annotation, "cert-manager.io/inject-") || strings.HasSuffix(annotation, "openshift.io/inject-cabundle")
+}
+
+// CertificateVolume is a volume with the serving certificate and its mount path.
+type CertificateVolume struct {
+	Volume corev1.Volume
+	Path   string
+}
+
+// CertificateVolumes returns the volumes for both default paths of server libraries.
+func CertificateVolumes(secretName string) []CertificateVolume {
+	return []CertificateVolume{
+		{secretVolume(wellknown.VolumeAPIServiceCert, secretName, "apiserver.crt", "apiserver.key"), wellknown.MountAPIServiceCert},
+		{secretVolume(wellknown.VolumeWebhookCert, secretName, corev1.TLSCertKey, corev1.TLSPrivateKeyKey), wellknown.MountWebhookCert},
+	}
+}
+
+// secretVolume returns a volume with the serving certificate, its key and its CA.
+func secretVolume(name, secretName, certificate, key string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: secretName,
+		Items: []corev1.KeyToPath{
+			{Key: corev1.TLSCertKey, Path: certificate},
+			{Key: corev1.TLSPrivateKeyKey, Path: key},
+			{Key: wellknown.KeyCA, Path: wellknown.KeyCA},
+		},
+	}}}
 }

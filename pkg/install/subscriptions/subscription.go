@@ -7,20 +7,18 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Lister is how to find the Lister of one namespace, and its
-// ClusterServiceVersions. There may be many of both, and each of those asks: so each
-// question is for a name, and none for all.
+// Lister finds the Subscriptions and CSVs of one namespace by name. Every CSV needs its
+// Subscription, so listing all of them each time would be too expensive.
 type Lister struct {
-	// Naming are the Lister of which CSVNames has that name.
+	// Naming returns the Subscriptions for which CSVNames contains the name.
 	Naming func(csv string) []*operatorsv1alpha1.Subscription
-	// Named is the ClusterServiceVersion of that name; nil when there is none.
+	// Named returns the CSV with the name, or nil.
 	Named func(csv string) *operatorsv1alpha1.ClusterServiceVersion
-	// Replacing are those with that name in spec.replaces, and maybe others.
+	// Replacing returns the CSVs whose spec.replaces is the name. It may return others as well.
 	Replacing func(csv string) []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// CSVNames are the ClusterServiceVersions that a Subscription names: the one that it has
-// installed, and the one that it starts with.
+// CSVNames returns the CSVs that a Subscription names in status.installedCSV and spec.startingCSV.
 func CSVNames(s *operatorsv1alpha1.Subscription) []string {
 	names := []string{s.Status.InstalledCSV}
 	if s.Spec != nil {
@@ -30,11 +28,10 @@ func CSVNames(s *operatorsv1alpha1.Subscription) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// Find is the Subscription that a ClusterServiceVersion was installed for,
-// or nil: the one that names it as installed, else the one that starts with it, else
-// the same for those that it replaces, the nearest first, and then for those that
-// replace it: while the next version is on its way, the Subscription names but one
-// of the two.
+// Find returns the Subscription that a CSV was installed for, or nil. It prefers the Subscription
+// that names the CSV as installed, then as starting CSV. Then it searches the versions that the CSV
+// replaces, nearest first, and the versions that replace it: during an upgrade the Subscription
+// names only one of the two versions.
 func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1alpha1.Subscription {
 	for _, name := range in.lineage(csv) {
 		named := slices.SortedFunc(slices.Values(in.Naming(name)), func(a, b *operatorsv1alpha1.Subscription) int {
@@ -50,8 +47,8 @@ func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1a
 	return nil
 }
 
-// lineage names a ClusterServiceVersion, those before it along spec.replaces, of
-// which the last may be gone already, and those after it.
+// lineage returns the names of a CSV, of its predecessors along spec.replaces, and of its
+// successors. The last predecessor may be deleted.
 func (in Lister) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := []string{csv.Name}
 	follow := func(name string, next func(string) string) {
@@ -71,7 +68,7 @@ func (in Lister) before(csv string) string {
 	return ""
 }
 
-// after is the first by name, should there be many.
+// after returns the first successor by name.
 func (in Lister) after(csv string) string {
 	var names []string
 	for _, replacing := range in.Replacing(csv) {

@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -19,17 +18,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// DefinitionOwners tells what must outlive the deletion of a ClusterServiceVersion in the foreground, which
-// takes all that has no other owner: what a definition is converted by has that definition
-// for a second owner, its definitionOwner.
+// DefinitionOwners are the CRDs that must own the objects of a converter. The foreground deletion
+// of a CSV deletes all objects without another owner, but a converter must serve until its CRD is
+// deleted.
 type DefinitionOwners struct {
 	csv     *operatorsv1alpha1.ClusterServiceVersion
 	derived map[string][]metav1.OwnerReference // by kind and name
 	account map[string][]metav1.OwnerReference // by name of the ServiceAccount
 }
 
-// DefinitionOwnersOf names the definitions of what converts, or is to: the definitions, as far as they exist, of live
-// Deployments. Services are the names of their Services.
+// DefinitionOwnersOf returns the definition owners of live Deployments that convert or are going to
+// convert. services has the names of their Services.
 func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployments map[string]*appsv1.Deployment, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) DefinitionOwners {
 	kept := DefinitionOwners{csv: csv, derived: map[string][]metav1.OwnerReference{}, account: map[string][]metav1.OwnerReference{}}
 	for name, live := range deployments {
@@ -53,8 +52,8 @@ func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment
 	return kept
 }
 
-// convertedDefinitions are the definitions that a Deployment converts by any of some Services, or that it is to
-// convert.
+// convertedDefinitions returns owner references to the CRDs that a Deployment converts through one
+// of the Services, or is going to convert.
 func convertedDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, services []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
 	var definitions []metav1.OwnerReference
 	for _, name := range slices.Sorted(maps.Keys(crds)) {
@@ -69,7 +68,7 @@ func convertedDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, deployme
 	return definitions
 }
 
-// eachOnce puts owners in an order that does not depend on where they were met.
+// eachOnce sorts owner references by name and removes duplicates.
 func eachOnce(owners []metav1.OwnerReference) []metav1.OwnerReference {
 	slices.SortFunc(owners, func(a, b metav1.OwnerReference) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(owners, func(a, b metav1.OwnerReference) bool { return a.UID == b.UID })
@@ -84,21 +83,21 @@ func definitionOwner(crd *apiextensionsv1.CustomResourceDefinition) metav1.Owner
 
 const definitionKind = "CustomResourceDefinition"
 
-// isDefinitionOwner tells a definition that keeps an object from one that somebody else made its owner: what
-// is written out here, others leave out.
+// isDefinitionOwner reports whether an owner reference to a CRD was created by the manager. Other
+// clients do not set both controller and blockOwnerDeletion.
 func isDefinitionOwner(owner metav1.OwnerReference) bool {
 	return owner.Kind == definitionKind && owner.Controller != nil && owner.BlockOwnerDeletion != nil
 }
 
-// Owners are the owner references that an object is to have, if they are not those that it
-// has. It decides about what bears the ClusterServiceVersion's labels, and about what somebody else
-// made that pods need, and that would go with the ClusterServiceVersion.
+// Owners returns the desired owner references of an object, and whether they differ from the
+// current ones. It covers objects with the labels of the CSV, and objects of other clients that the
+// pods need and that are deleted with the CSV.
 func (k DefinitionOwners) Owners(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) (owners []metav1.OwnerReference, differ bool) {
 	var definitions []metav1.OwnerReference
 	switch {
 	case csvspec.HasOwnerLabels(o, k.csv):
 		definitions = k.derived[kind+" "+o.GetName()]
-	case !belongsTo(o, k.csv.UID):
+	case !csvspec.Owns(k.csv, o):
 		return nil, false
 	}
 	if len(definitions) == 0 {
@@ -108,7 +107,8 @@ func (k DefinitionOwners) Owners(kind string, o metav1.Object, bindings []*rbacv
 	return append(WithoutDefinitionOwners(o), definitions...), !equality.Semantic.DeepEqual(has, definitions)
 }
 
-// needed are the definitions of what the pods of a conversion get by their ServiceAccount.
+// needed returns the definition owners of the ServiceAccount of converters, and of its roles and
+// bindings.
 func (k DefinitionOwners) needed(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) []metav1.OwnerReference {
 	if kind == rbacv1.ServiceAccountKind {
 		return k.account[o.GetName()]
@@ -124,20 +124,22 @@ func (k DefinitionOwners) needed(kind string, o metav1.Object, bindings []*rbacv
 	return nil
 }
 
-// WithoutDefinitionOwners are the owners of an object but for the definitions that keep it.
+// WithoutDefinitionOwners returns the owner references of an object except its definition owners.
 func WithoutDefinitionOwners(o metav1.Object) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), isDefinitionOwner)
 }
 
-// HasDefinitionOwner tells whether a definition keeps an object.
-func HasDefinitionOwner(o metav1.Object) bool { return slices.ContainsFunc(o.GetOwnerReferences(), isDefinitionOwner) }
+// HasDefinitionOwner reports whether an object has a definition owner.
+func HasDefinitionOwner(o metav1.Object) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), isDefinitionOwner)
+}
 
-// HasConversions tells whether a ClusterServiceVersion declares any conversion.
+// HasConversions reports whether a CSV has a conversion webhook.
 func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(conversionCRDs(csv)) > 0
 }
 
-// ConvertsLike tells whether a ClusterServiceVersion declares any conversion that another does.
+// ConvertsLike reports whether a CSV converts a CRD that another CSV also converts.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(conversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
 }
@@ -150,47 +152,47 @@ func conversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return all
 }
 
-// Cleanup is what becomes of an object when the conversion ends for which it was kept.
+// Cleanup is what to do with an object of a converter when its conversion ends.
 type Cleanup string
 
-// The fates.
 const (
-	// Ignore is an object that is not kept, or not for this ClusterServiceVersion.
+	// Ignore means that the object has no definition owner for this CSV.
 	Ignore Cleanup = ""
-	// Release is one that stays without its definitions: it was to be orphaned, or somebody else owns it, too.
+	// Release means to remove the definition owners: the object is orphaned or has another owner.
 	Release Cleanup = "Release"
-	// Delete is one that would have gone already.
+	// Delete means to delete the object.
 	Delete Cleanup = "Delete"
 )
 
-// CleanupOf is what becomes of an object when a ClusterServiceVersion goes, or, when it is orphaned,
-// loses it.
+// CleanupOf returns what to do with an object when a CSV is deleted. orphaned is set if the CSV is
+// deleted without its dependents.
 func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Cleanup {
-	keptForIt := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		return isDefinitionOwner(owner) && (csvspec.HasOwnerLabels(o, csv) || belongsTo(o, csv.UID) || csvspec.Converts(csv, owner.Name) >= 0)
+	isConverter := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+		return isDefinitionOwner(owner) && (csvspec.HasOwnerLabels(o, csv) || csvspec.Owns(csv, o) || csvspec.Converts(csv, owner.Name) >= 0)
 	})
-	if !keptForIt {
+	if !isConverter {
 		return Ignore
 	}
-	fate := Delete
+	cleanup := Delete
 	for _, owner := range o.GetOwnerReferences() {
 		switch {
 		case isDefinitionOwner(owner), owner.UID == csv.UID:
 		case owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind:
 			return Ignore
 		default:
-			fate = Release
+			cleanup = Release
 		}
 	}
 	if orphaned {
 		return Release
 	}
-	return fate
+	return cleanup
 }
 
-// OrphansDependents tells whether a ClusterServiceVersion is deleted so that what it owned stays. Once the garbage collector
-// has seen to that, the finalizer that says so is gone, and the manager's own record of it, which nothing
-// keeps, has lost its owner; deleted in the foreground, the record would be gone, or made anew.
+// OrphansDependents reports whether a CSV is deleted without its dependents. After the garbage
+// collector removes the orphan finalizer, the only evidence is the WebhookRollout: it has no
+// definition owner, and it exists without the CSV as owner. A foreground deletion would have
+// deleted it.
 func OrphansDependents(csv *operatorsv1alpha1.ClusterServiceVersion, record *managerv1alpha1.WebhookRollout) bool {
 	switch {
 	case slices.Contains(csv.Finalizers, metav1.FinalizerOrphanDependents):
@@ -198,10 +200,6 @@ func OrphansDependents(csv *operatorsv1alpha1.ClusterServiceVersion, record *man
 	case slices.Contains(csv.Finalizers, metav1.FinalizerDeleteDependents), record == nil:
 		return false
 	default:
-		return !belongsTo(record, csv.UID)
+		return !csvspec.Owns(csv, record)
 	}
-}
-
-func belongsTo(o metav1.Object, uid types.UID) bool {
-	return slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == uid })
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// claimedDeployments returns, for each Deployment that another active ClusterServiceVersion has, the name
-// of that ClusterServiceVersion. Versions of the same operator take turns instead: they are no contenders.
+// claimedDeployments returns the Deployments that belong to another active CSV, with its name.
+// Versions of the same operator are not contenders.
 func claimedDeployments(f Facts) map[string]string {
 	claimed := map[string]string{}
 	for _, spec := range csvspec.Deployments(f.CSV) {
-		if holder := holderOf(f, spec.Name); holder != nil {
-			claimed[spec.Name] = holder.Name
+		if claimant := claimantOf(f, spec.Name); claimant != nil {
+			claimed[spec.Name] = claimant.Name
 		}
 	}
 	return claimed
 }
 
-// holderOf returns the contender that has a Deployment: the one to which the live Deployment belongs,
-// else one that has begun to install itself before.
-func holderOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVersion {
+// claimantOf returns the contender to which the live Deployment belongs, or whose installation has
+// started first.
+func claimantOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVersion {
 	live := f.Deployments[deployment]
 	if live != nil && csvspec.OwnedBy(live, f.CSV) {
 		return nil
@@ -50,16 +50,16 @@ func hasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bo
 	return slices.Contains(csvspec.DeploymentNames(csv), name)
 }
 
-// freeDeployments are requirements that are not met: a Deployment has one active ClusterServiceVersion.
-func freeDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, claimed map[string]string) []operatorsv1alpha1.RequirementStatus {
+// unclaimedDeployments returns an unmet requirement for each Deployment of another CSV.
+func unclaimedDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, claimed map[string]string) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, name := range csvspec.DeploymentNames(csv) {
-		if holder := claimed[name]; holder != "" {
+		if claimant := claimed[name]; claimant != "" {
 			results = append(results, operatorsv1alpha1.RequirementStatus{
 				Group: "apps", Version: "v1", Kind: "Deployment", Name: name,
 				Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 				Message: fmt.Sprintf("Deployment %s belongs to ClusterServiceVersion %s: delete one of the two, rename its Deployment, or, where %s is a later version of %[2]s, name %[2]s in its spec.skips",
-					name, holder, csv.Name),
+					name, claimant, csv.Name),
 			})
 		}
 	}

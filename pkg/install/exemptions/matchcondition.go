@@ -11,20 +11,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// The matchConditions of a webhook are written in CEL. Each of these says "not one of
-// the requests of this exemption", and all of a webhook's conditions have to hold for it
-// to be called.
+// A matchCondition is a CEL expression. Each expression here is true for every request except the
+// exempted ones. An API server calls a webhook only if all its matchConditions are true.
 //
-// They are total: a field that a request does not have is asked for before it is read,
-// since an expression that fails makes a webhook with failurePolicy Fail refuse. The
-// object is null when something is deleted, and both objects are when a whole
-// collection is.
+// An expression must not fail: a webhook with failurePolicy Fail would refuse the request. So each
+// expression tests with has() whether a field exists before it reads the field. The object is null in
+// a DELETE request; in a DELETECOLLECTION request both objects are null.
 
-// Condition exempts the requests of a exemption from a webhook.
-func (l Exemption) Condition() admissionregistrationv1.MatchCondition {
+// MatchCondition returns the condition that excludes the requests from a webhook.
+func (e Exemption) MatchCondition() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
-		Name:       wellknown.AnnotationPrefix + l.Name,
-		Expression: "!(" + strings.Join(slices.DeleteFunc([]string{l.where(), about(l.subjects), parenthesised(l.which), parenthesised(l.who)}, isEmpty), " && ") + ")",
+		Name:       wellknown.AnnotationPrefix + e.Name,
+		Expression: "!(" + strings.Join(slices.DeleteFunc([]string{e.where(), about(e.subjects), parenthesised(e.which), parenthesised(e.who)}, isEmpty), " && ") + ")",
 	}
 }
 
@@ -37,15 +35,15 @@ func parenthesised(expression string) string {
 	return "(" + expression + ")"
 }
 
-func (l Exemption) where() string {
-	if len(l.namespaces) == 0 {
+func (e Exemption) where() string {
+	if len(e.namespaces) == 0 {
 		return ""
 	}
-	return "has(request.namespace) && " + in("request.namespace", l.namespaces)
+	return "has(request.namespace) && " + in("request.namespace", e.namespaces)
 }
 
-// about is true of the resources of the subjects and of all that is below them. What is
-// below them and of no account to the exemption, system identities do not ask for.
+// about is true for the resources of the subjects and all their subresources. Components of
+// Kubernetes do not request the subresources that the exemption does not need.
 func about(subjects []subject) string {
 	var groups []string
 	resources := map[string][]string{}
@@ -64,24 +62,24 @@ func about(subjects []subject) string {
 	return parenthesised(anyOf(alternatives...))
 }
 
-// named is true of requests about objects of these names, if only to create them.
+// named is true for requests about objects with these names, including requests that create them.
 func named(names []string) string {
 	return "has(request.name) && " + in("request.name", names)
 }
 
-// ownedBy is true of requests about objects that an object of this kind, whose name
-// matches, controls.
+// ownedBy is true for requests about objects that are controlled by an object of this kind whose
+// name matches the pattern.
 func ownedBy(kind, pattern string) string {
 	return showing(given("o.metadata.ownerReferences"),
 		"o.metadata.ownerReferences.exists(r, has(r.controller) && r.controller && r.kind == "+strconv.Quote(kind)+" && r.name.matches("+strconv.Quote(pattern)+"))")
 }
 
-// showing is true of requests about an object o that passes all tests: that does, or that did.
+// showing is true for requests whose object or old object, named o, passes all tests.
 func showing(tests ...string) string {
 	return "[oldObject, object].exists(o, o != null && " + strings.Join(tests, " && ") + ")"
 }
 
-// given asks for each field on a path, from the object on.
+// given tests with has() that every field on a path exists.
 func given(path string) string {
 	var all []string
 	fields := strings.Split(path, ".")
@@ -91,13 +89,13 @@ func given(path string) string {
 	return strings.Join(all, " && ")
 }
 
-// fieldIn is true of objects whose field has one of the values.
+// fieldIn is true for objects whose field has one of the values.
 func fieldIn(path string, values ...string) string {
 	return given(path) + " && " + in(path, values)
 }
 
-// podSubresource is true of requests to bind or evict pods whose names match: those show
-// no pod, and so no owner.
+// podSubresource is true for requests that bind or evict pods whose names match. These requests
+// contain no pod, and so no owner.
 func podSubresource(pattern string) string {
 	return `(request.resource.resource == "bindings" || has(request.subResource) && request.subResource in ["binding", "eviction"]) && ` +
 		"has(request.name) && request.name.matches(" + strconv.Quote(pattern) + ")"
@@ -105,21 +103,21 @@ func podSubresource(pattern string) string {
 
 func exactly(names []string) string { return "^(" + alternatives(names) + ")$" }
 
-// replicaSetNames is what the deployment controller calls ReplicaSets: by the name of
-// the Deployment and a hash.
-func (o own) replicaSetNames() string {
-	return "^(" + alternatives(o.deployments) + ")-[a-z0-9]{1,10}$"
+// replicaSetNames returns the pattern for names of ReplicaSets: the name of the Deployment and a
+// hash.
+func (b backend) replicaSetNames() string {
+	return "^(" + alternatives(b.deployments) + ")-[a-z0-9]{1,10}$"
 }
 
-// podNames is what the replicaset controller calls pods. It cuts what is longer than a
-// host name may be.
-func (o own) podNames() string { return o.podNamesWith("") }
+// podNames returns the pattern for names of pods. The ReplicaSet controller truncates names to the
+// maximum length of a host name.
+func (b backend) podNames() string { return b.podNamesWith("") }
 
-// podNamesWith are those names with something behind them, a pattern too.
-func (o own) podNamesWith(suffix string) string {
+// podNamesWith returns the pattern for names of pods, followed by a suffix pattern.
+func (b backend) podNamesWith(suffix string) string {
 	const longestBase, hash = 58, len("-0123456789-")
 	var whole, cut []string
-	for _, name := range o.deployments {
+	for _, name := range b.deployments {
 		if len(name)+hash <= longestBase {
 			whole = append(whole, name)
 		} else {
@@ -144,7 +142,7 @@ func alternatives(names []string) string {
 	return strings.Join(quoted, "|")
 }
 
-// userIn is true of requests by any of the users; empty without any.
+// userIn is true for requests by any of the users. It is empty without users.
 func userIn(users ...string) string {
 	users = slices.DeleteFunc(users, isEmpty)
 	if len(users) == 0 {
@@ -153,15 +151,14 @@ func userIn(users ...string) string {
 	return "has(request.userInfo.username) && " + in("request.userInfo.username", users)
 }
 
-// systemIdentities is true of requests by what a cluster itself consists of: the API
-// server, the controllers, whether they share one identity or have each their own, the
-// scheduler, and the kubelets.
+// systemIdentities is true for requests by the API server, the controllers (with one or with
+// separate identities), the scheduler and the kubelets.
 var systemIdentities = anyOf(
 	userIn(slices.Concat([]string{apiServer, controllerManager, scheduler}, controllerIdentities())...),
 	groupIs("system:nodes"),
 )
 
-// The names under which a cluster's components write.
+// User names of the control plane.
 const (
 	apiServer         = "system:apiserver"
 	controllerManager = "system:kube-controller-manager"
@@ -181,10 +178,11 @@ func controllerIdentities() []string {
 	return users
 }
 
-// controllerIdentity is who a controller of kube-controller-manager is, where each has its own.
+// controllerIdentity returns the user name of a controller of kube-controller-manager that runs
+// with --use-service-account-credentials.
 func controllerIdentity(name string) string { return serviceAccountPrefix + kubeSystem + ":" + name }
 
-// groupIs is true of requests by members of a group.
+// groupIs is true for requests by members of a group.
 func groupIs(group string) string {
 	return "has(request.userInfo.groups) && " + strconv.Quote(group) + " in request.userInfo.groups"
 }
@@ -200,7 +198,7 @@ func in(field string, values []string) string {
 	return field + " in [" + strings.Join(quoted, ", ") + "]"
 }
 
-// anyOf joins expressions, of which empty ones say nothing.
+// anyOf joins expressions with ||. Empty expressions are ignored.
 func anyOf(expressions ...string) string {
 	expressions = slices.DeleteFunc(slices.Clone(expressions), isEmpty)
 	if len(expressions) == 1 {

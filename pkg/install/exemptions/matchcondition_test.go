@@ -43,7 +43,7 @@ func matcherOf(conditions []admissionregistrationv1.MatchCondition) matchconditi
 	return webhooks.NewValidatingWebhookAccessor("uid", "configuration", w).GetCompiledMatcher(cel.NewConditionCompiler(baseEnv))
 }
 
-// calls tells whether the API server calls the webhook for a request.
+// calls reports whether the API server calls the webhook for a request.
 func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 	t.Helper()
 	kind := schema.GroupVersionKind{Group: r.group, Version: "v1", Kind: r.resource}
@@ -60,9 +60,9 @@ func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 
 func conditionsOf(in Input) []admissionregistrationv1.MatchCondition {
 	var all []admissionregistrationv1.MatchCondition
-	for _, l := range exemptions(in) {
-		if l.who != "" {
-			all = append(all, l.Condition())
+	for _, e := range exemptions(in) {
+		if e.who != "" {
+			all = append(all, e.MatchCondition())
 		}
 	}
 	return all
@@ -288,8 +288,8 @@ func TestConditionsAreTotal(t *testing.T) {
 	matcher := matcherOf(conditionsOf(guardedBy(installtest.ServedBy("manager"))))
 	objects := []runtime.Object{nil, &metav1.PartialObjectMetadata{}, podOf("manager-1"), &corev1.PodExecOptions{}, &runtime.Unknown{}}
 	for _, operation := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
-		for _, l := range exemptions(guardedBy(installtest.ServedBy("manager"))) {
-			for _, s := range l.subjects {
+		for _, e := range exemptions(guardedBy(installtest.ServedBy("manager"))) {
+			for _, s := range e.subjects {
 				for i, object := range objects {
 					for _, name := range []string{"", "manager"} {
 						r := call{group: s.Group, resource: s.Resource, subresource: s.subresource, namespace: "shop", name: name, operation: operation, object: object, oldObject: objects[(i+1)%len(objects)], user: kubelet}

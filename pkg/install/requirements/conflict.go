@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ownerConflict says which CustomResourceDefinition or APIService another operator of the
-// namespace owns with the better right: they would both reconcile the same objects.
+// ownerConflict returns which CRD or APIService another operator of the namespace already owns.
+// Both would reconcile the same objects.
 func ownerConflict(f Facts) string {
 	own := scope.Claimant{CSV: f.CSV, Began: f.Began}
 	for _, neighbour := range f.Neighbours {
@@ -28,7 +28,7 @@ func ownerConflict(f Facts) string {
 	return ""
 }
 
-// conflictOver begins with OLM v0's words.
+// conflictOver formats a conflict. The message begins with the text of OLM v0.
 func conflictOver(words, owned string, owner *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("%s: ClusterServiceVersion %s owns %s, too: delete one of the two, or, where one is a later version of the other, name that in spec.replaces", words, owner.Name, owned)
 }

@@ -9,25 +9,26 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Limits of the combinations of lists: lists of 20,000 items each fit into 200 kB, and two of them have
-// 400,000,000 combinations.
+// Limits of combinations. Two lists of 20,000 items fit into 200 kB and have 400,000,000
+// combinations.
 const (
-	// MaxCombinations is how many combinations of API group and resource the rules of all webhooks of a
-	// ClusterServiceVersion may have. Together their names may have as many times 64 bytes.
+	// MaxCombinations is the maximum number of combinations of API group and resource in the rules
+	// of all webhooks of a CSV. The names in the combinations may have up to this number times
+	// UsualText bytes.
 	MaxCombinations = 10_000
-	// MaxGrants is how many combinations of verb, group, resource and name the permissions of a
-	// ClusterServiceVersion may have. Each is compared with what an account may do.
+	// MaxGrants is the maximum number of combinations of verb, group, resource and name in the
+	// permissions of a CSV.
 	MaxGrants = 100_000
 )
 
-// combinations returns how many resources a rule of a webhook names, each once for each API group; where the
-// names of all of them have more than usualText bytes each, it is the larger number of usualText.
+// combinations returns the number of combinations of API group and resource of a rule. A rule with
+// long names counts by the size of its names.
 func combinations(rule admissionregistrationv1.RuleWithOperations) int {
 	long := len(rule.APIGroups)*textOf(rule.Resources) + len(rule.Resources)*textOf(rule.APIGroups)
 	return min(max(product(len(rule.APIGroups), len(rule.Resources)), long/UsualText), enough)
 }
 
-// usualText is how many bytes the names of a group and a resource seldom have.
+// UsualText is the maximum usual size of the names of a group and a resource, in bytes.
 const UsualText = 64
 
 func textOf(names []string) (bytes int) {
@@ -37,8 +38,8 @@ func textOf(names []string) (bytes int) {
 	return bytes
 }
 
-// PermissionCombinations returns how many combinations of verb, group, resource and name the permissions of a
-// ClusterServiceVersion have.
+// PermissionCombinations returns the number of combinations of verb, group, resource and name in
+// the permissions of a CSV.
 func PermissionCombinations(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	strategy, total := csv.Spec.InstallStrategy.StrategySpec, 0
 	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
@@ -49,16 +50,16 @@ func PermissionCombinations(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	return total
 }
 
-// GrantCombinations returns how many combinations of its lists a rule of a role has.
+// GrantCombinations returns the number of combinations in a rule of a role.
 func GrantCombinations(rule rbacv1.PolicyRule) int {
 	resources := product(len(rule.APIGroups), len(rule.Resources), max(1, len(rule.ResourceNames)))
 	return product(resources+len(rule.NonResourceURLs), len(rule.Verbs))
 }
 
-// enough is more than any limit, and does not overflow when it is added.
+// enough is larger than any limit, and sums of it do not overflow.
 const enough = 1 << 30
 
-// product returns the product of some lengths, or a number above each limit.
+// product returns the product of the lengths, at most enough.
 func product(lengths ...int) int {
 	total := 1
 	for _, length := range lengths {
@@ -70,8 +71,8 @@ func product(lengths ...int) int {
 	return total
 }
 
-// WebhooksWithinLimit returns how many of the first webhooks of a ClusterServiceVersion have together no more than
-// MaxCombinations. The others are not rendered, and not compared with what is served.
+// WebhooksWithinLimit returns the number of leading webhooks of a CSV that together have at most
+// MaxCombinations. The other webhooks are not rendered.
 func WebhooksWithinLimit(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	total := 0
 	for i, d := range csv.Spec.WebhookDefinitions {
@@ -84,16 +85,16 @@ func WebhooksWithinLimit(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	return len(csv.Spec.WebhookDefinitions)
 }
 
-// withoutWide returns a ClusterServiceVersion in which the webhooks that are not narrow have no rules.
+// LimitRules returns a CSV in which the webhooks beyond the limit have no rules.
 func LimitRules(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
-	narrow := WebhooksWithinLimit(csv)
-	if narrow == len(csv.Spec.WebhookDefinitions) {
+	limit := WebhooksWithinLimit(csv)
+	if limit == len(csv.Spec.WebhookDefinitions) {
 		return csv
 	}
 	limited := *csv
 	limited.Spec.WebhookDefinitions = slices.Clone(csv.Spec.WebhookDefinitions)
-	for i := range limited.Spec.WebhookDefinitions[narrow:] {
-		limited.Spec.WebhookDefinitions[narrow+i].Rules = nil
+	for i := range limited.Spec.WebhookDefinitions[limit:] {
+		limited.Spec.WebhookDefinitions[limit+i].Rules = nil
 	}
 	return &limited
 }

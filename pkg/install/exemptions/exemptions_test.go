@@ -96,8 +96,8 @@ func TestSelfDeadlocks(t *testing.T) {
 				in = guardedBy(installtest.ServedBy("manager", test.webhook...), test.group)
 			}
 			var got []string
-			for _, l := range For(in)(in.CSV.Spec.WebhookDefinitions[0]) {
-				got = append(got, l.Name)
+			for _, e := range For(in)(in.CSV.Spec.WebhookDefinitions[0]) {
+				got = append(got, e.Name)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("exemptions (-want +got):\n%s", diff)
@@ -112,8 +112,8 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	in := guardedBy(d, installtest.Targeting("shop"))
 	in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = installtest.Deployments(installtest.DeploymentOf("plain"), installtest.DeploymentOf("manager"))
 	var got []string
-	for _, l := range For(in)(d) {
-		got = append(got, l.Name)
+	for _, e := range For(in)(d) {
+		got = append(got, e.Name)
 	}
 	if diff := cmp.Diff([]string{"own-deployments", "other-deployments"}, got); diff != "" {
 		t.Errorf("exemptions (-want +got):\n%s", diff)
@@ -160,8 +160,8 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 			in := guardedBy(d, test.group...)
 			in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
 			var got []string
-			for _, l := range For(in)(d) {
-				got = append(got, l.Name)
+			for _, e := range For(in)(d) {
+				got = append(got, e.Name)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("exemptions (-want +got):\n%s", diff)
@@ -180,7 +180,7 @@ func TestSelfDeadlocksOfAManagerWithoutAName(t *testing.T) {
 	in := guardedBy(installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "", "namespaces")))
 	in.Manager = ""
 	if got := For(in)(in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
-		t.Errorf("%q is exempted", got[0].Condition().Expression)
+		t.Errorf("%q is exempted", got[0].MatchCondition().Expression)
 	}
 }
 

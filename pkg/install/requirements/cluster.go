@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // requiredKubernetes compares spec.minKubeVersion with the version of the API server.
@@ -47,8 +49,8 @@ func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return []operatorsv1alpha1.RequirementStatus{result}
 }
 
-// awaitsKubernetes tells whether a newer API server would do. With a spec.minKubeVersion that
-// is no version, none would.
+// awaitsKubernetes reports whether a newer API server would meet spec.minKubeVersion. An invalid
+// spec.minKubeVersion is never met.
 func awaitsKubernetes(f Facts) bool {
 	if _, err := version.ParseSemantic(f.CSV.Spec.MinKubeVersion); err != nil {
 		return false
@@ -56,4 +58,18 @@ func awaitsKubernetes(f Facts) bool {
 	return f.Kubernetes == "" && f.CSV.Spec.MinKubeVersion != "" || slices.ContainsFunc(requiredKubernetes(f), func(r operatorsv1alpha1.RequirementStatus) bool {
 		return r.Status != operatorsv1alpha1.RequirementStatusReasonPresent
 	})
+}
+
+// finalized returns an unmet requirement if the CSV does not keep the finalizer of the manager.
+// Without the finalizer the webhooks would stay registered without a server when the CSV is
+// deleted.
+func finalized(f Facts) []operatorsv1alpha1.RequirementStatus {
+	if f.FinalizerProblem == "" {
+		return nil
+	}
+	return []operatorsv1alpha1.RequirementStatus{{
+		Group: operatorsv1alpha1.GroupName, Version: operatorsv1alpha1.GroupVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name,
+		Status:  operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+		Message: "does not keep the finalizer " + wellknown.FinalizerCSV + ": " + f.FinalizerProblem,
+	}}
 }

@@ -1,0 +1,139 @@
+package exemptions
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+// backend has the names of the objects that the Deployments with webhooks depend on.
+type backend struct {
+	namespace                                string
+	deployments, services, secrets, accounts []string
+	others                                   []string // Deployments without webhooks
+	issued                                   []string // Secrets of other issuers
+	orders, apis                             []string
+	claims                                   podClaims
+	podLabels                                []labels.Set
+}
+
+func backendOf(in Input) backend {
+	b := backend{namespace: in.CSV.Namespace}
+	for _, spec := range csvspec.Deployments(in.CSV) {
+		if len(csvspec.Descriptions(in.CSV, spec.Name)) == 0 {
+			b.others = append(b.others, spec.Name)
+			continue
+		}
+		service := cmp.Or(in.Services[spec.Name], names.Service(spec.Name))
+		pod := spec.Spec.Template.Spec
+		b.deployments = append(b.deployments, spec.Name)
+		b.services = append(b.services, service)
+		b.secrets = append(b.secrets, names.Secret(service))
+		b.issued = append(b.issued, names.CA(service), names.Issued(names.CA(service)), names.Issued(names.Secret(service)))
+		b.orders = append(b.orders, names.Secret(service), names.CA(service), names.SelfSigned(service))
+		for _, d := range csvspec.ServedAPIServices(in.CSV, spec.Name) {
+			b.apis = append(b.apis, d.GenerateName)
+		}
+		b.accounts = append(b.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
+		b.claims.add(pod, in.Config)
+		b.podLabels = append(b.podLabels, labels.Merge(spec.Spec.Template.Labels, map[string]string{wellknown.LabelCSV: names.LabelValue(in.CSV.Name)}))
+	}
+	b.accounts = slices.Compact(slices.Sorted(slices.Values(b.accounts)))
+	return b
+}
+
+// users returns the user names of the pods.
+func (b backend) users() []string {
+	var users []string
+	for _, account := range b.accounts {
+		users = append(users, serviceAccountPrefix+b.namespace+":"+account)
+	}
+	return users
+}
+
+// exemptions returns the requests that write the objects of the backend, and what Kubernetes
+// derives from them. controlPlane is the CEL expression for the users that send them.
+func (b backend) exemptions(controlPlane string) []Exemption {
+	here := []string{b.namespace}
+	return []Exemption{
+		{
+			Name: "own-pods", What: "its own pods",
+			subjects: podSubjects, namespaces: here, labels: b.podLabels,
+			which: anyOf(ownedBy("ReplicaSet", b.replicaSetNames()), podSubresource(b.podNames())), who: controlPlane,
+		}, {
+			Name: "own-replicasets", What: "its own ReplicaSets",
+			subjects: namespacedSubjects("apps", "replicasets", "status", "scale"), namespaces: here, labels: b.podLabels,
+			which: ownedBy("Deployment", exactly(b.deployments)), who: controlPlane,
+		}, {
+			Name: "own-deployments", What: "its own Deployments",
+			subjects: namespacedSubjects("apps", "deployments", "status", "scale"), namespaces: here,
+			which: named(b.deployments), who: controlPlane,
+		}, {
+			Name: "own-services", What: "its own Services and their endpoints",
+			subjects: slices.Concat(namespacedSubjects("", "services", "status"), namespacedSubjects("", "endpoints"),
+				namespacedSubjects("discovery.k8s.io", "endpointslices")),
+			namespaces: here, which: anyOf(named(b.services), ownedBy("Service", exactly(b.services))), who: controlPlane,
+		}, {
+			Name: "own-certificates", What: "its own serving certificates",
+			subjects: slices.Concat(namespacedSubjects("", "secrets"), namespacedSubjects("", "configmaps"),
+				namespacedSubjects(rbacGroup, "roles"), namespacedSubjects(rbacGroup, "rolebindings")),
+			namespaces: here, which: named(slices.Concat(b.secrets, b.issued)), who: controlPlane,
+		}, {
+			Name: "own-accounts", What: "its own ServiceAccounts and their tokens",
+			subjects: slices.Concat(namespacedSubjects("", "serviceaccounts"), []subject{creation("serviceaccounts", "token")},
+				namespacedSubjects("", "configmaps")),
+			namespaces: here, which: named(append([]string{"kube-root-ca.crt"}, b.accounts...)), who: controlPlane,
+		}, {
+			Name: "own-quota", What: "the usage of its namespace's quota",
+			subjects: namespacedSubjects("", "resourcequotas", "status"), namespaces: here, who: systemIdentities,
+		}, {
+			Name: "own-leases", What: "its own leases",
+			subjects: namespacedSubjects("coordination.k8s.io", "leases"), namespaces: here, who: userIn(b.users()...),
+		},
+	}
+}
+
+// podSubjects are the requests that create, schedule, run and delete a pod.
+var podSubjects = slices.Concat(
+	namespacedSubjects("", "pods", "status"),
+	[]subject{creation("pods", "binding"), creation("pods", "eviction"), creation("bindings", "")},
+)
+
+// otherDeployments returns the exemption for the manager's writes of Deployments without webhooks.
+// The CSV can list them before the Deployment of the webhook, which is created only after them.
+// Their pods are not exempted.
+func (b backend) otherDeployments(manager string) []Exemption {
+	if len(b.others) == 0 {
+		return nil
+	}
+	return []Exemption{{
+		Name: "other-deployments", What: "the manager's writes of its operator's other Deployments",
+		subjects: namespacedSubjects("apps", "deployments"), namespaces: []string{b.namespace}, which: named(b.others), who: userIn(manager),
+	}}
+}
+
+// certManagerGroup is the API group of cert-manager.
+const certManagerGroup = "cert-manager.io"
+
+// orderExemptions returns the manager's requests to cert-manager, and the requests that write the
+// status of APIServices. cert-manager's own writes are not exempted: its account is not known.
+func (b backend) orderExemptions(manager, controlPlane string) []Exemption {
+	orders := Exemption{
+		Name: "own-orders", What: "the manager's orders of its certificates",
+		subjects:   append(namespacedSubjects(certManagerGroup, "certificates"), namespacedSubjects(certManagerGroup, "issuers")...),
+		namespaces: []string{b.namespace}, which: named(b.orders), who: userIn(manager),
+	}
+	if len(b.apis) == 0 {
+		return []Exemption{orders}
+	}
+	return []Exemption{orders, {
+		Name: "own-apiservices", What: "its own APIServices",
+		subjects: clusterSubjects(apiregistrationv1.GroupName, "apiservices", "status"), which: named(b.apis), who: controlPlane,
+	}}
+}

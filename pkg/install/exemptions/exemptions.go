@@ -1,0 +1,108 @@
+// Package exemptions finds the requests that the backend of a webhook needs to become available again, and
+// excludes them from the webhook by matchConditions.
+package exemptions
+
+import (
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// Exemption is a class of requests that the pods behind a webhook need to become available again. A
+// webhook with failurePolicy Fail that intercepts one of them blocks its own recovery while no
+// endpoint answers it.
+type Exemption struct {
+	// Name is a part of the name of the matchCondition.
+	Name string
+	// What describes the requests for users, as in "its own pods".
+	What string
+
+	subjects   []subject
+	namespaces []string     // namespaces of the objects; empty for cluster-scoped objects
+	labels     []labels.Set // known labels of the objects, one entry per kind
+	which      string       // CEL: selects objects; empty selects all
+	who        string       // CEL: selects users; empty if the users are unknown
+}
+
+// Input is everything that the exemptions of a CSV depend on.
+type Input struct {
+	CSV   *operatorsv1alpha1.ClusterServiceVersion
+	Scope scope.Scope
+	// Config is the configuration in the Subscription.
+	Config subscriptions.Config
+	// Manager is the user name of the manager; empty when it is not known.
+	Manager string
+	// Services are the names of the Services, by Deployment.
+	Services map[string]string
+}
+
+// For returns a function that returns the exemptions of one webhook. A webhook needs an exemption
+// if it fails closed and can intercept the requests within the scope. The exemptions of the CSV are
+// computed once for all webhooks.
+func For(in Input) func(operatorsv1alpha1.WebhookDescription) []Exemption {
+	all := exemptions(in)
+	return func(d operatorsv1alpha1.WebhookDescription) []Exemption { return exemptionsOf(all, in.Scope, d) }
+}
+
+func exemptionsOf(all []Exemption, s scope.Scope, d operatorsv1alpha1.WebhookDescription) []Exemption {
+	failsOpen := d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore
+	if failsOpen || d.Type == operatorsv1alpha1.ConversionWebhook {
+		return nil
+	}
+	var needed []Exemption
+	for _, e := range all {
+		if e.who != "" && e.interceptedBy(d, s) {
+			needed = append(needed, e)
+		}
+	}
+	return needed
+}
+
+// ForWidestScope is For in the widest scope that the install modes allow. It is for an operator
+// that is not installed yet.
+func ForWidestScope(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Exemption {
+	widest := []string{csv.Namespace}
+	for _, mode := range csv.Spec.InstallModes {
+		if mode.Supported && mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces {
+			widest = []string{metav1.NamespaceAll}
+		}
+	}
+	return For(Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}})
+}
+
+// interceptedBy reports whether the webhook can intercept any of the requests.
+func (e Exemption) interceptedBy(d operatorsv1alpha1.WebhookDescription, s scope.Scope) bool {
+	if len(e.namespaces) > 0 && !slices.ContainsFunc(e.namespaces, s.MayCover) {
+		return false
+	}
+	return slices.ContainsFunc(e.subjects, func(s subject) bool { return intercepts(d, s) && e.selectedBy(d.ObjectSelector, s) })
+}
+
+// selectedBy reports whether an objectSelector can match an object of the requests.
+func (e Exemption) selectedBy(selector *metav1.LabelSelector, s subject) bool {
+	switch {
+	case s.bare:
+		return matches(selector, labels.Set{})
+	case len(e.labels) == 0:
+		return true
+	default:
+		return slices.ContainsFunc(e.labels, func(known labels.Set) bool { return couldSelect(selector, known) })
+	}
+}
+
+// exemptions returns all exemptions of a CSV, independent of the rules of its webhooks.
+func exemptions(in Input) []Exemption {
+	b := backendOf(in)
+	if len(b.deployments) == 0 {
+		return nil
+	}
+	controlPlane := anyOf(systemIdentities, userIn(in.Manager))
+	return slices.Concat(b.exemptions(controlPlane), b.claimExemptions(), b.otherDeployments(in.Manager), b.orderExemptions(in.Manager, controlPlane), []Exemption{b.addressExemption(), permissionsExemption(in.CSV, in.Manager)}, clusterExemptions(in.Manager, controlPlane))
+}

@@ -1,0 +1,108 @@
+package exemptions
+
+import (
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+)
+
+// subject is the resource that requests are about, as the rules of a webhook name it.
+type subject struct {
+	schema.GroupResource
+	subresource string
+	operations  []admissionregistrationv1.OperationType
+	extent      rules.Extent
+	bare        bool // the object in the request has no labels
+}
+
+// changes are the operations that change objects.
+var changes = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete}
+
+func namespacedSubjects(group, resource string, subresources ...string) []subject {
+	return subjects(group, resource, rules.Namespaced, subresources)
+}
+
+func clusterSubjects(group, resource string, subresources ...string) []subject {
+	return subjects(group, resource, rules.ClusterScoped, subresources)
+}
+
+func subjects(group, resource string, extent rules.Extent, subresources []string) []subject {
+	var all []subject
+	for _, subresource := range append([]string{""}, subresources...) {
+		all = append(all, subject{GroupResource: schema.GroupResource{Group: group, Resource: resource}, subresource: subresource, operations: changes, extent: extent})
+	}
+	return all
+}
+
+// creation is a request with an object of the core group that is not stored, such as a Binding.
+// Kubernetes components set no labels on it.
+func creation(resource, subresource string) subject {
+	return subject{
+		GroupResource: schema.GroupResource{Resource: resource}, subresource: subresource, extent: rules.Namespaced, bare: true,
+		operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+	}
+}
+
+func update(group, resource string) subject {
+	return subject{
+		GroupResource: schema.GroupResource{Group: group, Resource: resource}, extent: rules.ClusterScoped,
+		operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+	}
+}
+
+// intercepts reports whether a webhook is called for requests about the subject. The version is not
+// compared: with matchPolicy Equivalent a rule for one version matches all versions.
+func intercepts(d operatorsv1alpha1.WebhookDescription, s subject) bool {
+	return slices.ContainsFunc(d.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return hasOrAll(r.APIGroups, s.Group) && coversResource(r, s) && coversOperation(r, s) && rules.CoversExtent(r, s.extent)
+	})
+}
+
+func hasOrAll(items []string, item string) bool {
+	return slices.Contains(items, "*") || slices.Contains(items, item)
+}
+
+// coversResource matches like the API server: "*" is every resource without subresources, and "*/*"
+// is everything.
+func coversResource(r admissionregistrationv1.RuleWithOperations, s subject) bool {
+	return slices.ContainsFunc(r.Resources, func(named string) bool {
+		resource, subresource, _ := strings.Cut(named, "/")
+		return (resource == "*" || resource == s.Resource) && (subresource == "*" || subresource == s.subresource)
+	})
+}
+
+func coversOperation(r admissionregistrationv1.RuleWithOperations, s subject) bool {
+	return slices.ContainsFunc(r.Operations, func(o admissionregistrationv1.OperationType) bool {
+		return o == admissionregistrationv1.OperationAll || slices.Contains(s.operations, o)
+	})
+}
+
+// couldSelect reports whether an objectSelector can match an object that has at least the given
+// labels. The value of any other label is unknown, so it can match.
+func couldSelect(selector *metav1.LabelSelector, known labels.Set) bool {
+	requirements, _ := parsed(selector).Requirements()
+	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return known.Has(r.Key()) && !r.Matches(known) })
+}
+
+// matches reports whether an objectSelector matches an object that has exactly these labels.
+func matches(selector *metav1.LabelSelector, all labels.Set) bool {
+	return parsed(selector).Matches(all)
+}
+
+// parsed returns the selector. Like the API server, it reads an absent selector as everything. An
+// invalid selector is also read as everything: the API server refuses it when it is written.
+func parsed(selector *metav1.LabelSelector) labels.Selector {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if selector == nil || err != nil {
+		return labels.Everything()
+	}
+	return parsed
+}
