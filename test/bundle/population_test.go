@@ -32,7 +32,7 @@ func TestObjectsThatGoWithADefinition(t *testing.T) {
 	manifests := manifestsOf(t, crd)
 	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
 	must(t, err)
-	if want := fmt.Sprintf("CustomResourceDefinition %s goes, with 4 objects in namespaces: 3 in gauges-many, 1 in gauges-few", crd.Name); !slices.Contains(removal.Messages, want) {
+	if want := fmt.Sprintf("CustomResourceDefinition %s is deleted, with 4 objects in namespaces: 3 in gauges-many, 1 in gauges-few", crd.Name); !slices.Contains(removal.Messages, want) {
 		t.Errorf("a removal tells %q, want %q", removal.Messages, want)
 	}
 }

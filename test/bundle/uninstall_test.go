@@ -81,7 +81,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	csv.SetFinalizers([]string{wellknown.FinalizerCSV})
 	must(t, e.create(t.Context(), csv, false))
 	err := e.uninstall(t, csv, short)
-	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", wellknown.FinalizerCSV, "no manager has taken it away", "include "+testNamespace, "run the same command again") {
+	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", wellknown.FinalizerCSV, "no manager has removed it", "include "+testNamespace, "run the same command again") {
 		t.Errorf("without a manager it says %v", err)
 	}
 	resource, err := e.resource(csv)

@@ -46,7 +46,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		told   string
 	}{
 		"never, as its kind is taken": {cluster.Config(), taken, "with no objects"},
-		"not yet, after a change":     {notYet, crd, "with objects that cannot be read now, and so not be counted"},
+		"not yet, after a change":     {notYet, crd, "with an unknown number of objects, which cannot be read now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := installer.New(test.config)

@@ -30,46 +30,46 @@ func TestBundleDiagnosis(t *testing.T) {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Containers[0].Image = "registry.invalid/hook:none"
 			},
-			says: []string{"it does not go on", "container hook has no image", "registry.invalid/hook:none", "correct its name"},
+			says: []string{"does not progress", "container hook has no image", "registry.invalid/hook:none", "correct its name"},
 		},
 		"a probe that never succeeds": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Containers[0].ReadinessProbe.HTTPGet.Path = "/nowhere"
 			},
-			says:     []string{"it does not go on", "readiness probe fails", "describe pod"},
+			says:     []string{"does not progress", "readiness probe fails", "describe pod"},
 			patience: "15s", // the container has to run first
 		},
 		"a quota": {
 			spoil:   unspoilt,
 			prepare: func(e *env) { e.quota("pods", "1") },
-			says:    []string{"it does not go on", "exceeded quota: pods"},
+			says:    []string{"does not progress", "exceeded quota: pods"},
 		},
 		"a Secret that nobody creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}})
 				pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "key", MountPath: "/key"})
 			},
-			says: []string{"it does not go on", "container hook is being created", "FailedMount", `secret "absent" not found`},
+			says: []string{"does not progress", "container hook is being created", "FailedMount", `secret "absent" not found`},
 		},
 		"a port that no container names": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 				csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("nobody"))
 			},
-			says:     []string{"it does not go on", `no container names a port "nobody"`, "correct targetPort"},
+			says:     []string{"does not progress", `no container names a port "nobody"`, "correct targetPort"},
 			patience: "10m", // it is certain, and ends the wait at once
 		},
 		"a certificate that nobody gave it": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Containers[0].Args = append(pod.Containers[0].Args, "--foreign")
 			},
-			says:     []string{"it does not go on", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
+			says:     []string{"does not progress", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
 			patience: "15s", // the pod has to be ready first
 		},
 		"an account that nobody creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.ServiceAccountName = "absent"
 			},
-			says: []string{"it does not go on", `serviceaccount "absent" not found`},
+			says: []string{"does not progress", `serviceaccount "absent" not found`},
 		},
 		"an administrator who may not grant what the operator asks for": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {

@@ -177,7 +177,7 @@ func (g *guide) seesWhatBlocks() {
 	g.leaveBehind("left-behind")
 	following := g.start(strings.Fields(strings.TrimPrefix(g.find("kubectl webhooks status -A -w"), "kubectl webhooks "))...)
 	following.says("Registered")
-	following.says("Registrations that no ClusterServiceVersion stands behind")
+	following.says("Registrations that belong to no ClusterServiceVersion")
 	g.scale("shop", 0)
 	following.says("Unreachable")
 	if said, exit := following.interrupt(); exit != 0 {
@@ -298,7 +298,7 @@ func (g *guide) stopsTheManager() {
 	})
 	g.contains(g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
-	g.contains(g.terminal.works("", "status", "-n", "shop"), "Waiting", "does not register it any more")
+	g.contains(g.terminal.works("", "status", "-n", "shop"), "Waiting", "no longer registers it")
 	g.callsAre(uncovered)
 	g.scale("shop", 2)
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=2")

@@ -13,7 +13,7 @@ func (e *env) orderByCommand() (generation int64) {
 	e.Helper()
 	term := &terminal{env: e}
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
-	if want := "ordered; to follow it: kubectl webhooks certificates -n " + e.namespace + "\n"; said != want {
+	if want := "rotation requested; to follow it: kubectl webhooks certificates -n " + e.namespace + "\n"; said != want {
 		e.Errorf("whoever orders a rotation is told\n%swant\n%s", said, want)
 	}
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to

@@ -30,9 +30,9 @@ func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch
 	name := fmt.Sprintf("OperatorGroup %s/%s", group.Namespace, group.Name)
 	switch {
 	case chosen == nil && selects(group) && len(group.Status.Namespaces) == 0:
-		return nil, "", fmt.Errorf("%s is for %s, and its status names none: label namespaces, see that a manager looks after it, or say which with --watch-namespaces", name, coverage(group))
+		return nil, "", fmt.Errorf("%s is for %s, and its status names none: label namespaces, check that a manager runs, or name the namespaces with --watch-namespaces", name, coverage(group))
 	case chosen == nil:
-		return Targets(group), fmt.Sprintf("%s is there already and stays as it is: for %s", name, coverage(group)), nil
+		return Targets(group), fmt.Sprintf("%s exists and is kept as it is: for %s", name, coverage(group)), nil
 	case len(others) == 0 || !selects(group) && slices.Equal(distinct(chosen), Targets(group)):
 		return chosen, "", nil
 	default:

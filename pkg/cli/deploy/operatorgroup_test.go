@@ -67,8 +67,8 @@ func TestWatched(t *testing.T) {
 	}{
 		"no group, nothing chosen":         {groups(), nil, nil, nil, "", ""},
 		"no group":                         {groups(), []string{"a"}, nil, []string{"a"}, "", ""},
-		"nothing chosen":                   {groups(named("a", "b")), nil, nil, []string{"a", "b"}, "stays as it is: for a, b", ""},
-		"nothing chosen, beside another":   {groups(named("a", "b")), nil, neighbour, []string{"a", "b"}, "stays as it is: for a, b", ""},
+		"nothing chosen":                   {groups(named("a", "b")), nil, nil, []string{"a", "b"}, "kept as it is: for a, b", ""},
+		"nothing chosen, beside another":   {groups(named("a", "b")), nil, neighbour, []string{"a", "b"}, "kept as it is: for a, b", ""},
 		"nothing chosen, a group for all":  {groups(named()), nil, neighbour, everywhere, "for all namespaces", ""},
 		"nothing chosen, a selector":       {selected, nil, neighbour, []string{"a", "b"}, `its selector "team=shop" matches`, ""},
 		"nothing chosen, nothing selected": {groups(selecting), nil, neighbour, nil, "", `its selector "team=shop" matches, and its status names none`},

@@ -43,7 +43,7 @@ func (h PendingDeletion) Cause() string {
 		case finalizer == finalizerObjects:
 			all = append(all, h.remainingObjects())
 		default:
-			all = append(all, fmt.Sprintf("its finalizer %s stays: let whoever put it there take it away", finalizer))
+			all = append(all, fmt.Sprintf("its finalizer %s stays: check that the controller that set it runs", finalizer))
 		}
 	}
 	if len(all) == 0 {
@@ -54,8 +54,8 @@ func (h PendingDeletion) Cause() string {
 
 // nobody is the diagnosis of a ClusterServiceVersion that no manager lets go.
 func (h PendingDeletion) missingManager() string {
-	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has taken it away: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
-		"and whether its --namespaces, if it has any, include %s", wellknown.FinalizerCSV, h.Namespace)
+	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has removed it: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+		"and that its --namespaces, if set, include %s", wellknown.FinalizerCSV, h.Namespace)
 	if h.LeaseMessage != "" {
 		text += "; " + h.LeaseMessage
 	}
@@ -64,9 +64,9 @@ func (h PendingDeletion) missingManager() string {
 
 // objects is the diagnosis of a definition whose objects do not go.
 func (h PendingDeletion) remainingObjects() string {
-	text := fmt.Sprintf("its finalizer %s stays until its objects are gone, and it has %s", finalizerObjects, countText(h.Objects))
+	text := fmt.Sprintf("its finalizer %s stays until its objects are deleted, and it has %s", finalizerObjects, countText(h.Objects))
 	if len(h.Finalized) > 0 {
-		text += fmt.Sprintf(", among them %s: let whoever takes these finalizers away run, or take them from the objects by hand, and with them what they were for", strings.Join(slices.Sorted(slices.Values(h.Finalized)), ", "))
+		text += fmt.Sprintf(", among them %s: check that the controllers that set these finalizers run, or remove the finalizers by hand, which skips their cleanup", strings.Join(slices.Sorted(slices.Values(h.Finalized)), ", "))
 	}
 	if h.APIServerMessage != "" {
 		text += "; the API server says " + h.APIServerMessage

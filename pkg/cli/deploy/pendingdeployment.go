@@ -34,7 +34,7 @@ func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscr
 	for _, w := range wanted.Deployments {
 		d := live[w.Object.Name]
 		if d == nil || d.Labels[wellknown.LabelDeploymentHash] != w.Object.Labels[wellknown.LabelDeploymentHash] {
-			return &PendingDeployment{w.Object.Name, true, "no manager has written it yet as the ClusterServiceVersion and its config have it now, or it is one of another version than this command"}
+			return &PendingDeployment{w.Object.Name, true, "no manager has written its present version yet, or the manager has another version than this command"}
 		}
 		if message := rolloutMessage(d); message != "" {
 			return &PendingDeployment{w.Object.Name, false, message}
@@ -48,11 +48,11 @@ func rolloutMessage(d *appsv1.Deployment) string {
 	s, replicas := d.Status, ptr.Deref(d.Spec.Replicas, 1)
 	switch {
 	case s.ObservedGeneration < d.Generation:
-		return "the Deployment controller has not seen it yet"
+		return "the Deployment controller has not observed it yet"
 	case s.UpdatedReplicas < replicas:
 		return fmt.Sprintf("%d of %d pods are new", s.UpdatedReplicas, replicas)
 	case s.Replicas > s.UpdatedReplicas:
-		return fmt.Sprintf("%d old pods have to go", s.Replicas-s.UpdatedReplicas)
+		return fmt.Sprintf("%d old pods are pending termination", s.Replicas-s.UpdatedReplicas)
 	case s.AvailableReplicas < s.UpdatedReplicas:
 		return fmt.Sprintf("%d of %d pods are available", s.AvailableReplicas, s.UpdatedReplicas)
 	default:

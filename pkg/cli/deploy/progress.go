@@ -57,7 +57,7 @@ func ProgressOf(l Observation) Progress {
 	}
 	csv := l.CSV
 	if csv.Status.Phase == "" || !l.isCurrent() {
-		p.Lines = append(p.Lines, "waiting for the manager to look at it")
+		p.Lines = append(p.Lines, "waiting for the manager to reconcile it")
 		p.Problem, p.Unobserved = unobservedProblem(csv), true
 		return p
 	}
@@ -75,8 +75,8 @@ func ProgressOf(l Observation) Progress {
 
 // unseen is the diagnosis of what no manager looks at.
 func unobservedProblem(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	return fmt.Sprintf("no manager has looked at ClusterServiceVersion %s/%s as it is now: see whether one is installed and running (kubectl get deployment -n olm-webhook-manager), "+
-		"and whether its --namespaces, if it has any, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
+	return fmt.Sprintf("no manager has reconciled the present generation of ClusterServiceVersion %s/%s: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+		"and that its --namespaces, if set, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
 }
 
 func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {

@@ -47,7 +47,7 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 			switch {
 			case there && definitions:
 				definitionsGo = append(definitionsGo, o)
-				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s goes, with %s", o.GetName(), population.byNamespace()))
+				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s is deleted, with %s", o.GetName(), population.byNamespace()))
 			case there:
 				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %s", o.GetName(), population))
 			}
@@ -74,7 +74,7 @@ const UnknownCount = -1
 func countText(n int) string {
 	switch n {
 	case UnknownCount:
-		return "objects that cannot be read now, and so not be counted"
+		return "an unknown number of objects, which cannot be read now"
 	case 0:
 		return "no objects"
 	case 1:

@@ -38,12 +38,12 @@ func TestRemovalOf(t *testing.T) {
 		"nobody can count": {
 			objects: map[string]ObjectCounts{"shop": nil},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told:    []string{"CustomResourceDefinition shop stays, with objects that cannot be read now, and so not be counted", "Namespace shop stays"},
+			told:    []string{"CustomResourceDefinition shop stays, with an unknown number of objects, which cannot be read now", "Namespace shop stays"},
 		},
 		"definitions go": {
 			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 2}}, definitions: true,
 			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told: []string{"CustomResourceDefinition shop goes, with 3 objects in namespaces: 2 in b, 1 in a", "Namespace shop stays"},
+			told: []string{"CustomResourceDefinition shop is deleted, with 3 objects in namespaces: 2 in b, 1 in a", "Namespace shop stays"},
 		},
 		"definitions went before": {
 			definitions: true,

@@ -74,7 +74,7 @@ func (s Step) AsContested() Step {
 // Outdated returns why a step is not carried out on the object that exists now, nil if there is none: it is not
 // the one that the step was decided about, and that the administrator was shown.
 func (s Step) Outdated(now *unstructured.Unstructured) error {
-	const again = "it is not written; run the same command again, which decides anew"
+	const again = "it is not written; run the same command again to plan again"
 	switch {
 	case s.Live == nil && now != nil:
 		return fmt.Errorf("%s was created by another client%s since the objects were checked: %s", Title(s.Object), writtenBy(now), again)

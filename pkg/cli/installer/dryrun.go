@@ -20,7 +20,7 @@ func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) 
 	for n, s := range p.steps {
 		switch {
 		case s.Unchecked != "":
-			p.Print("would apply %s; the API server cannot be asked before %s is there", deploy.Title(s.Object), s.Unchecked)
+			p.Print("would apply %s; the API server cannot validate it before %s exists", deploy.Title(s.Object), s.Unchecked)
 		case p.answers[n] == nil:
 			p.Print("would fail to apply %s", deploy.Title(s.Object))
 		case s.Action == deploy.Keep:
@@ -81,12 +81,12 @@ func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal
 		err := a.dryRunDelete(ctx, o)
 		switch {
 		case apierrors.IsNotFound(err):
-			i.Print("%s is not there", deploy.Title(o))
+			i.Print("%s does not exist", deploy.Title(o))
 		case err != nil:
 			i.Print("would fail to remove %s", deploy.Title(o))
 			refused = append(refused, fmt.Errorf("%s: %w", deploy.Title(o), err))
 		default:
-			i.Print("would remove %s: the API server lets it go", deploy.Title(o))
+			i.Print("would remove %s: the API server accepts the deletion", deploy.Title(o))
 			there = append(there, o)
 		}
 	}

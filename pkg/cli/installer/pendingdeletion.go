@@ -50,7 +50,7 @@ func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterf
 		if time.Since(since) < i.Timeout {
 			return false, nil
 		}
-		return false, fmt.Errorf("it does not go on: %s is deleted and still there: %s; then run the same command again", deploy.Title(o), hold.Cause())
+		return false, fmt.Errorf("the removal does not progress: %s is still being deleted: %s; then run the same command again", deploy.Title(o), hold.Cause())
 	})
 }
 

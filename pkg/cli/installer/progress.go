@@ -42,7 +42,7 @@ const managerTimeout = 5 * time.Second
 var errDone = errors.New("done")
 
 // ErrInterrupted says that nothing is lost.
-var ErrInterrupted = errors.New("interrupted: nothing is taken back; run the same command again to go on")
+var ErrInterrupted = errors.New("interrupted: nothing is undone; run the same command again to continue")
 
 // await tells each change until the operator is installed, or what is in the way.
 func (v *watch) wait(ctx context.Context) error {
@@ -56,7 +56,7 @@ func (v *watch) wait(ctx context.Context) error {
 	case errors.Is(err, errDone):
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w. The manager goes on by itself meanwhile", ErrInterrupted)
+		return fmt.Errorf("%w. The manager continues on its own", ErrInterrupted)
 	default:
 		return err
 	}
@@ -81,7 +81,7 @@ func (v *watch) reconcile(ctx context.Context) error {
 	if relaxed, err := v.serveUnconverted(ctx, l); relaxed || err != nil {
 		return err
 	}
-	return fmt.Errorf("it does not go on: %s", p.Problem)
+	return fmt.Errorf("the installation does not progress: %s", p.Problem)
 }
 
 // lasts tells whether there is trouble that goes on for too long, or for ever. What a manager

@@ -34,7 +34,7 @@ func TestUnseenRegistrations(t *testing.T) {
 	}
 	var printed strings.Builder
 	s.Print(output.New(&printed), false, now)
-	if want := "is not shown: customresourcedefinitions is forbidden\n"; !strings.HasSuffix(printed.String(), want) {
+	if want := "was not checked: customresourcedefinitions is forbidden\n"; !strings.HasSuffix(printed.String(), want) {
 		t.Errorf("it does not end with %q:\n%s", want, printed.String())
 	}
 }

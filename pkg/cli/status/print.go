@@ -31,7 +31,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	}
 	to.Table("", append(header, "PROBLEM"), rows)
 	if s.NotChecked != "" {
-		to.Printf("\nAs the manager said last: whether API servers call these webhooks now, and reach them, is not shown: %s\n", s.NotChecked)
+		to.Printf("\nThe states are those that the manager reported last. Whether API servers call and reach the webhooks was not checked: %s\n", s.NotChecked)
 	}
 	if len(s.Others) == 0 {
 		return
@@ -40,7 +40,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	for _, o := range s.Others {
 		rows = append(rows, []string{o.Kind, o.Object, orNone(o.Webhook), o.Calls, o.Policy, orNone(o.Problem)})
 	}
-	to.Printf("\nRegistrations that no ClusterServiceVersion stands behind:\n")
+	to.Printf("\nRegistrations that belong to no ClusterServiceVersion:\n")
 	to.Table("", []string{"KIND", "NAME", "WEBHOOK", "CALLS", "POLICY", "PROBLEM"}, rows)
 }
 
@@ -65,7 +65,7 @@ func left(until *metav1.Time, now time.Time) string {
 	case until == nil:
 		return "<none>"
 	case until.Time.Before(now):
-		return "ended " + duration.HumanDuration(now.Sub(until.Time)) + " ago"
+		return "expired " + duration.HumanDuration(now.Sub(until.Time)) + " ago"
 	default:
 		return duration.HumanDuration(until.Sub(now))
 	}

@@ -79,13 +79,13 @@ func TestPrint(t *testing.T) {
 	}{
 		"all": {"", false, `
 NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE    PROBLEM
-bank        bank.v1   v.bank.io   Validating   Registered    <none>   ended 60m ago  argocd changes it
+bank        bank.v1   v.bank.io   Validating   Registered    <none>   expired 60m ago  argocd changes it
 shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d            it does not answer
 shop        shop.v1   v.shop.io   Validating   Registered    60m      60d            <none>
 shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d            no pod is ready
 shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>         a quota
 
-Registrations that no ClusterServiceVersion stands behind:
+Registrations that belong to no ClusterServiceVersion:
 KIND                             NAME      WEBHOOK     CALLS                        POLICY   PROBLEM
 ValidatingWebhookConfiguration   old       v.shop.io   shop/manager-service         Fail     left behind by ClusterServiceVersion shop/shop.v0, which is gone
 MutatingWebhookConfiguration     lost      m.lost.io   lost/s                       Fail     Service lost/s does not exist

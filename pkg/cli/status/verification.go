@@ -49,7 +49,7 @@ func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registrati
 func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 	for _, r := range all {
 		if r.webhook == nil {
-			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookWaiting), "NotRegistered", strings.TrimSpace(fmt.Sprintf("%s %s does not register it any more", r.kind, r.name))
+			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookWaiting), "NotRegistered", strings.TrimSpace(fmt.Sprintf("%s %s no longer registers it", r.kind, r.name))
 			return
 		}
 		if reach := doctor.ReachOf(*r.webhook, f, now); reach.Broken() {
@@ -75,10 +75,10 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 		if slices.ContainsFunc(reported, one.isSame) {
 			continue
 		}
-		one.State, one.Reason = string(managerv1alpha1.WebhookWaiting), cmp.Or(string(csv.Status.Reason), "NotLookedAt")
+		one.State, one.Reason = string(managerv1alpha1.WebhookWaiting), cmp.Or(string(csv.Status.Reason), "NotReconciled")
 		one.Problem = notRegistered(csv)
 		if f.RegistrationsUnread != "" && csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
-			one.State, one.Reason, one.Problem = "Unknown", "Unseen", "no WebhookRollout speaks of it, and its registration may not be read"
+			one.State, one.Reason, one.Problem = "Unknown", "Unseen", "no WebhookRollout reports it, and its registration may not be read"
 		}
 		if by := registrationsOf(csv, d, f.Facts); len(by) > 0 {
 			one.State, one.Reason, one.Problem, one.Registration = string(managerv1alpha1.WebhookRegistered), "", "", namesOf(by)
@@ -96,7 +96,7 @@ func (w Webhook) isSame(as Webhook) bool {
 
 func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 	if csv.Status.Phase == "" {
-		return "nobody has looked at its ClusterServiceVersion yet"
+		return "no manager has reconciled its ClusterServiceVersion yet"
 	}
 	return fmt.Sprintf("its ClusterServiceVersion is %s: %s", csv.Status.Phase, csvstatus.Explained(csv.Status))
 }

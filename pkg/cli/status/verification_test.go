@@ -46,8 +46,8 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 		want  []string
 	}{
 		"nobody has looked at it": {inn(nil), nil, 0, []string{
-			"v.inn.io Validating Waiting NotLookedAt: nobody has looked at its ClusterServiceVersion yet",
-			"c.inn.io Conversion Waiting NotLookedAt: nobody has looked at its ClusterServiceVersion yet",
+			"v.inn.io Validating Waiting NotReconciled: no manager has reconciled its ClusterServiceVersion yet",
+			"c.inn.io Conversion Waiting NotReconciled: no manager has reconciled its ClusterServiceVersion yet",
 		}},
 		"somebody waits": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 			csv.Status.Phase, csv.Status.Reason, csv.Status.Message = "Pending", "RequirementsNotMet", "one or more requirements couldn't be found"
@@ -96,7 +96,7 @@ func TestWebhooksThatWereLive(t *testing.T) {
 		},
 			"Unknown HeadlessService: Service shop/manager-service is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster"},
 		"its Service is gone":     {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
-		"its registration is too": {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x does not register it any more"},
+		"its registration is too": {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x no longer registers it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := facts()

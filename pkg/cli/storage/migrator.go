@@ -42,7 +42,7 @@ func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 		return page.GetResourceVersion(), nil
 	}
 	if !apierrors.IsNotFound(err) {
-		tell(Progress{Line: fmt.Sprintf("the cluster's own migrator does not do it, so objects are rewritten one by one: %v", err), Final: true})
+		tell(Progress{Line: fmt.Sprintf("the migrator of the cluster does not rewrite them, so the command rewrites the objects one by one: %v", err), Final: true})
 	}
 	return "", ctx.Err()
 }
@@ -109,7 +109,7 @@ func migratorResult(order *storagemigrationv1beta1.StorageVersionMigration, wait
 	case isTrue(order, storagemigrationv1beta1.MigrationSucceeded) && !running:
 		return true, nil
 	case !running && waited > startTimeout:
-		return true, fmt.Errorf("after %s nobody has taken up StorageVersionMigration %s", startTimeout, order.Name)
+		return true, fmt.Errorf("after %s no controller has started StorageVersionMigration %s", startTimeout, order.Name)
 	case waited > limit:
 		return true, fmt.Errorf("StorageVersionMigration %s is not done after %s", order.Name, limit)
 	default:

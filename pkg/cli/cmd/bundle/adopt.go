@@ -11,20 +11,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes is no answer
-// to that: where nobody can be asked, --adopt names each object.
+// adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes does
+// not answer these questions: --adopt does, for each object.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
 	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
 		return err
 	}
-	foreign := deploy.Unadopted(plan.Steps(), plan.Adopted)
-	if len(foreign) == 0 {
+	unadopted := deploy.Unadopted(plan.Steps(), plan.Adopted)
+	if len(unadopted) == 0 {
 		return nil
 	}
 	if o.yes {
-		return o.warnForeign(cmd, *plan)
+		return o.checkAdopted(cmd, *plan)
 	}
-	for _, s := range foreign {
+	for _, s := range unadopted {
 		out := o.output.Messages(cmd)
 		out.Printf("warning: %s\n", s.Describe())
 		if err := terminal.Confirm(cmd, out, false, "Overwrite "+deploy.Title(s.Object)+"?"); err != nil {
@@ -35,8 +35,8 @@ func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
 	return nil
 }
 
-// warnForeign says which objects, of other owners or changed by other clients, would be overwritten, and how to allow each.
-func (o *installOptions) warnForeign(cmd *cobra.Command, plan installer.Plan) error {
+// checkAdopted returns an error with the flags for the objects of other clients that would be overwritten.
+func (o *installOptions) checkAdopted(cmd *cobra.Command, plan installer.Plan) error {
 	var flags []string
 	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
 		o.output.Messages(cmd).Printf("warning: %s\n", s.Describe())

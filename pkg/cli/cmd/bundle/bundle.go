@@ -26,7 +26,7 @@ func NewCommand() *cobra.Command {
 	return cmd
 }
 
-// targetOptions are the flags that say where a bundle goes.
+// targetOptions has the flags that select the namespaces of a bundle.
 type targetOptions struct {
 	namespace     string
 	allNamespaces bool
@@ -36,14 +36,14 @@ type targetOptions struct {
 	registry      registryFlags
 }
 
-// add gives a command the flags. Where there is a cluster to ask, it completes them.
+// add adds the flags to a command. With a connection, their values are completed from the cluster.
 func (o *targetOptions) add(cmd *cobra.Command, connection *flags.Cluster) {
 	f := cmd.Flags()
-	f.StringVarP(&o.namespace, "namespace", "n", "", "the operator's own namespace (default: the one that the bundle suggests, else its package's name)")
-	f.BoolVar(&o.allNamespaces, "all-namespaces", false, "the operator watches all namespaces (default, where the bundle supports it)")
-	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, where it does not support all: its own)")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "the operator's own namespace (default: the one that the bundle suggests, or the package name)")
+	f.BoolVar(&o.allNamespaces, "all-namespaces", false, "the operator watches all namespaces (default, if the bundle supports it)")
+	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, if it does not support all: its own)")
 	f.StringVar(&o.configFile, "config", "", "a file with a SubscriptionConfig: env, resources, tolerations and so on of the operator's pods")
-	f.StringSliceVar(&o.allowKinds, "allow-kind", nil, "kinds, as Kind.group, that the bundle may bring in addition to those that OLM supports in bundles")
+	f.StringSliceVar(&o.allowKinds, "allow-kind", nil, "kinds, as Kind.group, that the bundle may have in addition to those that OLM supports")
 	cmd.MarkFlagsMutuallyExclusive("all-namespaces", "watch-namespaces")
 	o.registry.add(cmd)
 	if connection != nil {
@@ -52,7 +52,7 @@ func (o *targetOptions) add(cmd *cobra.Command, connection *flags.Cluster) {
 	}
 }
 
-// options reads what the flags name.
+// options returns the options that the flags set.
 func (o *targetOptions) options() (bundle.Options, error) {
 	options := bundle.Options{Namespace: o.namespace, Watch: o.watch}
 	if o.allNamespaces {

@@ -14,7 +14,7 @@ import (
 func bundleExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "explain [CODE]",
-		Short:             "Say at length what a finding of bundle validate means; without a code, list them all",
+		Short:             "Explain a finding of bundle validate; without a code, list all findings",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeCodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -24,7 +24,7 @@ func bundleExplainCommand() *cobra.Command {
 			}
 			c, ok := lint.Find(args[0])
 			if !ok {
-				return fmt.Errorf("there is no finding %q: bundle explain lists them", args[0])
+				return fmt.Errorf("there is no finding %q: bundle explain lists all codes", args[0])
 			}
 			terminal.Stdout(cmd).Printf("%s (%s, %s)\n\n", c.Code, c.Level, c.Basis)
 			for line := range strings.Lines(c.Explain) {

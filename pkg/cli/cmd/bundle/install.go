@@ -44,18 +44,18 @@ const (
 
 func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
 	f := cmd.Flags()
-	f.DurationVar(&o.patience, "patience", deploy.DefaultTimeout, "how long it may be in trouble that does not mend itself before the command ends and says which, and how long a registry may take to send the image")
+	f.DurationVar(&o.patience, "patience", deploy.DefaultTimeout, "how long a problem may last before the command prints it and ends, and how long a registry may take to send the image")
 	o.connection.Add(cmd, f)
 	o.targetOptions.add(cmd, &o.connection)
 	o.output.Add(cmd, forPeople...)
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.StringArrayVar(&o.adopted, "adopt", nil, "an object of another owner that the command may overwrite or remove, as KIND.GROUP/NAMESPACE/NAME or KIND.GROUP/NAME; one for each object")
-	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: check everything here and show what would be done; server: ask the API server as well, for each object; none")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	f.StringArrayVar(&o.adopted, "adopt", nil, "an object owned by another client that the command may overwrite or remove, as KIND.GROUP/NAMESPACE/NAME or KIND.GROUP/NAME; can be repeated")
+	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: validate locally and print what would be done; server: also let the API server validate each object; none")
 	f.Lookup("dry-run").NoOptDefVal = dryRunClient
 	flags.Complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
 }
 
-// check refuses flags that cannot be followed, before anything is done.
+// check returns an error for invalid flags.
 func (o *installOptions) check() error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
 		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
@@ -63,7 +63,7 @@ func (o *installOptions) check() error {
 	return o.output.Check()
 }
 
-// addInstalling adds the flags of the commands that bring an operator.
+// addInstalling adds the flags of install and upgrade.
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
@@ -75,17 +75,17 @@ func bundleInstallCommand() *cobra.Command {
 	o := installOptions{connection: flags.NewCluster().WithoutNamespace()}
 	cmd := &cobra.Command{
 		Use:   "install DIR|IMAGE",
-		Short: "Install a bundle: show what it intercepts, grants and creates, ask, and follow it until its webhooks are live",
-		Long: `Shows all that the bundle intercepts, grants, defines and creates, as bundle show does, and
-asks. A bundle with objects that a bundle must not bring is shown and refused; --allow-kind
-allows further kinds. Then it applies the bundle, and
-tells what happens until the ClusterServiceVersion is Succeeded and every webhook live, or
-what is in the way; with -o wide also what status -o wide shows then. Ctrl-C ends the telling
-only: run it again to go on. An OperatorGroup that is in the namespace already decides which
-namespaces are watched, unless flags say otherwise; those are refused where they would change
-the webhooks of another operator there.
+		Short: "Install a bundle: show what it intercepts, grants and creates, confirm, and wait until its webhooks are live",
+		Long: `Shows what the bundle intercepts, grants, defines and creates, as bundle show does, and asks for
+confirmation. A bundle with objects of kinds that OLM does not support is refused; --allow-kind
+allows further kinds. Then the command applies the bundle and prints the progress until the
+ClusterServiceVersion is Succeeded and every webhook is live. If the installation cannot continue,
+it prints the cause. -o wide adds the output of status -o wide. After Ctrl-C, the manager continues
+the installation; run the command again to watch it. An existing OperatorGroup in the namespace
+determines the watched namespaces, unless flags set them. Flags that would change the webhooks of
+another operator in the namespace are refused.
 
-Exit codes: 0 installed; 1 it was refused, or does not go on; 130 interrupted.`,
+Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator
   kubectl webhooks bundle install quay.io/example/shop-bundle:v1.2.0 --all-namespaces --yes`,
 		Args: cobra.ExactArgs(1),
@@ -103,16 +103,16 @@ func (o *installOptions) install(cmd *cobra.Command, reference string) error {
 	if err != nil {
 		return err
 	}
-	return o.goAhead(cmd, c, i, "Install it")
+	return o.execute(cmd, c, i, "Install it")
 }
 
-// goAhead checks, asks, and installs; or tries to, where that is all that is asked for.
-func (o *installOptions) goAhead(cmd *cobra.Command, c *installer.Installer, i installer.Installation, question string) error {
+// execute checks, asks for confirmation and installs, or does a dry run.
+func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, i installer.Installation, question string) error {
 	if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}
 	if o.dryRun == dryRunClient {
-		return o.tryHere(cmd, i)
+		return o.dryRunLocally(cmd, i)
 	}
 	plan, err := c.Plan(cmd.Context(), i)
 	if err != nil {
@@ -123,7 +123,7 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *installer.Installer, i i
 	}
 	if o.dryRun == dryRunServer {
 		tried, err := c.DryRunInstall(plan)
-		return errors.Join(err, o.warnForeign(cmd, plan), o.output.Print(terminal.Stdout(cmd), tried))
+		return errors.Join(err, o.checkAdopted(cmd, plan), o.output.Print(terminal.Stdout(cmd), tried))
 	}
 	if err := plan.Err(); err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
@@ -141,8 +141,8 @@ func (o *installOptions) goAhead(cmd *cobra.Command, c *installer.Installer, i i
 	return o.conclude(cmd, c, i)
 }
 
-// tryHere checks the bundle as validate does, with the same waivers, and shows what would be applied, without the API server.
-func (o *installOptions) tryHere(cmd *cobra.Command, i installer.Installation) error {
+// dryRunLocally validates the bundle as bundle validate does, with the same waivers, and prints the objects.
+func (o *installOptions) dryRunLocally(cmd *cobra.Command, i installer.Installation) error {
 	out := o.output.Messages(cmd)
 	report := lint.Run(i.Bundle, o.waivers...)
 	report.Print(out)
@@ -158,7 +158,7 @@ func (o *installOptions) tryHere(cmd *cobra.Command, i installer.Installation) e
 	return nil
 }
 
-// conclude says what is installed, and how it is if people want to know more.
+// conclude prints the result, and with -o wide the status.
 func (o *installOptions) conclude(cmd *cobra.Command, c *installer.Installer, i installer.Installation) error {
 	out := o.output.Messages(cmd)
 	out.Printf("%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
@@ -169,7 +169,7 @@ func (o *installOptions) conclude(cmd *cobra.Command, c *installer.Installer, i 
 	return status.PrintWide(cmd.Context(), c.Cluster, i.Namespace(), out)
 }
 
-// live says what became of the webhooks, if there are any.
+// live returns the state of the webhooks for the last message.
 func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	switch len(csv.Spec.WebhookDefinitions) {
 	case 0:
@@ -181,7 +181,7 @@ func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	}
 }
 
-// ended gives an interruption the exit code that shells expect.
+// ended sets the exit code of an interruption.
 func ended(err error) error {
 	if errors.Is(err, installer.ErrInterrupted) {
 		return exitcode.With(exitcode.Interrupted, err)
@@ -189,8 +189,8 @@ func ended(err error) error {
 	return err
 }
 
-// teller says what happens, and how long it took to get there.
-func teller(out output.Writer) func(format string, args ...any) {
+// timedPrinter returns a function that prints messages with the elapsed time.
+func timedPrinter(out output.Writer) func(format string, args ...any) {
 	began := time.Now()
 	return func(format string, args ...any) {
 		out.Printf("%6.1fs  ", time.Since(began).Seconds())

@@ -16,11 +16,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-// completion takes what the flags leave open from what is installed already. Kept says what
-// of that stays as it is.
+// completion completes the options from the installed objects. Kept reports which OperatorGroup is kept.
 type completion func(*installer.Installer, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)
 
-// prepare plans what the flags ask for, and shows what it is about.
+// prepare plans the installation and prints what the bundle has.
 func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*installer.Installer, installer.Installation, error) {
 	b, options, err := o.read(cmd.Context(), reference)
 	if err != nil {
@@ -44,7 +43,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	if err != nil {
 		return nil, installer.Installation{}, err
 	}
-	i.Print = teller(out)
+	i.Print = timedPrinter(out)
 	introduce(out, b, i.Manifests)
 	if suggested, suggests := b.AuthorsNamespace(); suggests && suggested != i.Namespace() {
 		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
@@ -55,7 +54,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	return c, i, nil
 }
 
-// read is all that needs no cluster: the bundle, and what the flags say.
+// read reads the bundle and the flags. It needs no cluster.
 func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
 	if err := o.check(); err != nil {
 		return nil, bundle.Options{}, err
@@ -77,8 +76,7 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	return b, options, err
 }
 
-// plan makes a bundle's manifests for a cluster. What is installed there already may choose
-// what the flags do not, and has names that stay.
+// plan creates the manifests of a bundle for a cluster.
 func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
 	kept, err := complete(c, ctx, b, &options)
 	if err != nil {
@@ -96,14 +94,14 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	return i, c.UseExistingNames(ctx, i)
 }
 
-// introduce shows all that an installation brings, from the objects that it applies.
+// introduce prints what an installation applies.
 func introduce(out output.Writer, b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) {
 	out.Printf("%s, from %s\n", b.CSV.Name, b.Source)
 	warn(out, b)
 	show.Of(b, manifests, refusals...).PrintNotice(out)
 }
 
-// withCertificates puts the choice of an issuer where the manager looks for it.
+// withCertificates sets the annotations that select the certificate provider.
 func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
 	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
 	for annotation, value := range chosen {

@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// registryFlags say how to talk to the registry of a bundle's image.
+// registryFlags configure the connection to the registry of an image.
 type registryFlags struct {
 	ca        string
 	plainHTTP bool
@@ -24,14 +24,14 @@ type registryFlags struct {
 }
 
 func (f *registryFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.ca, "registry-ca", "", "a file with the CA of the image's registry, in PEM, trusted beside those of this machine")
-	cmd.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "ask the image's registry without TLS, if it does not answer with TLS: names and passwords are then sent in plain text")
+	cmd.Flags().StringVar(&f.ca, "registry-ca", "", "a file with the CA of the image's registry, in PEM, trusted in addition to the CAs of this machine")
+	cmd.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "connect to the image's registry without TLS if it does not support TLS: credentials are then sent in plain text")
 	if cmd.Flags().Lookup("patience") == nil {
 		cmd.Flags().DurationVar(&f.patience, "patience", deploy.DefaultTimeout, "how long a registry may take to send the image")
 	}
 }
 
-// open reads the bundle that a reference names.
+// open reads the bundle of a reference.
 func (f *registryFlags) open(ctx context.Context, reference string) (*bundle.Bundle, error) {
 	registry := bundle.Registry{PlainHTTP: f.plainHTTP}
 	if f.ca != "" {

@@ -17,8 +17,8 @@ func bundleShowCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "show DIR|IMAGE",
-		Short: "Say what an installation of a bundle brings: webhooks and what they intercept, permissions, definitions, Deployments",
-		Long:  "Shows what bundle install would apply with the same flags, also of a bundle that it refuses.",
+		Short: "Show what a bundle installs: webhooks and what they intercept, permissions, definitions, Deployments",
+		Long:  "Shows what bundle install would apply with the same flags, even if it would refuse the bundle.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options, err := o.options()
@@ -42,7 +42,7 @@ func bundleShowCommand() *cobra.Command {
 	return cmd
 }
 
-// summarize is the summary of what would be applied, and of what is refused.
+// summarize returns the summary of the applied and the refused objects.
 func summarize(b *bundle.Bundle, options bundle.Options) (show.Summary, error) {
 	manifests, err := bundle.Manifests(b, options)
 	var refused *bundle.RefusedError

@@ -18,16 +18,16 @@ func bundleUninstallCommand() *cobra.Command {
 	o, definitions, reallyDefinitions := installOptions{connection: flags.NewCluster().WithoutNamespace()}, false, false
 	cmd := &cobra.Command{
 		Use:   "uninstall DIR|IMAGE",
-		Short: "Remove what install installed, webhooks first; definitions and their objects stay unless told otherwise",
-		Long: `Says what will stay and asks. The ClusterServiceVersion goes first, and its webhooks before
-what serves them. An OperatorGroup goes with the last operator of its namespace if it came
-with a bundle. CustomResourceDefinitions and their objects stay; with --delete-crds
-they go too, after a second yes (--yes-delete-crds where nobody can be asked), and before
-the ClusterServiceVersion: its operator can still convert and finalize their objects.
-What stays although it is deleted ends the command after --patience, and is named with what
-holds it: run it again to go on. OperatorGroup and Subscription go last: they tell where to look.
+		Short: "Remove an installed bundle, webhooks first; keeps CustomResourceDefinitions by default",
+		Long: `Prints what is kept and asks for confirmation. The ClusterServiceVersion is deleted first, and its webhooks
+before their servers. An OperatorGroup that a bundle created is deleted with the last operator of its
+namespace. CustomResourceDefinitions and their objects are kept. With --delete-crds they are deleted after a
+second confirmation (--yes-delete-crds), before the ClusterServiceVersion, so that its operator can convert
+and finalize their objects. If an object is not deleted within --patience, the command ends and prints the
+cause: run it again to continue. OperatorGroup and Subscription are deleted last: an interrupted removal
+finds its namespaces in them.
 
-Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 130 interrupted.`,
+Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, i, err := o.prepare(cmd, args[0], findInstalled)
@@ -38,12 +38,12 @@ Exit codes: 0 removed; 1 nothing was there, it was refused, or does not go on; 1
 		},
 	}
 	o.add(cmd)
-	cmd.Flags().BoolVar(&definitions, "delete-crds", false, "delete the definitions too, and with them all their objects")
-	cmd.Flags().BoolVar(&reallyDefinitions, "yes-delete-crds", false, "do not ask about --delete-crds")
+	cmd.Flags().BoolVar(&definitions, "delete-crds", false, "also delete the CustomResourceDefinitions and all their objects")
+	cmd.Flags().BoolVar(&reallyDefinitions, "yes-delete-crds", false, "do not ask for confirmation of --delete-crds")
 	return cmd
 }
 
-// findInstalled finds an installation to remove. What --allow-kind let in is removed without it.
+// findInstalled finds the installation to remove. Kinds of --allow-kind are removed without the flag.
 var findInstalled completion = func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
 	o.AllowKinds = b.KindsToAllow()
 	return c.CompleteUninstall(ctx, b, o)
@@ -68,7 +68,7 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 		out.Printf("to be removed: %s\n", deploy.Title(object))
 	}
 	if o.dryRun != dryRunNone {
-		return o.tryUninstall(cmd, c, i, removal)
+		return o.dryRunUninstall(cmd, c, i, removal)
 	}
 	if err := terminal.Confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
 		return err
@@ -89,8 +89,8 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 	return nil
 }
 
-// tryUninstall shows what would go, and what the API server says to it if that is to be asked.
-func (o *installOptions) tryUninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, removal deploy.Removal) error {
+// dryRunUninstall prints the objects that would be deleted, and with --dry-run=server the answers of the API server.
+func (o *installOptions) dryRunUninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, removal deploy.Removal) error {
 	if o.dryRun == dryRunServer {
 		tried, err := c.DryRunUninstall(cmd.Context(), i, removal)
 		return errors.Join(err, o.output.Print(terminal.Stdout(cmd), tried))

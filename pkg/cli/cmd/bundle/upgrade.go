@@ -14,20 +14,20 @@ func bundleUpgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade DIR|IMAGE",
 		Short: "Upgrade an installed operator to the version in a bundle, which has to replace it",
-		Long: `Finds the version that the bundle replaces, and keeps its namespace, its watched namespaces
-and its config unless flags say otherwise. Definitions are checked first: a version that
-vanishes while objects are stored in it, or a schema that refuses stored objects, is
-refused before anything is written. A version that only a webhook can convert to is served
-once that webhook serves, in one write with its conversion, and stored at the end.
+		Long: `Finds the version that the bundle replaces. Its namespace, watched namespaces and config are kept unless
+flags set them. CustomResourceDefinitions are checked first: the command refuses to remove a version in
+which objects are stored, and a schema that stored objects do not fit. A version that needs a conversion
+webhook is served after that webhook serves, in one write with the conversion, and becomes the storage
+version at the end.
 
-Exit codes: 0 upgraded; 1 it was refused, or does not go on; 130 interrupted.`,
+Exit codes: 0 upgraded; 1 refused, or no progress; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, i, err := o.prepare(cmd, args[0], (*installer.Installer).CompleteUpgrade)
 			if err != nil {
 				return err
 			}
-			return o.goAhead(cmd, c, i, fmt.Sprintf("Upgrade it to %s", i.Bundle.CSV.Name))
+			return o.execute(cmd, c, i, fmt.Sprintf("Upgrade it to %s", i.Bundle.CSV.Name))
 		},
 	}
 	o.add(cmd, flags.Wide)

@@ -27,16 +27,16 @@ func bundleValidateCommand() *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate DIR|IMAGE...",
-		Short: "Say what is wrong with bundles before a cluster does",
-		Long: `Says what keeps a bundle from being read, what an API server or the manager would refuse, what would be accepted and not work,
-and what an administrator would rather not have. bundle explain CODE says more about a finding.
+		Short: "Report the problems of bundles",
+		Long: `Reports why a bundle cannot be read, what an API server or the manager would refuse, what would be accepted and not work,
+and what administrators should review. bundle explain CODE explains a finding.
 
 A finding is waived in a file beside the bundle, DIR.waivers.yaml, by its code and with a reason:
 
   waivers:
   - code: one-replica
-    path: spec.install.spec.deployments[0]   # optional: fields that begin so
-    what: the one pod of shop                # optional: findings that say so
+    path: spec.install.spec.deployments[0]   # optional: a prefix of the field
+    what: the one pod of shop                # optional: a part of the finding
     reason: the operator runs on single-node clusters only
 
 The exit code is 1 when a finding is an error, or with --strict a warning, and is not waived.`,
@@ -49,12 +49,12 @@ The exit code is 1 when a finding is an error, or with --strict a warning, and i
 	f.StringVarP(&o.output, "output", "o", "text", "text, json, yaml or sarif")
 	flags.Complete(cmd, "output", "text", "json", "yaml", "sarif")
 	o.registry.add(cmd)
-	f.BoolVar(&o.strict, "strict", false, "fail on warnings, too")
+	f.BoolVar(&o.strict, "strict", false, "also fail on warnings")
 	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml beside each bundle)")
 	return cmd
 }
 
-// validate reports on every bundle that can be opened, and says which cannot.
+// validate validates every bundle that can be opened, and returns an error for each of the others.
 func validate(ctx context.Context, out output.Writer, references []string, o validateOptions) error {
 	var reports []lint.Report
 	var problems []error
@@ -84,15 +84,14 @@ func (o validateOptions) report(ctx context.Context, reference string) (lint.Rep
 	return lint.Run(b, waivers...), nil
 }
 
-// waiversOf are those of the file that was named, which has to be there, or of the file
-// beside the bundle's folder, if there is one.
+// waiversOf returns the waivers of --waivers, or of the file next to the bundle's folder, if it exists.
 func (o validateOptions) waiversOf(reference string) ([]lint.Waiver, error) {
 	if o.waivers == "" {
 		beside, err := besideFolder(reference)
 		if beside == "" || err != nil {
 			return nil, err
 		}
-		// The author of the bundle may have written it: a named pipe would be waited for without end.
+		// The author of the bundle may have created it: reading a named pipe would block.
 		if info, err := os.Stat(beside); err == nil && !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is no regular file: replace it, or name a file of waivers with --waivers", beside)
 		}
@@ -104,8 +103,7 @@ func (o validateOptions) waiversOf(reference string) ([]lint.Waiver, error) {
 	return lint.ReadWaivers(o.waivers)
 }
 
-// besideFolder is the file of waivers beside a folder, whose name a path need not end with;
-// empty for an image, which nothing is beside.
+// besideFolder returns the path of the waivers next to a folder. It is empty for an image.
 func besideFolder(reference string) (string, error) {
 	if !isFolder(reference) {
 		return "", nil
@@ -139,7 +137,7 @@ func printReports(out output.Writer, format string, reports []lint.Report) error
 	}
 }
 
-// printValue writes a value as a program wants it.
+// printValue writes a value as JSON or YAML.
 func printValue(out output.Writer, format string, value any) error {
 	switch format {
 	case "json":

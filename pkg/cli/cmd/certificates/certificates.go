@@ -22,9 +22,9 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certificates",
 		Short: "Show the serving certificates of webhooks, or replace them",
-		Long: `Shows for each Deployment with webhooks who issued its serving certificate, in which phase it is,
-when it ends and when it is due, its CA and, while it replaces another, which endpoints serve which;
--o wide also its GENERATION, which goes up with each certificate that replaces another (0: not counted by the manager).`,
+		Long: `Shows the serving certificate of each Deployment with webhooks: provider, phase, expiry, time of the next rotation,
+CA and, during a rotation, the endpoints with the new and the previous certificate. -o wide adds GENERATION, which
+increases with each rotation (0: the manager does not count the certificates of this provider).`,
 		Example: `  kubectl webhooks certificates -n shop
   kubectl webhooks certificates -A`,
 		Args: cobra.NoArgs,
@@ -47,14 +47,14 @@ when it ends and when it is due, its CA and, while it replaces another, which en
 				return err
 			}
 			if unknown {
-				terminal.Stderr(cmd).Printf("This cluster does not know the kind WebhookRollout: the manager is not installed, and looks after no certificates.\n")
+				terminal.Stderr(cmd).Printf("This cluster does not know the kind WebhookRollout: the manager is not installed, and manages no certificates.\n")
 			}
 			return printCertificates(terminal.Stdout(cmd), output, certificatesOf(rollouts))
 		},
 	}
 	connection.Add(cmd, cmd.PersistentFlags())
 	output.Add(cmd, flags.Wide, "json", "yaml", "name")
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "of all namespaces")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
 	cmd.AddCommand(newRotateCommand(connection))
 	return cmd
 }

@@ -31,8 +31,8 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate CSV",
 		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
-		Long: "Orders new serving certificates. No call fails: the new CA is trusted before any pod serves under it, and the old one until none does any more.\n\n" +
-			"With --compromised the old CA is not trusted any more from now on, and calls to pods that still serve under it fail until they follow, as do calls to those that have followed by API servers that have not learnt of the new CA yet.",
+		Long: "Requests new serving certificates. No call fails: the new CA is trusted before a pod serves its certificate, and the previous CA until no pod does.\n\n" +
+			"With --compromised, the previous CA is no longer trusted. Calls fail until each pod serves its new certificate and each API server has the new CA.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.ClusterServiceVersions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,11 +51,11 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 			return rotate(cmd.Context(), terminal.Stdout(cmd), client, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
 		},
 	}
-	cmd.Flags().BoolVar(&compromised, "compromised", false, "withdraw the trust in the old CAs at once; calls fail until pods follow")
+	cmd.Flags().BoolVar(&compromised, "compromised", false, "stop trusting the previous CAs at once; calls fail until the pods serve new certificates")
 	return cmd
 }
 
-// rotate orders a rotation, and says what is to be expected of it.
+// rotate requests a rotation and prints its effects.
 func rotate(ctx context.Context, out output.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
 	rollout, err := client.ManagerV1alpha1().WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -63,7 +63,7 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	}
 	provider := rollout.Status.Provider
 	if provider == managerv1alpha1.ProviderNone {
-		return fmt.Errorf("ClusterServiceVersion %s: nothing was ordered: its certificates are in the administrator's hands (provider none): %s", of, remedy(compromised))
+		return fmt.Errorf("ClusterServiceVersion %s: nothing was requested: the administrator manages its certificates (provider none): %s", of, remedy(compromised))
 	}
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
@@ -81,10 +81,10 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 		out.Printf("ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
 		return nil
 	}
-	out.Printf("ordered; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
+	out.Printf("rotation requested; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
 	others := provider == managerv1alpha1.ProviderCertManager || provider == managerv1alpha1.ProviderServiceCA
 	if others {
-		out.Printf("%s is asked to issue anew; until it has, pods serve what they have\n", provider)
+		out.Printf("%s is asked to reissue the certificate; until then, pods serve the previous one\n", provider)
 	}
 	if compromised {
 		printLosses(out, csv)
@@ -95,19 +95,19 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	return nil
 }
 
-// remedy is what an administrator can do about certificates that nobody can be asked to replace.
+// remedy returns the next step for certificates that the administrator manages.
 func remedy(compromised bool) string {
 	again := ""
 	where := "replace them where they are made"
 	if compromised {
-		where = "replace them where they are made, under another CA, and take the old one out of what is injected as caBundle, which makes calls fail until pods follow"
-		again = ", and order this again once it does"
+		where = "replace them where they are made, under another CA, and remove the old one from what is injected as caBundle, which makes calls fail until pods follow"
+		again = ", and request the rotation again once it does"
 	}
 	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",
 		where, wellknown.AnnotationCertificateProvider, managerv1alpha1.ProviderManager, again)
 }
 
-// printLosses writes which calls fail until pods follow.
+// printLosses prints the calls that fail until the pods serve new certificates.
 func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	out.Printf("until every pod serves its new certificate, API servers refuse to talk to those that do not:\n")
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -118,15 +118,15 @@ func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion
 		case d.Type == operatorsv1alpha1.ConversionWebhook:
 			out.Printf("  %s: reading and writing %s in other versions than the stored one fails\n", d.GenerateName, strings.Join(d.ConversionCRDs, ", "))
 		case d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore:
-			out.Printf("  %s: %s goes through unseen (failurePolicy Ignore)\n", d.GenerateName, calls(d))
+			out.Printf("  %s: %s is not checked (failurePolicy Ignore)\n", d.GenerateName, calls(d))
 		default:
 			out.Printf("  %s: %s fails (failurePolicy Fail)\n", d.GenerateName, calls(d))
 		}
 	}
-	out.Printf("servers that reload follow within seconds; the others are restarted, pod by pod, once they were seen not to\n")
+	out.Printf("servers that reload serve the new certificate within seconds; the manager restarts the pods of the others one by one\n")
 }
 
-// calls are what a webhook is asked about.
+// calls returns the requests that a webhook intercepts.
 func calls(d operatorsv1alpha1.WebhookDescription) string {
 	var all []string
 	for _, r := range d.Rules {

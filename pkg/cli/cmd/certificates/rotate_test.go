@@ -59,8 +59,8 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 
 // An order is written as the manager reads it, and whoever gives it is told what comes of it.
 func TestRotate(t *testing.T) {
-	const ordered, loses, stays = "ordered; to follow it: kubectl webhooks certificates -n shop\n", "v.shop.io: ", "the CA of cert-manager itself stays trusted"
-	const asked = "cert-manager is asked to issue anew; until it has, pods serve what they have\n"
+	const ordered, loses, stays = "rotation requested; to follow it: kubectl webhooks certificates -n shop\n", "v.shop.io: ", "the CA of cert-manager itself stays trusted"
+	const asked = "cert-manager is asked to reissue the certificate; until then, pods serve the previous one\n"
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		provider    managerv1alpha1.CertificateProvider // none for no WebhookRollout
@@ -74,9 +74,9 @@ func TestRotate(t *testing.T) {
 		"the manager's, compromised":   {provider: "manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, loses}},
 		"cert-manager's":               {provider: "cert-manager", order: "2026-03-01T12:00:00Z", says: []string{ordered, asked}},
 		"cert-manager's, compromised":  {provider: "cert-manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, asked, loses, stays}},
-		"the administrator's":          {provider: "none", fails: []string{"nothing was ordered", "in the administrator's hands", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificate-provider: manager in spec.config.annotations of the Subscription"}},
+		"the administrator's":          {provider: "none", fails: []string{"nothing was requested", "the administrator manages its certificates", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificate-provider: manager in spec.config.annotations of the Subscription"}},
 		"of no ClusterServiceVersion":  {csv: "shop.v2", fails: []string{"ClusterServiceVersion shop/shop.v2"}},
-		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was ordered", "under another CA, and take the old one out of what is injected as caBundle", "have the manager issue them", "and order this again once it does"}},
+		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was requested", "under another CA, and remove the old one from what is injected as caBundle", "have the manager issue them", "and request the rotation again once it does"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var orders []string

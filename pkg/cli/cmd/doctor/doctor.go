@@ -18,8 +18,8 @@ import (
 
 // The exit codes of doctor, for scripts.
 const (
-	exitUnknown = 1 // something could not be found out
-	exitLocked  = 2 // something refuses requests now
+	exitUnknown = 1 // The state of a webhook is unknown.
+	exitLocked  = 2 // A webhook refuses requests.
 )
 
 // NewCommand returns the command doctor.
@@ -27,16 +27,16 @@ func NewCommand() *cobra.Command {
 	connection, output, direct := flags.NewCluster().WithoutNamespace(), flags.Output{}, false
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell whether the webhooks of a cluster, whoever made them, lock it out now, or could",
-		Long: `Looks at every webhook and every aggregated APIService of the cluster, of whatever origin: does its Service exist, is
-anybody ready behind it, does what is served have a certificate that the registration
-trusts, can its pods come back when they are lost, and does the control plane depend on it.
+		Short: "Report whether webhooks block the cluster now, or could block it",
+		Long: `Checks every webhook and every aggregated APIService of the cluster, also those that this manager does not manage:
+whether the Service exists and has a ready endpoint, whether the registration trusts the serving certificate, whether
+lost pods can be recreated, and whether the control plane depends on the webhook.
 
-Nothing is written. To see certificates, the pods are reached as kubectl port-forward
-reaches them; that takes the permission to create pods/portforward.
+The command writes nothing. It reads certificates through port-forwards, which need the permission to create
+pods/portforward.
 
-Exit codes: 0 nothing refuses requests now; 2 something does; 1 it could not be found out, for one
-webhook or for all: there is a finding of level UNKNOWN, or the cluster could not be read.`,
+Exit codes: 0 no webhook refuses requests; 2 a webhook refuses requests; 1 unknown for at least one webhook: there is
+a finding of level UNKNOWN, or the cluster could not be read.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := output.Check(); err != nil {
@@ -61,7 +61,7 @@ webhook or for all: there is a finding of level UNKNOWN, or the cluster could no
 	}
 	connection.Add(cmd, cmd.Flags())
 	output.Add(cmd, "json", "yaml")
-	cmd.Flags().BoolVar(&direct, "direct", false, "dial the pods by their addresses, as API servers do; the default is a port-forward through the API server, which also reaches a server that listens on 127.0.0.1 of its pod only")
+	cmd.Flags().BoolVar(&direct, "direct", false, "dial the addresses of the pods, as API servers do; the default is a port-forward, which also reaches a server that listens only on 127.0.0.1 of its pod")
 	return cmd
 }
 
@@ -87,7 +87,7 @@ func printFindings(to output.Writer, findings []doctor.Finding, facts doctor.Fac
 		}
 	}
 	asked, endpoints := doctor.Asked(facts)
-	to.Printf("%s and %s looked at, %d of %s asked: %s, %s, %d unknown\n", counted(len(facts.Webhooks)-apis, "webhook"), counted(apis, "APIService"), asked, counted(endpoints, "endpoint"),
+	to.Printf("checked %s and %s, dialled %d of %s: %s, %s, %d unknown\n", counted(len(facts.Webhooks)-apis, "webhook"), counted(apis, "APIService"), asked, counted(endpoints, "endpoint"),
 		counted(count[doctor.Error], "error"), counted(count[doctor.Warning], "warning"), count[doctor.Unknown])
 }
 
@@ -98,16 +98,16 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// verdict is the exit code of the worst finding. A level that is not named here counts as unknown.
+// verdict returns an error with the exit code of the worst finding. An unexpected level counts as unknown.
 func verdict(findings []doctor.Finding) error {
 	var worst error
 	for _, f := range findings {
 		switch f.Level {
 		case doctor.Error:
-			return exitcode.With(exitLocked, errors.New("requests are refused now because of what is found above"))
+			return exitcode.With(exitLocked, errors.New("webhooks refuse requests now: see the findings above"))
 		case doctor.Warning:
 		default:
-			worst = exitcode.With(exitUnknown, errors.New("whether requests are refused could not be found out for every webhook: see the findings of level UNKNOWN"))
+			worst = exitcode.With(exitUnknown, errors.New("the state of some webhooks is unknown: see the findings of level UNKNOWN"))
 		}
 	}
 	return worst

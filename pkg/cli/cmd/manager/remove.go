@@ -44,7 +44,7 @@ func NewRemoveCommand() *cobra.Command {
 		Short:      "Stop the manager, unregister all webhooks, and remove all finalizers",
 		Long: `Scales the manager's Deployment to zero, unregisters all webhooks, ends conversions that no object needs,
 revokes permissions that --lift-roles granted, and removes the finalizers of all ClusterServiceVersions, in the
-namespaces that the manager is limited to by --namespaces, or in all. Operators go on running, without webhooks.
+namespaces that the manager is limited to by --namespaces, or in all. Operators keep running, without webhooks.
 
 The command lists what it deletes and changes, and asks. With --dry-run it only lists. It can be run again.
 It refuses while another manager works in one of these namespaces.
@@ -102,7 +102,7 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	if err := o.announce(terminal.Stdout(cmd), writes, held); err != nil || o.dryRun {
 		return err
 	}
-	if err := terminal.Confirm(cmd, terminal.Stdout(cmd), o.yes, "Go on?"); err != nil {
+	if err := terminal.Confirm(cmd, terminal.Stdout(cmd), o.yes, "Continue?"); err != nil {
 		return err
 	}
 	if !gone {
@@ -123,7 +123,7 @@ func (o removeOptions) announce(to output.Writer, writes []string, held error) e
 	if len(o.namespaces) > 0 {
 		where = "namespaces " + strings.Join(o.namespaces, ", ")
 	}
-	to.Printf("The manager of %s is removed. Operators go on running, without webhooks:\n", where)
+	to.Printf("The manager of %s is removed. Operators keep running, without webhooks:\n", where)
 	for _, w := range writes {
 		to.Printf("  %s\n", w)
 	}
@@ -131,7 +131,7 @@ func (o removeOptions) announce(to output.Writer, writes []string, held error) e
 		to.Printf("  nothing is left to delete or change\n")
 	}
 	for _, h := range inUse.Held {
-		to.Printf("Stays: %s\n", h)
+		to.Printf("Kept: %s\n", h)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func stopManager(ctx context.Context, kube kubernetes.Interface, o removeOptions
 		return err == nil && len(pods.Items) == 0, err
 	})
 	if err != nil {
-		return fmt.Errorf("pods of deployment %s/%s are still there, and would undo what this command does: %w", o.namespace, o.deployment, err)
+		return fmt.Errorf("pods of deployment %s/%s still exist, and would undo what this command does: %w", o.namespace, o.deployment, err)
 	}
 	return nil
 }

@@ -25,10 +25,10 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show every webhook of every ClusterServiceVersion: live or why not, its certificate, its last problem",
-		Long: `Shows every webhook that a ClusterServiceVersion declares. With -A it also shows the
-registrations of the cluster that no ClusterServiceVersion stands behind, and which of
-them point to nothing. Without -A, whoever may not read those registrations is shown what
-the manager said last, and told so.`,
+		Long: `Shows every webhook that a ClusterServiceVersion declares. With -A, it also shows the
+registrations that belong to no ClusterServiceVersion, and their problems. Without -A,
+a user who may not read registrations gets the states that the manager reported last,
+with a note.`,
 		Example: `  kubectl webhooks status -n shop
   kubectl webhooks status -A --watch
   kubectl webhooks status -A -o json | jq '.webhooks[] | select(.state != "Registered")'`,
@@ -49,23 +49,23 @@ the manager said last, and told so.`,
 			if !watch {
 				return o.show(cmd.Context(), c, terminal.Stdout(cmd))
 			}
-			return o.follow(cmd.Context(), c, terminal.Stdout(cmd))
+			return o.watch(cmd.Context(), c, terminal.Stdout(cmd))
 		},
 	}
 	connection.Add(cmd, cmd.Flags())
 	o.output.Add(cmd, flags.Wide, "json", "yaml", "name")
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces, and what nobody manages")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever it changes")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces, and the registrations that belong to no ClusterServiceVersion")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the status again after each change")
 	return cmd
 }
 
-func (o options) look(ctx context.Context, c *cluster.Cluster) (status.Status, error) {
+func (o options) read(ctx context.Context, c *cluster.Cluster) (status.Status, error) {
 	facts, err := c.Status(ctx, o.namespace)
 	return status.Of(facts, o.namespace, time.Now()), err
 }
 
 func (o options) show(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
-	s, err := o.look(ctx, c)
+	s, err := o.read(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func (o options) print(to output.Writer, s status.Status) error {
 	}
 }
 
-// follow shows the status again whenever it is another, and says when.
-func (o options) follow(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
+// watch prints the status after each change, with the time.
+func (o options) watch(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
 	var last status.Status
 	first := true
 	return c.Watch(ctx, o.namespace, cluster.ResyncPeriod, func(ctx context.Context) error {
-		s, err := o.look(ctx, c)
+		s, err := o.read(ctx, c)
 		if err != nil || (!first && s.Same(last)) {
 			return err
 		}

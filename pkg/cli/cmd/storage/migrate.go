@@ -16,7 +16,7 @@ import (
 
 // NewCommand returns the command storage.
 func NewCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "storage", Short: "Look after the versions in which objects are stored"}
+	cmd := &cobra.Command{Use: "storage", Short: "Manage the versions in which objects are stored"}
 	cmd.AddCommand(newMigrateCommand())
 	return cmd
 }
@@ -26,12 +26,15 @@ func newMigrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate CRD",
 		Short: "Rewrite all objects of a CustomResourceDefinition in one version",
-		Long: "Makes a version the storage version, waits until every API server stores in it, and rewrites all objects. Only then it removes the other versions\n" +
-			"from status.storedVersions. It can be interrupted and run again: until it is complete, the annotation olm-webhook-manager.io/stored-versions of the\n" +
-			"definition keeps the versions in which objects may be stored. Where the cluster has a migrator of its own (storagemigration.k8s.io/v1beta1), that one\n" +
-			"rewrites the objects; what it does not do is done in pages, which list the objects that cannot be rewritten. The command acts with the permissions of its user:\n" +
-			"to get and patch the definition and patch its status, and to list, get and update its objects. It must reach every API server at its own address,\n" +
-			"as the Service kubernetes lists them or --api-servers names them, to read in which version that one stores.",
+		Long: `Sets the storage version, waits until every API server stores objects in it, and rewrites all objects. Then it removes
+the other versions from status.storedVersions. The command can be interrupted and run again: until it is complete, the
+annotation olm-webhook-manager.io/stored-versions of the definition lists the versions in which objects may be stored.
+If the cluster serves storagemigration.k8s.io/v1beta1, its migrator rewrites the objects. The command rewrites the
+rest, and lists the objects that cannot be rewritten.
+
+The user needs permission to get and patch the definition, to patch its status, and to list, get and update its
+objects. The command must reach every API server at its own address, from the Service kubernetes or --api-servers, to
+read the version in which that API server stores objects.`,
 		Example: "  olm-webhook-manager storage migrate caches.example.com --to v1",
 		Args:    cobra.ExactArgs(1),
 
@@ -45,8 +48,8 @@ func newMigrateCommand() *cobra.Command {
 		},
 	}
 	connection.Add(cmd, cmd.Flags())
-	cmd.Flags().StringVar(&to, "to", "", "the version to store in (default: the present storage version)")
-	cmd.Flags().StringSliceVar(&servers, "api-servers", nil, "host:port of every API server, where the Service kubernetes does not list them")
+	cmd.Flags().StringVar(&to, "to", "", "the storage version (default: the current one)")
+	cmd.Flags().StringSliceVar(&servers, "api-servers", nil, "host:port of every API server, if the Service kubernetes does not list them")
 	return cmd
 }
 
