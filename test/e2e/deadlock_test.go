@@ -92,7 +92,7 @@ func (e *env) staysDownUnguarded() {
 	e.Logf("without matchConditions %d pods were refused: %s", refused, said)
 	(&terminal{env: e}).fails(2, []string{
 		"ERROR Deadlock\n  ValidatingWebhookConfiguration " + unguarded.Name + ": webhook configmaps.hook.example.com\n" +
-			"  none of its pods is called, and none can come back: it intercepts what the pods behind its own Service " + e.namespace + "/hook-service need to start\n" +
+			"  none of its pods is called, and none can become ready: it intercepts what the pods behind its own Service " + e.namespace + "/hook-service need to start\n" +
 			"  Way out: kubectl delete validatingwebhookconfiguration " + unguarded.Name + ` ("Emergency: a webhook blocks the cluster" in docs/admin/emergency.md)`,
 	}, "doctor")
 	e.startManager()

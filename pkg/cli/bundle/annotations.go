@@ -26,7 +26,7 @@ const (
 
 var bundleAnnotations = []string{mediaTypeAnnotation, manifestsAnnotation, metadataAnnotation, packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
 
-// readAnnotations reads metadata/annotations.yaml, and finds what nobody would.
+// readAnnotations reads metadata/annotations.yaml, and reports what no program reads.
 func (b *Bundle) readAnnotations() {
 	text, ok := b.files[annotationsFile]
 	if !ok {
@@ -85,7 +85,7 @@ func (b *Bundle) checkAnnotations() {
 	}
 }
 
-// has tells whether there is a problem of a kind with a file.
+// has reports whether there is a problem of a kind with a file.
 func (b *Bundle) has(kind Kind, file string) bool {
 	return slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == kind && p.File == file })
 }

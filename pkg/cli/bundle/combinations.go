@@ -86,7 +86,7 @@ func boundText(subjects []rbacv1.Subject, role table) (bytes int) {
 }
 
 const (
-	// rowText is how many bytes each rule needs beside its own text.
+	// rowText is how many bytes each rule needs in addition to its own text.
 	rowText = 64
 	// unbounded is more than any limit, and does not overflow when it is added.
 	unbounded = 1 << 30

@@ -50,7 +50,7 @@ func faults(list string, e entry) []fault {
 	case known:
 		return check(e.Value)
 	case list == dependencies:
-		return []fault{{".type", fmt.Sprintf("is %q, and dependencies are %s alone: nobody resolves it", e.Type, strings.Join(slices.Sorted(maps.Keys(valueChecks[list])), ", ")), "correct it"}}
+		return []fault{{".type", fmt.Sprintf("is %q, and dependencies are %s only: OLM does not resolve it", e.Type, strings.Join(slices.Sorted(maps.Keys(valueChecks[list])), ", ")), "correct it"}}
 	default:
 		return nil
 	}
@@ -66,7 +66,7 @@ func decoded[T any](in func(path string, value T) []fault) valueCheck {
 			return []fault{{".value", "cannot be read: " + decodingError(err), "write what its type asks for"}}
 		}
 		for _, u := range unknown {
-			wrong = append(wrong, fault{".value." + fieldPath(u), "is no field of such a value, and nobody reads it", "correct or remove it"})
+			wrong = append(wrong, fault{".value." + fieldPath(u), "is no field of such a value, and OLM ignores it", "correct or remove it"})
 		}
 		return append(wrong, in(".value", v)...)
 	}

@@ -120,11 +120,11 @@ func checkDigest(what string, content io.Reader, want v1.Hash) error {
 }
 
 // defaultPlatform is the platform whose image is taken of an index that has several. A bundle is the same
-// on all: builders only make one for each platform that they were told.
+// on all: builders only make one for each requested platform.
 const defaultPlatform = "linux/amd64"
 
 // imageIn is the image of an index: builders put one around the image of a single platform, and
-// beside it what attests how it was built.
+// next to it the attestations of the build.
 func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -132,7 +132,7 @@ func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	}
 	images := slices.DeleteFunc(slices.Clone(manifest.Manifests), func(d v1.Descriptor) bool { return !d.MediaType.IsImage() || isAttestation(d) })
 	if len(images) == 0 {
-		return nil, v1.Hash{}, errors.New("is an index without an image: name the image of the bundle, or build it anew")
+		return nil, v1.Hash{}, errors.New("is an index without an image: name the image of the bundle, or build it again")
 	}
 	taken := 0
 	if len(images) > 1 {
@@ -149,7 +149,7 @@ func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	return image, images[taken].Digest, err
 }
 
-// isAttestation tells whether a builder marked an image as none that runs.
+// isAttestation reports whether a builder marked an image as none that runs.
 func isAttestation(d v1.Descriptor) bool {
 	return d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }

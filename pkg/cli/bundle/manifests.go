@@ -32,7 +32,7 @@ type Options struct {
 	Watch []string
 	// Config is what goes into the Subscription.
 	Config *operatorsv1alpha1.SubscriptionConfig
-	// Labels are put on every object, beside those that it has.
+	// Labels are added to the labels of every object.
 	Labels map[string]string
 	// Namespaced is whether objects of a kind are in a namespace, as the API server reports it.
 	// Kinds that are known (see groupkind.ClusterScoped) and those of the bundle need no entry.
@@ -127,7 +127,7 @@ func installationMeta(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
 }
 
-// Supports tells whether the operator supports an install mode.
+// Supports reports whether the operator supports an install mode.
 func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
 	return slices.ContainsFunc(b.CSV.Spec.InstallModes, func(m operatorsv1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
 }

@@ -29,7 +29,7 @@ func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
 }
 
 // NamespaceTemplate is the author's Namespace, nil when there is none, and the fields of it
-// that no Namespace has. The error says why what is there is none.
+// that no Namespace has. The error reports why the template is invalid.
 func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []string, err error) {
 	text := b.CSV.Annotations[NamespaceTemplateAnnotation]
 	if text == "" {
@@ -49,7 +49,7 @@ func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []stri
 	return template, unknown, nil
 }
 
-// namespaceMeta are name, labels and annotations of the template: none, where nobody can read it.
+// namespaceMeta are name, labels and annotations of the template: none if it cannot be read.
 func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
 	template, _, err := b.NamespaceTemplate()
 	if err != nil || template == nil {

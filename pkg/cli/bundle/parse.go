@@ -128,7 +128,7 @@ func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 			b.addProblem(broken, file, line, detail, "correct the YAML there, or just above")
 			return nil, false
 		}
-		// A key twice: whoever reads it takes the last.
+		// A key twice: most readers take the last.
 		line, detail := yamlError(err, d.line)
 		b.addProblem(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
 		content = lenient

@@ -46,7 +46,7 @@ const (
 	BrokenEntry    Kind = "broken-entry"
 )
 
-// Fatal tells the problems that leave nothing to install.
+// Fatal reports whether a problem of this kind prevents the installation.
 func (k Kind) Fatal() bool {
 	switch k {
 	case SeveralObjects, StrayFile, UnknownField, RepeatedField, NoAnnotation, BrokenMetadata, BrokenEntry:

@@ -87,7 +87,7 @@ func (b *Bundle) walk(fsys fs.FS, folder string) error {
 var errNotRegular = errors.New("it is no regular file")
 
 // regular returns an error for a name that is not a regular file, nor a link to one: to open a named
-// pipe would wait for ever, and a device may be endless.
+// pipe would block forever, and a device may be endless.
 func regular(fsys fs.FS, name string) error {
 	info, err := fs.Stat(fsys, name)
 	if err == nil && !info.Mode().IsRegular() {

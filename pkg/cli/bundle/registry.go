@@ -17,7 +17,7 @@ import (
 
 // Registry says how to talk to registries that are not as most are.
 type Registry struct {
-	// CA is a PEM bundle, which is trusted beside what the machine trusts.
+	// CA is a PEM bundle, which is trusted in addition to the CAs of the machine.
 	CA []byte
 	// PlainHTTP asks a registry without TLS, if it does not answer with TLS. Without it no request
 	// is sent in plain text: it may carry a password.
@@ -108,7 +108,7 @@ func (r Registry) base() (http.RoundTripper, error) {
 	}
 	trusted, err := x509.SystemCertPool()
 	if err != nil {
-		trusted = x509.NewCertPool() // a machine that trusts nobody else
+		trusted = x509.NewCertPool() // a machine without CAs of its own
 	}
 	if !trusted.AppendCertsFromPEM(r.CA) {
 		return nil, errors.New("there is no certificate in the CA bundle of the registry: give it as PEM")

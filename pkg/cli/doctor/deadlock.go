@@ -40,11 +40,11 @@ func controlPlane(f Facts, broken map[int]bool) []Finding {
 		}
 		if broken[i] && intercepted == surely {
 			findings = append(findings, Finding{Error, ControlPlaneBlocked, about,
-				"it intercepts leases or nodes and cannot be called: controllers lose their lead and nodes seem lost", unblock(f, []int{i})})
+				"it intercepts leases or nodes and cannot be called: controllers lose leader election and nodes become NotReady", unblock(f, []int{i})})
 			continue
 		}
 		findings = append(findings, Finding{Warning, ControlPlaneDepends, about,
-			"it intercepts leases or nodes: when it cannot be called, controllers lose their lead and nodes seem lost" + unless(w) + unlessLabelled(w, f),
+			"it intercepts leases or nodes: when it cannot be called, controllers lose leader election and nodes become NotReady" + unless(w) + unlessLabelled(w, f),
 			"let its rules name the resources that it is about, and leave out kube-system and kube-node-lease by namespaceSelector"})
 	}
 	return findings
@@ -75,23 +75,23 @@ func unless(w Webhook) string {
 	return ""
 }
 
-// deadlocks finds webhooks whose pods need each other, or themselves, to come back.
+// deadlocks finds webhooks whose pods need each other, or themselves, to start.
 func deadlocks(f Facts, broken map[int]bool) []Finding {
 	down, allLost := func(i int) bool { return broken[i] }, func(int) bool { return true }
 	var findings []Finding
 	certain := findBlocked(f, down, recoveryPathsNow, surely)
 	for _, cycle := range certain.cycles() {
-		findings = append(findings, Finding{Error, Deadlock, namesOf(f, cycle), "none of its pods is called, and none can come back: " + cycleText(f, cycle), unblock(f, cycle)})
+		findings = append(findings, Finding{Error, Deadlock, namesOf(f, cycle), "none of its pods is called, and none can become ready: " + cycleText(f, cycle), unblock(f, cycle)})
 	}
 	now := findBlocked(f, down, recoveryPathsNow, perhaps)
 	for _, cycle := range now.cyclesExcept(certain) {
 		findings = append(findings, Finding{Warning, PossibleDeadlock, namesOf(f, cycle),
-			"none of its pods is called, and none can come back: " + cycleText(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), unblock(f, cycle)})
+			"none of its pods is called, and none can become ready: " + cycleText(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), unblock(f, cycle)})
 	}
 	possible := findBlocked(f, allLost, recoveryPathsAfterLoss, perhaps)
 	for _, cycle := range possible.cyclesExcept(now) {
 		findings = append(findings, Finding{Warning, PossibleDeadlock, namesOf(f, cycle),
-			"if all of its pods are lost at once, as when all nodes are replaced, none can come back: " + cycleText(f, cycle) + conditions(f, cycle),
+			"if all of its pods are lost at once, as when all nodes are replaced, none can become ready: " + cycleText(f, cycle) + conditions(f, cycle),
 			"exempt the namespace of its pods with a namespaceSelector, or those pods with an objectSelector"})
 	}
 	return findings
@@ -120,18 +120,18 @@ func conditions(f Facts, cycle []int) string {
 	return ""
 }
 
-// blockedWebhooks are webhooks that cannot come back: for each, the ways by which it could, and in
-// each way the webhooks that stand in it.
+// blockedWebhooks has the webhooks that cannot recover: for each, its recovery paths, and for
+// each path the webhooks that block it.
 type blockedWebhooks map[int][][]int
 
-// findBlocked looks among the webhooks that are down for those that cannot come back, since
-// in each of their ways stands one that cannot either. What can come back is found by
-// repetition, beginning with those in one of whose ways nobody stands.
+// findBlocked returns the webhooks that are down and cannot recover, because each of their recovery
+// paths is blocked by another such webhook. It starts with all, and removes those with an unblocked
+// path until no other can be removed.
 func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, Service) [][]request, least certainty) blockedWebhooks {
 	left := blockedWebhooks{}
 	for i, w := range f.Webhooks {
 		s, there := f.Services[w.Service]
-		// One whose pods are not known holds nobody up.
+		// A webhook whose pods are not known blocks no other.
 		if !down(i) || !there || s.ExternalEndpoints {
 			continue
 		}
@@ -163,7 +163,7 @@ func webhooksBlocking(f Facts, path []request, least certainty) []int {
 	return blocking
 }
 
-// unblocked tells that everybody who stands in a way can come back.
+// unblocked reports whether every webhook that blocks a path can recover.
 func (w blockedWebhooks) unblocked(path []int) bool {
 	return !slices.ContainsFunc(path, w.has)
 }

@@ -24,7 +24,7 @@ type Facts struct {
 	ControlPlane ControlPlane
 	// Owners are the ClusterServiceVersions that are there.
 	Owners map[types.NamespacedName]bool
-	// NoCSVs tells that the cluster does not know the kind.
+	// NoCSVs reports whether the cluster lacks the kind ClusterServiceVersion.
 	NoCSVs bool
 	// Answers are those of the endpoints of a webhook, by the webhook's String. An endpoint that
 	// has no answer here was not asked.
@@ -55,8 +55,8 @@ type Service struct {
 	Ready, LeftOver int
 	// Owner is the ClusterServiceVersion that the Service's labels name; empty for none.
 	Owner types.NamespacedName
-	// ExternalEndpoints tells that its endpoints are not pods that it selects: what becomes of them
-	// cannot be told.
+	// ExternalEndpoints reports whether its endpoints are not pods that it selects: their state is
+	// not known.
 	ExternalEndpoints bool
 	// Labels are its own: the EndpointSlice controller copies them.
 	Labels map[string]string
@@ -88,13 +88,13 @@ type Answer struct {
 // Pod is one that a Service selects, and how far it has come.
 type Pod struct {
 	Labels map[string]string
-	// Placed tells that it has a node; Started, that its volumes are mounted, its token
-	// among them; Ready, that it says so itself.
+	// Placed reports whether it has a node; Started, whether its volumes are mounted, its token
+	// included; Ready, whether it has the condition Ready.
 	Placed, Started, Ready bool
 }
 
 // LivePods are the pods that go on by themselves, restarted in place if need be. One that is
-// being deleted, or has ended, comes back only as another one.
+// being deleted, or has ended, is replaced by another one.
 func LivePods(pods []corev1.Pod) []Pod {
 	var staying []Pod
 	for _, p := range pods {
@@ -136,8 +136,8 @@ type Workloads struct {
 }
 
 // Templates are the labels of the pods that would be made if there were too few, of those
-// that a selector selects. A Deployment has them made by the ReplicaSets that it wants pods
-// of, which may be older than its own template; that is asked where there are none.
+// that a selector selects. The pods of a Deployment come from its ReplicaSets with replicas,
+// which may be older than its own template. The template counts if there are none.
 func (w Workloads) Templates(selector map[string]string) []map[string]string {
 	var all []map[string]string
 	made := map[types.UID]bool{}

@@ -36,7 +36,7 @@ func Diagnose(f Facts, now time.Time) []Finding {
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
 // webhookFindings is what there is to say of a webhook without a look at the others: whether it is
-// called at all, and whether somebody looks after it.
+// called at all, and whether its owner exists.
 func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
 	address, outside := outsideOf(w, f)
@@ -106,18 +106,18 @@ func endpointFindings(w Webhook, all []Answer, now time.Time) []Finding {
 	endsSoon := func(a Answer) bool { return !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < expiryWarning }
 	if i := slices.IndexFunc(all, endsSoon); i >= 0 {
 		findings = append(findings, Finding{Warning, CertificateExpiresSoon, about,
-			fmt.Sprintf("the certificate that is served ends on %s: then %s", all[i].NotAfter.UTC().Format(time.RFC3339), consequence(w)), "let whoever issues it renew it"})
+			fmt.Sprintf("the served certificate expires on %s: then %s", all[i].NotAfter.UTC().Format(time.RFC3339), consequence(w)), "renew it with the tool that issued it"})
 	}
 	return findings
 }
 
-// ownerMissing says that whoever made a webhook is gone.
+// ownerMissing reports a webhook whose owner does not exist.
 func ownerMissing(w Webhook, f Facts) []Finding {
 	if w.Owner.Name == "" || f.Owners[w.Owner] {
 		return nil
 	}
 	return []Finding{{Warning, OwnerMissing, []string{w.String()},
-		fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: it was left behind, and nobody looks after it", w.Owner),
+		fmt.Sprintf("its labels name ClusterServiceVersion %s, which does not exist: no manager maintains the webhook", w.Owner),
 		fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)}}
 }
 
@@ -128,8 +128,8 @@ func unread(w Webhook, f Facts) []Finding {
 		return nil
 	}
 	return []Finding{{Unknown, WorkloadsUnread, []string{w.String()},
-		fmt.Sprintf("no pod stays behind Service %s, and whatever makes them may not be read: whether others can come back was judged by the Service's selector alone", w.Service),
-		fmt.Sprintf("let whoever runs doctor list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
+		fmt.Sprintf("no pod stays behind Service %s, and the objects that create them cannot be read: whether new pods can start was judged by the Service's selector alone", w.Service),
+		fmt.Sprintf("allow the user of doctor to list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
 }
 
 // notAskedOutside reports a webhook that is called outside the cluster: whether it answers
@@ -180,13 +180,13 @@ func consequence(w Webhook) string {
 	case w.Idle():
 		return "nothing fails, because it has no rules"
 	case w.Kind == APIService:
-		return fmt.Sprintf("requests for %s fail, and so does whoever has to know all kinds, as for the deletion of a namespace", w.Object)
+		return fmt.Sprintf("requests for %s fail, and so do clients that need all kinds, such as the deletion of namespaces", w.Object)
 	case w.Kind == Conversion:
 		return fmt.Sprintf("reads and writes of %s fail unless they are of the stored version", w.Object)
 	case w.Fails:
 		return "the API server refuses " + intercepts(w)
 	default:
-		return "failurePolicy is Ignore, so nobody looks at " + intercepts(w)
+		return "failurePolicy is Ignore, so these requests are not reviewed: " + intercepts(w)
 	}
 }
 

@@ -408,8 +408,8 @@ func TestJudge(t *testing.T) {
 // What is certain is said as such, and what else could be so as well.
 func TestDoubtsAboutADeadlock(t *testing.T) {
 	const (
-		allLost = "none of its pods is called, and none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
-		someday = "if all of its pods are lost at once, as when all nodes are replaced, none can come back: it intercepts what the pods behind its own Service shop/hook need to start"
+		allLost = "none of its pods is called, and none can become ready: it intercepts what the pods behind its own Service shop/hook need to start"
+		someday = "if all of its pods are lost at once, as when all nodes are replaced, none can become ready: it intercepts what the pods behind its own Service shop/hook need to start"
 	)
 	condition := func(w *admissionregistrationv1.ValidatingWebhook) {
 		w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
@@ -460,7 +460,7 @@ func TestConsequenceOfAnAPIService(t *testing.T) {
 	c := newCluster()
 	c.apis = aggregated(shop, false)
 	c.down(shop)
-	const want = "no endpoint of Service shop/hook is ready: requests for v1.shop.io fail, and so does whoever has to know all kinds, as for the deletion of a namespace"
+	const want = "no endpoint of Service shop/hook is ready: requests for v1.shop.io fail, and so do clients that need all kinds, such as the deletion of namespaces"
 	if found := c.judge(); len(found) != 1 || found[0].Message != want {
 		t.Errorf("findings: %+v, want %q", found, want)
 	}

@@ -16,7 +16,7 @@ type Reach struct {
 	Code, Message, Remedy string
 }
 
-// Broken tells that a call fails.
+// Broken reports whether calls fail.
 func (r Reach) Broken() bool { return r.Code != "" }
 
 // ReachOf judges one webhook. Of one that is called by URL, or by the name of an ExternalName
@@ -87,7 +87,7 @@ func endpoints(w Webhook, f Facts, _ time.Time) Reach {
 // trust reads the caBundle as API servers do: they trust what of it they can read.
 func trust(w Webhook, _ Facts, now time.Time) Reach {
 	if len(w.CABundle) == 0 {
-		return Reach{} // The API server's own roots; what the pods answer tells.
+		return Reach{} // The API server uses its own roots; the answers of the pods decide.
 	}
 	var cas []*x509.Certificate
 	for block, rest := pem.Decode(w.CABundle); block != nil; block, rest = pem.Decode(rest) {
@@ -96,12 +96,12 @@ func trust(w Webhook, _ Facts, now time.Time) Reach {
 		}
 	}
 	if len(cas) == 0 {
-		return Reach{"CABundleUnreadable", "its caBundle holds no certificate", "let whoever issues the certificate write the caBundle again"}
+		return Reach{"CABundleUnreadable", "its caBundle holds no certificate", "write the caBundle again with the tool that issued the certificate"}
 	}
 	last := slices.MaxFunc(cas, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
 	if last.NotAfter.Before(now) {
-		return Reach{"CAExpired", fmt.Sprintf("the last CA of its caBundle, %q, ended on %s", last.Subject, last.NotAfter.UTC().Format(time.RFC3339)),
-			"let whoever issues the certificate renew it"}
+		return Reach{"CAExpired", fmt.Sprintf("the last CA of its caBundle, %q, expired on %s", last.Subject, last.NotAfter.UTC().Format(time.RFC3339)),
+			"renew it with the tool that issued it"}
 	}
 	return Reach{}
 }

@@ -31,8 +31,8 @@ var (
 	endpointSlices = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
 )
 
-// recoveryPathsNow are the ways by which somebody answers behind a Service again, each as the requests
-// that it takes: a pod that is there gets ready, or another one is made.
+// recoveryPathsNow returns the ways by which a Service gets a ready endpoint again, each as the requests
+// that it takes: an existing pod becomes ready, or another one is created.
 func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
 	paths := recoveryPathsAfterLoss(name, s)
 	for _, p := range s.Pods {
@@ -52,8 +52,8 @@ func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	return paths
 }
 
-// successors are the pods that would replace lost ones: as whatever makes them has them, or
-// like those that are there, or, where there are neither, as the Service selects them.
+// successors are the pods that would replace lost ones: from the pod templates of their owners, else
+// like the existing pods, else as the Service selects them.
 func (s Service) successors() []Pod {
 	var all []Pod
 	for _, l := range s.Templates {
@@ -70,7 +70,7 @@ func (s Service) successors() []Pod {
 	return all
 }
 
-// podsUnknown tells that of the successors no more is known than that the Service selects them.
+// podsUnknown reports whether only the selector of the Service is known of the successors.
 func (s Service) podsUnknown() bool { return len(s.Templates)+len(s.Pods) == 0 }
 
 // labelsOf are the labels of a pod behind the Service.

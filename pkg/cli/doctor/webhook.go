@@ -21,13 +21,13 @@ const (
 	APIService = "APIService"
 )
 
-// Webhook is one reason for which API servers call somebody.
+// Webhook is one registration by which API servers call a server.
 type Webhook struct {
 	Kind   string // of the object that registers it
 	Object string // its name
 	Name   string // of the webhook in it; empty for a conversion and an APIService
 
-	// Fails tells that a request is refused when the call fails.
+	// Fails reports whether a request is refused when the call fails.
 	Fails bool
 	// Service is whom it calls, at Port; empty for one that is called by URL.
 	Service  types.NamespacedName
@@ -40,9 +40,9 @@ type Webhook struct {
 	Rules             []admissionregistrationv1.RuleWithOperations
 	NamespaceSelector *metav1.LabelSelector
 	ObjectSelector    *metav1.LabelSelector
-	// Conditional tells that matchConditions may exempt requests that the rules match.
+	// Conditional reports whether matchConditions may exempt requests that the rules match.
 	Conditional bool
-	// Unverified tells that whatever certificate is served is trusted.
+	// Unverified reports whether every certificate is trusted.
 	Unverified bool
 	// Versions is how many versions the definition of a conversion has.
 	Versions int

@@ -16,8 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// availabilityChecks are about webhooks that fail closed: while they do not answer, somebody's
-// requests fail. Deployments whose webhooks all fail open are left alone.
+// availabilityChecks are about webhooks that fail closed: while they do not answer, requests
+// fail. Deployments whose webhooks all fail open are ignored.
 var availabilityChecks = []Check{
 	{
 		Code: "one-replica", Level: Warning, Basis: Policy,
@@ -77,8 +77,8 @@ func (s *subject) failingWork(d deployment) string {
 	return strings.Join(failingWork, " and ")
 }
 
-// failsClosed tells whether requests fail while a webhook does not answer. For a conversion
-// there is no other policy; but where there is one version alone, nobody asks for one.
+// failsClosed reports whether requests fail while a webhook does not answer. For a conversion
+// there is no other policy; but a definition with one version is never converted.
 func (s *subject) failsClosed(w webhook) bool {
 	if w.Type != operatorsv1alpha1.ConversionWebhook {
 		return !failsOpen(w)
@@ -97,7 +97,7 @@ func budgeted(s *subject, d deployment) bool {
 	})
 }
 
-// allowsNone tells whether a budget keeps one pod of some.
+// allowsNone reports whether a budget keeps at least one pod available.
 func allowsNone(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
 	if budget.MaxUnavailable != nil {
 		away, err := intstr.GetScaledValueFromIntOrPercent(budget.MaxUnavailable, replicas, true)

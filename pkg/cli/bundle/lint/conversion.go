@@ -18,7 +18,7 @@ var conversionChecks = []Check{
 	{
 		Code: "conversion-refused", Level: Error, Basis: Refused,
 		Explain: `A conversion webhook converts all objects of its definitions, wherever they are: the manager, like OLM v0, installs one only for an operator of all namespaces,
-that owns the definitions, and that names each once. Definitions of OLM's own groups are nobody's to convert. Otherwise the ClusterServiceVersion is
+that owns the definitions, and that names each once. Definitions of OLM's own groups must not be converted. Otherwise the ClusterServiceVersion is
 Failed/InvalidWebhookDescription.`,
 		find: violationsOf(requirements.WrongConversion, "conversionCRDs"),
 	},
@@ -104,7 +104,7 @@ func undeclaredConversions(s *subject) []mistake {
 }
 
 // unmet are the requirements of a kind that the bundle itself does not meet. The path is
-// empty for what somebody else has to bring.
+// empty for what another bundle has to bring.
 func unmet(s *subject, kind string, place func(name string) (path, remedy string)) []mistake {
 	var all []mistake
 	for _, r := range s.verdict.Requirements {

@@ -18,7 +18,7 @@ import (
 var coreWrites = map[string]map[string][]string{
 	"": {
 		"pods":                   {"", "status", "binding", "eviction", "resize"}, // resize: autoscalers, as scale
-		"bindings":               {""},                                            // the scheduler's, of old
+		"bindings":               {""},                                            // of older schedulers
 		"replicationcontrollers": {"", "status", "scale"},                         // make pods
 		"serviceaccounts":        {"", "token"},                                   // a kubelet starts no pod without a token
 		"secrets":                {""},
@@ -58,7 +58,7 @@ var coreWrites = map[string]map[string][]string{
 	"authorization.k8s.io":  {"subjectaccessreviews": {""}},
 }
 
-// isCore tells whether a resource, or what an asterisk stands for, is written in a cluster
+// isCore reports whether a resource, or what an asterisk stands for, is written in a cluster
 // that goes on.
 func isCore(group, resource, subresource string) bool {
 	for known, subresources := range coreWrites[group] {

@@ -27,7 +27,7 @@ var backendChecks = []Check{
 		Code: "unknown-deployment", Level: Error, Basis: Refused,
 		Explain: `A webhook is served by one of the Deployments in spec.install.spec.deployments, which deploymentName names. With another name OLM v0 registers the webhook with an
 empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.
-So it does when two Deployments have one name: OLM v0 makes each in turn into the other, for ever.`,
+So it does when two Deployments have one name: OLM v0 overwrites each with the other in a loop.`,
 		find: func(s *subject) []mistake {
 			return unmet(s, "Deployment", func(name string) (path, remedy string) {
 				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
@@ -64,7 +64,7 @@ by the manager's, as under OLM v0, and not meant here.`,
 	{
 		Code: "no-replicas", Level: Error, Basis: Broken,
 		Explain: `A Deployment with replicas: 0 runs nothing, so its webhooks and APIs are never reachable: the manager never registers them, and the ClusterServiceVersion stays Installing until
-somebody scales the Deployment. OLM v0 registers them, and every call fails.`,
+an administrator scales the Deployment. OLM v0 registers them, and every call fails.`,
 		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
 			if !s.serves(d) || d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
 				return "", "", ""
@@ -74,7 +74,7 @@ somebody scales the Deployment. OLM v0 registers them, and every call fails.`,
 	},
 	{
 		Code: "missing-service-account", Level: Error, Basis: Broken,
-		Explain: `The pods run as a ServiceAccount that neither permissions nor clusterPermissions name, and that the bundle does not bring: nobody creates it, and the API server
+		Explain: `The pods run as a ServiceAccount that neither permissions nor clusterPermissions name, and that the bundle does not bring: it does not exist, and the API server
 refuses every pod with "service account not found".`,
 		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
 			pod := d.Spec.Template.Spec
@@ -82,7 +82,7 @@ refuses every pod with "service account not found".`,
 			if name == "" || name == "default" || accountsOf(s.Bundle)[name] != nil {
 				return "", "", ""
 			}
-			return "spec.template.spec.serviceAccountName", fmt.Sprintf("no pod of the Deployment %s is ever created: nobody creates the ServiceAccount %s", d.Name, name), "name it in permissions or clusterPermissions"
+			return "spec.template.spec.serviceAccountName", fmt.Sprintf("no pod of the Deployment %s is ever created: no object creates the ServiceAccount %s", d.Name, name), "name it in permissions or clusterPermissions"
 		}),
 	},
 	{
@@ -99,7 +99,7 @@ reachable, and the manager never registers it. OLM v0 registers it, and every ca
 	{
 		Code: "undeclared-port", Level: Warning, Basis: Policy,
 		Explain: `The webhook is called at a port that no container declares. Kubernetes does not hold a server to what it declares, so it may listen there all the same; but where the
-number is merely wrong, the webhook is never reachable, and nothing else tells. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
+number is merely wrong, the webhook is never reachable, and no other check reports it. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
 		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
 			port := render.TargetPort(w.WebhookDescription)
 			if port.Type == intstr.String || declaresPort(pod, port) {
@@ -110,15 +110,15 @@ number is merely wrong, the webhook is never reachable, and nothing else tells. 
 	},
 	{
 		Code: "ports-in-conflict", Level: Warning, Basis: UnderOLM,
-		Explain: `Two webhooks of one Deployment have the same containerPort, which is the port of the Service, and different targetPorts. OLM v0 makes a Service with the same port twice,
+		Explain: `Two webhooks of one Deployment have the same containerPort, which is the port of the Service, and different targetPorts. OLM v0 creates a Service with the same port twice,
 which the API server refuses, and the installation fails. This manager gives the second another port. Give each its own containerPort, and both do the same.`,
 		find: portsInConflict,
 	},
 	{
 		Code: "missing-secret", Level: Warning, Basis: Broken,
-		Explain: `A pod mounts a Secret or a ConfigMap, or takes its environment from one, that the bundle does not bring and that is not optional: until somebody creates it, the pod does
+		Explain: `A pod mounts a Secret or a ConfigMap, or takes its environment from one, that the bundle does not bring and that is not optional: until an administrator creates it, the pod does
 not start. Most often it is the Secret of another certificate tool, left over from an installation with cert-manager. Certificates that are mounted where the libraries look for
-them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and not meant here. Remove the volume, set optional: true, or tell the administrator to create it.`,
+them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and not meant here. Remove the volume, set optional: true, or document that an administrator creates it.`,
 		find: missingReferences,
 	},
 }
@@ -170,7 +170,7 @@ func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string
 	}
 }
 
-// declaresPort tells whether a container that runs as long as the pod declares the port.
+// declaresPort reports whether a container that runs as long as the pod declares the port.
 func declaresPort(pod corev1.PodSpec, port intstr.IntOrString) bool {
 	return slices.ContainsFunc(running(pod), func(c container) bool { return declares(c, port) })
 }
@@ -214,7 +214,7 @@ func missingReferences(s *subject) []mistake {
 			if r.optional || r.name == "" || inEveryNamespace(r) || s.Find(schema.GroupKind{Kind: r.kind}, r.name) != nil || s.createdByManager(d, r) {
 				continue
 			}
-			what := fmt.Sprintf("no pod of %s starts until somebody creates the %s %s: the bundle does not bring it", d.Name, r.kind, r.name)
+			what := fmt.Sprintf("no pod of %s starts until an administrator creates the %s %s: the bundle does not bring it", d.Name, r.kind, r.name)
 			if s.serviceCA(r.name) {
 				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", r.name, d.Name)
 			}
@@ -224,7 +224,7 @@ func missingReferences(s *subject) []mistake {
 	return all
 }
 
-// inEveryNamespace tells the ConfigMap that a cluster itself puts into every namespace.
+// inEveryNamespace reports whether the cluster itself creates the ConfigMap in every namespace.
 func inEveryNamespace(r reference) bool {
 	return r.kind == "ConfigMap" && r.name == "kube-root-ca.crt"
 }
@@ -237,7 +237,7 @@ func (s *subject) displaced(d deployment) []string {
 	return render.DisplacedVolumes(d.Spec.Template.Spec)
 }
 
-// createdByManager tells the Secret that the manager itself makes for the Deployment.
+// createdByManager reports whether the manager creates the Secret for the Deployment.
 func (s *subject) createdByManager(d deployment, r reference) bool {
 	return s.serves(d) && r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name))
 }
@@ -246,7 +246,7 @@ func (s *subject) createdByManager(d deployment, r reference) bool {
 // certificate.
 func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
 
-// serviceCA tells whether a Service of the bundle asks OpenShift's service-ca for a Secret.
+// serviceCA reports whether a Service of the bundle asks OpenShift's service-ca for a Secret.
 func (s *subject) serviceCA(secret string) bool {
 	return slices.ContainsFunc(s.Objects, func(o *bundle.Object) bool {
 		return groupkind.Is(o, groupkind.Service) && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret

@@ -29,7 +29,7 @@ func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWith
 		}
 	}
 	if covered, by := coveredResource(rule.Resources); covered != "" {
-		return "resources", refused + fmt.Sprintf("%s stands beside %s, which covers it", covered, by), "remove one of the two"
+		return "resources", refused + fmt.Sprintf("%s is listed next to %s, which covers it", covered, by), "remove one of the two"
 	}
 	if rule.Scope != nil && !slices.Contains([]admissionregistrationv1.ScopeType{"*", "Cluster", "Namespaced"}, *rule.Scope) {
 		return "scope", refused + fmt.Sprintf("there is no scope %q", *rule.Scope), "write Cluster, Namespaced or *"
@@ -49,7 +49,7 @@ func invalidList(field string, items []string) (what, remedy string) {
 	return "", ""
 }
 
-// coveredResource is a resource that an API server does not take beside another. What comes
+// coveredResource is a resource that an API server does not accept next to another. What comes
 // first in the list matters to it, as here.
 func coveredResource(resources []string) (covered, by string) {
 	var plain []string

@@ -17,8 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// maxLatency is what most clients have with a request: an API server has a minute, and whoever
-// holds a lease has ten seconds to renew it.
+// maxLatency is what most clients have with a request: an API server has a minute, and the holder of a lease has ten seconds to renew it.
 const maxLatency = 20 * time.Second
 
 var latencyChecks = []Check{{
@@ -38,7 +37,7 @@ func addedLatency(s *subject) []mistake {
 	for _, r := range requests[:min(len(requests), maxRequests)] {
 		called := calls.of(r)
 		if total, how := latency(called); len(called) > 1 && total > maxLatency {
-			what := fmt.Sprintf("%d s longer while nobody answers: %s", int(total.Seconds()), how)
+			what := fmt.Sprintf("%d s longer while the webhooks do not answer: %s", int(total.Seconds()), how)
 			delayed[what], first[what] = append(delayed[what], r.String()), called[0]
 		}
 	}

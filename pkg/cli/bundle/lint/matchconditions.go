@@ -90,7 +90,7 @@ func uncompiled(c admissionregistrationv1.MatchCondition) string {
 	}
 	var lines []string
 	for line := range strings.Lines(result.Error.Detail) {
-		if !strings.HasPrefix(line, " | ") { // the expression once more, and a pointer into it
+		if !strings.HasPrefix(line, " | ") { // the repeated expression and its pointer
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}

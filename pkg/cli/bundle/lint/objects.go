@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// objectChecks are about the objects beside the ClusterServiceVersion and its definitions.
+// objectChecks are about the objects other than the ClusterServiceVersion and its definitions.
 var objectChecks = []Check{
 	{
 		Code: "refused-object", Level: Error, Basis: Refused,

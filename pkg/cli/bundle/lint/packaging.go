@@ -103,7 +103,7 @@ func imagesWithoutVersion(s *subject) []mistake {
 var packageChecks = []Check{{
 	Code: "package-name", Level: Error, Basis: Rejected,
 	Explain: `An OperatorGroup and a Subscription get the name of the package, and so does the namespace, unless the ClusterServiceVersion suggests one
-(operatorframework.io/suggested-namespace) or somebody names another. The API server takes no object of a name with capital letters, blanks or underscores, and no namespace whose name has a dot or more
+(operatorframework.io/suggested-namespace) or an administrator names another. The API server takes no object of a name with capital letters, blanks or underscores, and no namespace whose name has a dot or more
 than 63 characters: nothing that comes after it is created. Packages are known by their names in catalogs and Subscriptions, so choose well before the first release.`,
 	find: packageMistakes,
 }}
@@ -128,7 +128,7 @@ func packageMistakes(s *subject) []mistake {
 	return nil
 }
 
-// suggestsNamespace tells whether the namespace is not named after the package.
+// suggestsNamespace reports whether the namespace is not named after the package.
 func suggestsNamespace(s *subject) bool {
 	template, _, err := s.NamespaceTemplate()
 	return s.CSV.Annotations[bundle.NamespaceAnnotation] != "" || err == nil && template != nil
@@ -138,7 +138,7 @@ func suggestsNamespace(s *subject) bool {
 var namespaceChecks = []Check{{
 	Code: "suggested-namespace", Level: Error, Basis: Broken,
 	Explain: `The annotation operatorframework.io/suggested-namespace-template is a Namespace in JSON, operatorframework.io/suggested-namespace the name of one; where both are, the
-template counts. Installers make that namespace, unless somebody names another. A template that cannot be read is passed over without a word: the namespace is made without the labels
+template counts. Installers make that namespace, unless an administrator names another. A template that cannot be read is ignored silently: the namespace is created without the labels
 and annotations that the operator needs, such as the level of pod security, and has another name. One that is no valid Namespace the API server refuses, and nothing that comes into it is created.`,
 	find: suggestionMistakes,
 }}

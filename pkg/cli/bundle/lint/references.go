@@ -16,7 +16,7 @@ type reference struct {
 }
 
 // references are those without which a pod does not start, or would not if they were not
-// optional. The volumes that are not wanted count for nothing, nor do those that nobody mounts.
+// optional. Displaced volumes and volumes that no container mounts are ignored.
 func references(pod corev1.PodSpec, displaced []string) []reference {
 	var all []reference
 	for i, v := range pod.Volumes {

@@ -49,7 +49,7 @@ func (f Finding) place() string {
 	return strings.TrimSpace(place + " " + f.Path)
 }
 
-// artifact is the file that the finding is in. Waivers stand beside the bundle, all else in it.
+// artifact is the file that the finding is in. A waiver is in a file next to the bundle, any other finding is in the bundle.
 func (f Finding) artifact(bundle string) string {
 	if f.Code == unusedWaiver {
 		return f.File

@@ -20,8 +20,8 @@ import (
 var ruleChecks = []Check{
 	{
 		Code: "forbidden-rule", Level: Error, Basis: Refused,
-		Explain: `A webhook that can refuse changes to webhook configurations, or to the objects of OLM and of this manager, can refuse its own repair: nobody could mend
-the cluster any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
+		Explain: `A webhook that can refuse changes to webhook configurations, or to the objects of OLM and of this manager, can refuse its own repair: the cluster could not be repaired
+any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
 manager also plurals, subresources and */*, whatever their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
 		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			message, remedy := requirements.Forbidden(rule)
@@ -39,7 +39,7 @@ and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and b
 	},
 	{
 		Code: "no-rules", Level: Warning, Basis: Broken,
-		Explain: `A webhook without rules is registered, looks alive, and is never called: whatever it was to refuse or to change goes through. Say what it intercepts.`,
+		Explain: `A webhook without rules is registered, and is never called: it refuses and changes no request. Add the rules that it is for.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if len(w.Rules) > 0 {
 				return "", "", ""
@@ -87,7 +87,7 @@ leave CREATE out of the operations, or have a controller look at the Namespaces 
 	{
 		Code: "self-deadlock", Level: Warning, Basis: UnderOLM,
 		Explain: `While no server answers, a webhook with failurePolicy Fail refuses what it intercepts. If that is what would bring its server back - its own pods and
-ReplicaSets, the leases of the nodes, the manager's objects - it stays down for ever, until somebody deletes the registration by hand. OLM v0 registers such webhooks as they
+ReplicaSets, the leases of the nodes, the manager's objects - it stays down until an administrator deletes the registration. OLM v0 registers such webhooks as they
 are. This manager exempts those requests, and no others, by matchConditions; still a webhook that names what it is for needs no exemptions, and works under OLM v0 too.`,
 		find: selfDeadlocks,
 	},
@@ -100,8 +100,8 @@ second, and objects that its server cannot decode; with "*/*" for their subresou
 	},
 	{
 		Code: "fail-on-core", Level: Warning, Basis: Policy,
-		Explain: `With failurePolicy Fail the cluster depends on the webhook: while it does not answer, the objects named cannot be created or changed by anybody, controllers
-included. For pods that means that nothing is scheduled anew, for tokens of ServiceAccounts that no pod starts, for the status of ResourceQuotas that none is taken where there is one,
+		Explain: `With failurePolicy Fail the cluster depends on the webhook: while it does not answer, the objects named cannot be created or changed by any client, controllers
+included. For pods that means that no new pod is scheduled, for tokens of ServiceAccounts that no pod starts, for the status of ResourceQuotas that none is taken where there is one,
 for namespaces and nodes that the cluster can neither grow nor shrink. Kubelets get certificates by CertificateSigningRequests, and ask by TokenReviews and SubjectAccessReviews who
 calls them; API servers themselves write the roles that their version brings, APIServices, and the status without which a definition is not served. Run at least two replicas with a
 PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
@@ -110,7 +110,7 @@ PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelec
 			if failsOpen(w) || hasObjectSelector(w) || len(found) == 0 {
 				return "", "", ""
 			}
-			return "resources", fmt.Sprintf("while the webhook does not answer, nobody can write %s: failurePolicy is Fail", strings.Join(found, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
+			return "resources", fmt.Sprintf("while the webhook does not answer, no client can write %s: failurePolicy is Fail", strings.Join(found, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
 		}),
 	},
 	{
@@ -219,7 +219,7 @@ func eachWildcard(s *subject) []mistake {
 	return all
 }
 
-// createsNamespaces tells whether a rule is for the creation of Namespaces.
+// createsNamespaces reports whether a rule is for the creation of Namespaces.
 func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
 	if !rules.ReachOf(rule).Namespaces {
 		return false
@@ -257,7 +257,7 @@ func selfDeadlocks(s *subject) []mistake {
 			}
 		}
 		if len(cut) > 0 {
-			all = append(all, s.inCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down for ever; this manager exempts those requests", strings.Join(cut, ", ")),
+			all = append(all, s.inCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down permanently; this manager exempts those requests", strings.Join(cut, ", ")),
 				"leave them out of the rules, select by an objectSelector what the webhook is for, or take failurePolicy Ignore"))
 		}
 	}
@@ -278,7 +278,7 @@ func failsOpen(w webhook) bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 }
 
-// hasObjectSelector tells whether a webhook asks for a label: then it intercepts what somebody has
+// hasObjectSelector reports whether a webhook asks for a label: then it intercepts what somebody has
 // labelled for it, and not what a cluster consists of.
 func hasObjectSelector(w webhook) bool {
 	if w.ObjectSelector == nil {
@@ -289,7 +289,7 @@ func hasObjectSelector(w webhook) bool {
 	})
 }
 
-// selectsItself tells whether a webhook asks for labels that pods of its own operator bear.
+// selectsItself reports whether a webhook asks for labels that pods of its own operator bear.
 func (s *subject) selectsItself(w webhook) bool {
 	selector, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
 	return err == nil && slices.ContainsFunc(s.deployments(), func(d deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) })

@@ -111,7 +111,7 @@ func TestCoreResources(t *testing.T) {
 			got := ""
 			for _, finding := range Run(inspect(t, f)).Findings {
 				if finding.Code == "fail-on-core" {
-					got, _, _ = strings.Cut(strings.TrimPrefix(finding.What, "while the webhook does not answer, nobody can write "), ":")
+					got, _, _ = strings.Cut(strings.TrimPrefix(finding.What, "while the webhook does not answer, no client can write "), ":")
 				}
 			}
 			if got != c.want {

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
-// Waiver is a finding that somebody has looked at and takes as it is.
+// Waiver accepts a finding, with the reason.
 type Waiver struct {
 	Code string `json:"code"`
 	// Path limits the waiver to the fields that begin with it; empty is all of them.
@@ -22,7 +22,7 @@ type Waiver struct {
 	// What limits the waiver to the findings that say so, somewhere in their text: a check
 	// of OLM's library finds many things.
 	What string `json:"what,omitempty"`
-	// Reason is shown beside every finding that is waived.
+	// Reason is shown with every finding that is waived.
 	Reason string `json:"reason"`
 
 	file string // where the waiver stands
@@ -32,8 +32,8 @@ const unusedWaiver = "unused-waiver"
 
 var waiverChecks = []Check{{
 	Code: unusedWaiver, Level: Warning, Basis: Policy,
-	Explain: `The waiver matches no finding: what it was for has been mended, or has moved to another field or file. Remove it, so that the mistake is found
-when it comes back.`,
+	Explain: `The waiver matches no finding: the mistake has been fixed, or has moved to another field or file. Remove it, so that the mistake is found
+if it returns.`,
 	find: func(*subject) []mistake { return nil }, // it is about the other findings: see waive
 }}
 

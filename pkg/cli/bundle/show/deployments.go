@@ -38,7 +38,7 @@ func serviceAccountOf(pod corev1.PodSpec) string {
 }
 
 // borrowed returns a row for each account that Deployments use and the bundle does not bring: their
-// pods may do whatever that account may do.
+// pods have all permissions of that account.
 func (c *contents) borrowed() []Permission {
 	var all []Permission
 	for _, d := range c.deployments() {

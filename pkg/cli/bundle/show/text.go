@@ -133,7 +133,7 @@ func metadata(label string, pairs map[string]string) string {
 	return label + " " + strings.Join(all, ", ")
 }
 
-// section writes a table. What there is none of is said: a missing table would not be noticed.
+// section writes a table. An empty table is announced: a missing table would not be noticed.
 func section(out output.Writer, title string, header []string, rows [][]string) {
 	if len(rows) == 0 {
 		out.Printf("\n%s: none\n", title)
