@@ -35,7 +35,7 @@ func TestRestoredSecret(t *testing.T) {
 		},
 		"of before the rotation, by caches": {
 			facts: Facts{Secret: secret.Secret, Registered: retired}, at: at,
-			need: NeedLive, phase: distributing, trust: "2", says: "the certificate is of before certificate generation 2; a new certificate replaces it",
+			need: NeedLive, phase: distributing, trust: "2", says: "the certificate predates certificate generation 2; a new certificate replaces it",
 		},
 		"of before the next one was promoted": {
 			facts: Facts{Secret: distributed.Secret, Registered: retired, Live: true}, at: at,
@@ -43,7 +43,7 @@ func TestRestoredSecret(t *testing.T) {
 		},
 		"of before the next one was promoted, by caches": {
 			facts: Facts{Secret: distributed.Secret, Registered: retired}, at: at,
-			need: NeedLive, phase: distributing, trust: "2", says: "the certificate is of before webhook v was made to trust the next one alone",
+			need: NeedLive, phase: distributing, trust: "2", says: "the certificate predates the moment from which webhook v trusts the next one alone",
 		},
 		"of before another rotation, and its next one is given another number": {
 			facts: Facts{Secret: distributed.Secret, Registered: stale, Live: true}, at: at,

@@ -19,11 +19,11 @@ import (
 // certificate.
 func (s *state) restoredFrom(f Facts, current *held) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
-		return fmt.Sprintf("is of before certificate generation %d", written)
+		return fmt.Sprintf("predates certificate generation %d", written)
 	}
 	for _, r := range f.Registered {
 		if s.next != nil && r.Generation != 0 && certgeneration.AtLeast(r.Generation, s.next.Number) && r.trusts(s.next.ca()) && !r.trusts(current.ca()) {
-			return fmt.Sprintf("is of before %s was made to trust the next one alone", r.Name)
+			return fmt.Sprintf("predates the moment from which %s trusts the next one alone", r.Name)
 		}
 	}
 	return ""

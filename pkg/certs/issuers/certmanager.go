@@ -12,17 +12,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// The API of cert-manager, of which this file is all that the manager knows.
+// The API of cert-manager. Only this file depends on it.
 var (
 	Certificates   = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "certificates"}
 	Issuers        = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "issuers"}
 	ClusterIssuers = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "clusterissuers"}
 )
 
-// CertificatesCRD is there when cert-manager is.
+// CertificatesCRD exists if cert-manager is installed.
 const CertificatesCRD = "certificates." + certManagerGroup
 
-// Order is what a Deployment's serving certificate has to be.
+// Order describes the serving certificate of a Deployment.
 type Order struct {
 	Service  string
 	Names    []string
@@ -31,7 +31,7 @@ type Order struct {
 	RenewBefore time.Duration
 	Key         certs.KeyType
 	Issuer      Issuer
-	// Meta is the metadata of whatever is made for the order, but for the name.
+	// Meta is the metadata of the created objects, except the name.
 	Meta metav1.ObjectMeta
 }
 
@@ -39,8 +39,8 @@ type Order struct {
 // signed it is renewed, so a leaf must not be valid for longer than its CA is.
 const caValidity = 5 * 365 * 24 * time.Hour
 
-// Objects are what cert-manager has to be told. Without an issuer to ask, a CA of its
-// own comes first: were the leaf self-signed, each renewal would be a new root.
+// Objects returns the objects of cert-manager. Without a selected issuer, a CA comes first: if the
+// leaf were self-signed, each renewal would be a new root.
 func (o Order) Objects() []*unstructured.Unstructured {
 	if o.Issuer != (Issuer{}) {
 		return []*unstructured.Unstructured{o.leaf(o.Issuer)}

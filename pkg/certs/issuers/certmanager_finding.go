@@ -11,9 +11,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// CertManagerFacts are what the cluster shows of an Order. What is absent is nil.
+// CertManagerFacts are the observed objects of an Order. An absent object is nil.
 type CertManagerFacts struct {
-	// Installed tells whether cert-manager's definitions are there.
+	// Installed reports whether cert-manager's definitions exist.
 	Installed bool
 	// Order is what was asked for.
 	Order Order
@@ -25,7 +25,7 @@ type CertManagerFacts struct {
 	Secret *corev1.Secret
 }
 
-// FromCertManager says how far cert-manager is.
+// FromCertManager returns the progress of cert-manager.
 func FromCertManager(f CertManagerFacts) Finding {
 	published := pair(f.Secret)
 	if published != nil && !hasCertificate(published.CA) {
@@ -40,7 +40,7 @@ func FromCertManager(f CertManagerFacts) Finding {
 	return found
 }
 
-// renewAt is what the Certificate of the leaf says.
+// renewAt returns the renewal time in the status of the leaf's Certificate.
 func (f CertManagerFacts) renewAt() time.Time {
 	leaf := f.Objects["Certificate "+names.Secret(f.Order.Service)]
 	if leaf == nil {
@@ -54,7 +54,7 @@ func (f CertManagerFacts) renewAt() time.Time {
 	return at
 }
 
-// problem is the first thing that is in cert-manager's way, the causes first.
+// problem returns the first obstacle for cert-manager, causes first.
 func (f CertManagerFacts) problem() string {
 	if !f.Installed {
 		return fmt.Sprintf("cert-manager is not installed: there is no CustomResourceDefinition %s; install cert-manager, or choose another provider", CertificatesCRD)
@@ -84,7 +84,7 @@ func (f CertManagerFacts) issuerName() string {
 	i := f.Order.Issuer
 	switch {
 	case i == Issuer{}:
-		return "the issuer made for it"
+		return "the issuer created for it"
 	case i.Kind == "ClusterIssuer" && i.Group == certManagerGroup:
 		return i.String()
 	default:
@@ -92,23 +92,23 @@ func (f CertManagerFacts) issuerName() string {
 	}
 }
 
-// notReady is what a Certificate or an Issuer says while it is not ready.
+// notReady returns the message of a Certificate or an Issuer that is not ready; empty if it is ready.
 func notReady(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	said := "nobody has looked at it yet: is cert-manager running?"
+	reported := "it has no status yet: is cert-manager running?"
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["status"] == string(metav1.ConditionTrue) && condition["type"] == "Ready" {
 			return ""
 		}
-		// Why an attempt failed says more than that there is no certificate.
+		// The cause of a failed attempt is more useful than the absence of a certificate.
 		failed := condition["type"] == "Issuing" && condition["reason"] == "Failed"
 		if text, _ := condition["message"].(string); text != "" && (failed || condition["type"] == "Ready") {
-			said = text
+			reported = text
 			if failed {
 				break
 			}
 		}
 	}
-	return said
+	return reported
 }

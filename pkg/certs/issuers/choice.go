@@ -2,18 +2,17 @@ package issuers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Choice is what an administrator chose for the serving certificates of an operator.
+// Choice is the provider that an administrator selected for an operator.
 type Choice struct {
 	Provider managerv1alpha1.CertificateProvider
-	// Issuer signs where the provider is cert-manager. The zero value is a CA that is
-	// made for each Deployment.
+	// Issuer signs if the provider is cert-manager. The zero value is a CA that is
+	// created for each Deployment.
 	Issuer Issuer
 }
 
@@ -27,28 +26,23 @@ type Issuer struct {
 // certManagerGroup is the API group of cert-manager's own issuers.
 const certManagerGroup = "cert-manager.io"
 
-// providers are all that can be chosen.
-var providers = []managerv1alpha1.CertificateProvider{
-	managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA, managerv1alpha1.ProviderNone,
-}
-
-// ChoiceOf reads the annotations in the config of a Subscription. What cannot be read
-// is no choice: the error names the annotation and what it may be, and whoever issued
-// so far has to go on.
+// ChoiceOf reads the annotations in the config of a Subscription. The error names an invalid
+// annotation and its valid values; the previous provider then has to stay.
 func ChoiceOf(annotations map[string]string) (Choice, error) {
-	choice := Choice{Provider: managerv1alpha1.ProviderManager}
+	choice := Choice{Provider: Providers[0].Name}
 	if value, given := annotations[wellknown.AnnotationCertificateProvider]; given {
 		choice.Provider = managerv1alpha1.CertificateProvider(value)
 	}
-	if !slices.Contains(providers, choice.Provider) {
-		return Choice{}, fmt.Errorf("%s is %q: use manager, cert-manager, service-ca or none", wellknown.AnnotationCertificateProvider, choice.Provider)
+	provider := find(choice.Provider)
+	if provider == nil {
+		return Choice{}, fmt.Errorf("%s is %q: use %s", wellknown.AnnotationCertificateProvider, choice.Provider, alternatives())
 	}
 	value, given := annotations[wellknown.AnnotationCertManagerIssuer]
 	if !given {
 		return choice, nil
 	}
-	if choice.Provider != managerv1alpha1.ProviderCertManager {
-		return Choice{}, fmt.Errorf("%s is for cert-manager's certificates: add %s: cert-manager, or take it away", wellknown.AnnotationCertManagerIssuer, wellknown.AnnotationCertificateProvider)
+	if !provider.SelectsIssuer {
+		return Choice{}, fmt.Errorf("%s is for cert-manager's certificates: add %s: cert-manager, or remove it", wellknown.AnnotationCertManagerIssuer, wellknown.AnnotationCertificateProvider)
 	}
 	kind, name, found := strings.Cut(value, "/")
 	kind, group, foreign := strings.Cut(kind, ".")
@@ -62,12 +56,12 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 	return choice, nil
 }
 
-// unknown tells the kinds that cert-manager does not have.
+// unknown reports whether cert-manager does not have such a kind.
 func (i Issuer) unknown() bool {
 	return i.Group == certManagerGroup && i.Kind != "Issuer" && i.Kind != "ClusterIssuer"
 }
 
-// Describe names the provider, and the issuer that was named to it.
+// Describe returns the provider and the selected issuer.
 func (c Choice) Describe() string {
 	if c.Issuer == (Issuer{}) {
 		return string(c.Provider)
@@ -75,5 +69,5 @@ func (c Choice) Describe() string {
 	return fmt.Sprintf("%s (%s)", c.Provider, c.Issuer)
 }
 
-// String names the issuer for people.
+// String returns kind and name of the issuer.
 func (i Issuer) String() string { return i.Kind + " " + i.Name }

@@ -14,15 +14,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Finding is how far an issuer is.
+// Finding is the progress of an issuer.
 type Finding struct {
-	// Published is what there is to serve; nil while there is nothing.
+	// Published is the certificate to serve; nil while there is none.
 	Published *Published
-	// Problem is what the issuer waits for or could not do, and what to do about it, in a
-	// sentence for a cluster administrator. Empty when all is well. There may be a
-	// problem beside something published: a renewal that does not come about.
+	// Problem is what the issuer waits for or could not do, and the remedy; empty for nothing. There
+	// may be a problem in addition to a published certificate: a renewal that fails.
 	Problem string
-	// RenewAt is when the issuer issues anew, as it tells; zero when it does not.
+	// RenewAt is when the issuer reissues, by its own report; zero if it reports nothing.
 	RenewAt time.Time
 }
 
@@ -31,7 +30,7 @@ type Published struct {
 	Certificate, Key, CA []byte
 }
 
-// pair is what a Secret of type kubernetes.io/tls holds; nil while it is not whole.
+// pair returns the contents of a Secret of type kubernetes.io/tls; nil while it is incomplete.
 func pair(secret *corev1.Secret) *Published {
 	if secret == nil {
 		return nil
@@ -47,7 +46,7 @@ func pair(secret *corev1.Secret) *Published {
 	return p
 }
 
-// incomplete says that an issuer calls a Secret issued that cannot be served.
+// incomplete explains that an issuer reports a Secret as issued that cannot be served.
 func incomplete(secret *corev1.Secret, namespace, name, issuer string) string {
 	if secret == nil {
 		return fmt.Sprintf("%s reports a certificate as issued, and Secret %s/%s does not exist yet", issuer, namespace, name)
@@ -56,7 +55,7 @@ func incomplete(secret *corev1.Secret, namespace, name, issuer string) string {
 		namespace, name, issuer, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 }
 
-// IssuedBy is who issued what is in a Secret; empty for nobody of those.
+// IssuedBy returns the provider that issued the certificate in a Secret; empty if it is none of these.
 func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
 	if CertificateOf(secret) != "" {
 		return managerv1alpha1.ProviderCertManager
@@ -67,12 +66,12 @@ func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
 	return ""
 }
 
-// CertificateOf is the Certificate of cert-manager that a Secret was issued for.
+// CertificateOf returns the name of the cert-manager Certificate that a Secret was issued for.
 func CertificateOf(secret *corev1.Secret) string {
 	return secret.Annotations["cert-manager.io/certificate-name"]
 }
 
-// Disown takes the marks of cert-manager off a Secret that it does not write any more.
+// Disown removes the labels and annotations of cert-manager from a Secret that it no longer writes.
 func Disown(secret *corev1.Secret) {
 	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
 		maps.DeleteFunc(marks, func(mark, _ string) bool {
@@ -81,7 +80,7 @@ func Disown(secret *corev1.Secret) {
 	}
 }
 
-// hasCertificate tells whether PEM text holds any certificate.
+// hasCertificate reports whether a PEM text contains a certificate.
 func hasCertificate(text []byte) bool {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" && len(bytes.TrimSpace(block.Bytes)) > 0 {

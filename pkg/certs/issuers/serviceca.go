@@ -10,30 +10,30 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ServiceCAAnnotations, on a Service, ask service-ca for its certificate.
+// ServiceCAAnnotations returns the annotations of a Service that request a certificate of service-ca.
 func ServiceCAAnnotations(service string) map[string]string {
 	return map[string]string{wellknown.AnnotationServingCertSecret: names.Issued(names.Secret(service))}
 }
 
-// ServiceCABundle is the ConfigMap into which service-ca injects its CAs.
+// ServiceCABundle returns the ConfigMap into which service-ca injects its CAs.
 func ServiceCABundle(service string, meta metav1.ObjectMeta) *corev1.ConfigMap {
 	meta.Name = names.CA(service)
 	meta.Annotations = map[string]string{wellknown.AnnotationInjectCABundle: "true"}
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta}
 }
 
-// CalledName is the name that API servers ask for, and the one that any issuer has to put
-// into a certificate: service-ca leaves out the short one that the manager puts into its own.
+// CalledName returns the name that API servers verify, which every issuer has to put into a
+// certificate. Unlike the manager, service-ca omits the name without ".svc".
 func CalledName(service, namespace string) string { return service + "." + namespace + ".svc" }
 
-// ServiceCAFacts are what the cluster shows. What is absent is nil.
+// ServiceCAFacts are the observed objects. An absent object is nil.
 type ServiceCAFacts struct {
 	Service *corev1.Service   // that asks
 	Secret  *corev1.Secret    // that it names
 	Bundle  *corev1.ConfigMap // see ServiceCABundle
 }
 
-// FromServiceCA says how far service-ca is.
+// FromServiceCA returns the progress of service-ca.
 func FromServiceCA(f ServiceCAFacts) Finding {
 	if f.Service == nil {
 		return waiting("the Service that service-ca issues for is being created")
@@ -42,7 +42,7 @@ func FromServiceCA(f ServiceCAFacts) Finding {
 	published := pair(f.Secret)
 	problem := ""
 	if failure := f.Service.Annotations[wellknown.AnnotationServingCertError]; failure != "" {
-		problem = fmt.Sprintf("service-ca cannot issue for Service %s: %s; it gives up after ten attempts: mend the cause, then delete the annotations %s and %[3]s-num of the Service",
+		problem = fmt.Sprintf("service-ca cannot issue for Service %s: %s; it gives up after ten attempts: fix the cause, then delete the annotations %s and %[3]s-num of the Service",
 			name, failure, wellknown.AnnotationServingCertError)
 	}
 	switch {

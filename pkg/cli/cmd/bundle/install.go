@@ -10,7 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
@@ -67,7 +67,7 @@ func (o *installOptions) check() error {
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
-	flags.Complete(cmd, "certificates", string(managerv1alpha1.ProviderManager), string(managerv1alpha1.ProviderCertManager), string(managerv1alpha1.ProviderServiceCA), string(managerv1alpha1.ProviderNone))
+	flags.Complete(cmd, "certificates", issuers.Names()...)
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Kind/name")
 }
 
