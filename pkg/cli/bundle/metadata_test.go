@@ -51,7 +51,7 @@ func TestWhatCatalogsRead(t *testing.T) {
 		"a key twice":                    {properties, "properties:\n- type: a\n  value: b\n  value: c\n", "repeated-field: metadata/properties.yaml:4"},
 		"no type":                        {dependencies, "dependencies:\n- value: {}\n", "broken-entry: metadata/dependencies.yaml:2: dependencies[0]: has no type"},
 		"no value":                       {dependencies, "dependencies:\n- type: olm.gvk\n", "broken-entry: metadata/dependencies.yaml:2: dependencies[0]: has no value"},
-		"an unknown dependency":          {dependencies, entry("dependencies", "olm.packages", "{}"), `broken-entry: metadata/dependencies.yaml:2: dependencies[0].type: is "olm.packages", and dependencies are olm.constraint, olm.gvk, olm.label, olm.package alone`},
+		"an unknown dependency":          {dependencies, entry("dependencies", "olm.packages", "{}"), `broken-entry: metadata/dependencies.yaml:2: dependencies[0].type: is "olm.packages", and dependencies are olm.constraint, olm.gvk, olm.label, olm.package only`},
 		"a group left out":               {dependencies, entry("dependencies", "olm.gvk", "{kind: Shop, version: v1}"), "broken-entry: metadata/dependencies.yaml:3: dependencies[0].value.group: is missing"},
 		"a version left out":             {dependencies, entry("dependencies", "olm.gvk", "{kind: Shop, group: example.com}"), "dependencies[0].value.version: is missing"},
 		"a kind left out":                {properties, entry("properties", "olm.gvk.required", "{version: v1, group: example.com}"), "properties[0].value.kind: is missing"},
