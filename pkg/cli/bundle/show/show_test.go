@@ -43,7 +43,7 @@ func summary(t *testing.T, example string, watch []string) Summary {
 func TestText(t *testing.T) {
 	var got bytes.Buffer
 	summary(t, "crdconversion/bundle-v2", nil).Print(output.New(&got))
-	const want = `crdconversion.v2.0.0, Caches 2.0.0 (../../../examples/crdconversion/bundle-v2)
+	const want = `crdconversion.v2.0.0, Caches 2.0.0 (../../../../examples/crdconversion/bundle-v2)
 can watch: AllNamespaces
 replaces: crdconversion.v1.0.0
 
