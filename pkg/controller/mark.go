@@ -28,8 +28,10 @@ func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 	lacks := lacking(s.CSV, s)
 	object := markedCSV(s.CSV)
 	held, _, why := c.contested.Held(object, lacks, c.now())
+	if contest := c.contested.Of(object); contest.Contested() {
+		s.Observed.Contests[object.Title] = contest
+	}
 	if len(held) > 0 {
-		s.Observed.Contests[object.Title] = c.contested.Of(object)
 		maps.DeleteFunc(lacks, func(field, _ string) bool { return slices.Contains(held, field) })
 	}
 	if len(lacks) > 0 {

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -122,6 +124,10 @@ func (c *reporter) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phas
 	if equality.Semantic.DeepEqual(s.CSV.Status, updated.Status) {
 		return nil
 	}
+	fields := comparedStatus(updated.Status)
+	if held, _, _ := c.contested.Held(markedCSV(s.CSV), fields, c.now()); len(held) > 0 {
+		return nil // mark reports the contest, and the plan has the time of the next write
+	}
 	written, err := c.writeCSVStatus(ctx, updated)
 	if err != nil && tooLarge(err) {
 		updated.SetRequirementStatus(nil) // The phase says which are not met.
@@ -133,12 +139,26 @@ func (c *reporter) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phas
 	if err != nil {
 		return err
 	}
+	c.contested.Wrote(markedCSV(s.CSV), fields, c.now())
 	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 	for _, p := range phase.Milestones(s.CSV.Status.Reason, phases) {
 		c.events.Event(s.CSV, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
 		c.log.WithFields(k.Fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}
 	return nil
+}
+
+// comparedStatus returns what the manager writes to the status of a ClusterServiceVersion, without the
+// times of its writes and without the history of phases. To write the same status for a second time is
+// a repair: another client, such as an OLM v0, has changed it.
+func comparedStatus(status operatorsv1alpha1.ClusterServiceVersionStatus) map[string]string {
+	status.LastUpdateTime, status.LastTransitionTime, status.Conditions = nil, nil, nil
+	text, err := json.Marshal(status)
+	if err != nil {
+		return nil
+	}
+	sum := sha256.Sum256(text)
+	return map[string]string{"status": string(sum[:])}
 }
 
 func (c *reporter) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {

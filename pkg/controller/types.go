@@ -98,12 +98,13 @@ type groupReconciler struct {
 // reporter writes status, events and metrics.
 type reporter struct {
 	clients.Set
-	Rollout rollout.Policy
-	events  record.EventRecorder
-	log     *logrus.Entry
-	metrics *metrics.Metrics
-	now     func() time.Time
-	writes  *informers.Expectations
+	Rollout   rollout.Policy
+	contested *records.FieldContests
+	events    record.EventRecorder
+	log       *logrus.Entry
+	metrics   *metrics.Metrics
+	now       func() time.Time
+	writes    *informers.Expectations
 }
 
 // executor carries out plans and answers their questions.

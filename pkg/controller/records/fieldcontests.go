@@ -17,6 +17,7 @@ import (
 type FieldContests struct {
 	mutex sync.Mutex
 	known map[FieldObject]fieldContest
+	swept time.Time // when old writes were last removed
 }
 
 // FieldObject identifies an object with such fields. The UID distinguishes it from a previous object
@@ -42,7 +43,7 @@ func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now 
 	if f.known == nil {
 		f.known = map[FieldObject]fieldContest{}
 	}
-	maps.DeleteFunc(f.known, func(_ FieldObject, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
+	f.sweep(now)
 	contest, there := f.known[object]
 	contest.at = now
 	if !there {
@@ -55,6 +56,15 @@ func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now 
 		contest.values[field] = value
 	}
 	f.known[object] = contest
+}
+
+// sweep removes what no pause needs any longer. It goes through all objects, so it does once a minute.
+func (f *FieldContests) sweep(now time.Time) {
+	if now.Sub(f.swept) < time.Minute {
+		return
+	}
+	f.swept = now
+	maps.DeleteFunc(f.known, func(_ FieldObject, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
 }
 
 // rewritten are those fields that have been given their value before.
