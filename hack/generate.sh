@@ -77,6 +77,14 @@ connlimit() {
   done
 }
 
+# docs/reference: the API, the command line, metrics and alerts, annotations and labels, findings.
+reference() {
+  mkdir -p docs/reference
+  go tool -modfile=hack/tools/crdrefdocs/go.mod crd-ref-docs --source-path=pkg/apis/manager/v1alpha1 \
+    --config=hack/tools/crdrefdocs/config.yaml --renderer=markdown --output-path=docs/reference/api.md >/dev/null
+  go run -C hack/tools/reference . "$PWD"
+}
+
 join() {
   local IFS=$1
   shift
@@ -89,3 +97,4 @@ own_crd
 operators_crds
 prometheus_rule
 connlimit
+reference

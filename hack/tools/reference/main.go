@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
@@ -48,6 +49,7 @@ func must(err error) {
 
 // commandLine writes one page for each command.
 func commandLine(dir string) {
+	must(os.Unsetenv("POD_NAMESPACE"))
 	must(os.RemoveAll(dir))
 	must(os.MkdirAll(dir, 0o755)) //nolint:gosec // a directory of documentation
 	root := cmd.NewRootCommand("olm-webhook-manager")
@@ -59,6 +61,11 @@ func commandLine(dir string) {
 // normalize removes what depends on the machine and the day.
 func normalize(c *cobra.Command) {
 	c.DisableAutoGenTag = true
+	home, err := os.UserHomeDir()
+	must(err)
+	replace := func(f *pflag.Flag) { f.DefValue = strings.ReplaceAll(f.DefValue, home, "$HOME") }
+	c.Flags().VisitAll(replace)
+	c.PersistentFlags().VisitAll(replace)
 	for _, child := range c.Commands() {
 		normalize(child)
 	}
