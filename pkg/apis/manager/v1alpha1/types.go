@@ -8,6 +8,7 @@ import (
 )
 
 // +genclient
+// +kubebuilder:object:root=true
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 // +kubebuilder:resource:shortName=wr;rollout,categories=olm
 // +kubebuilder:subresource:status
