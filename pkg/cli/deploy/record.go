@@ -216,7 +216,9 @@ func Reference(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
-// IsRecord reports whether an object is the record of an installation, by its name.
-func IsRecord(o *unstructured.Unstructured, namespace, packageName string) bool {
-	return groupkind.Is(o, groupkind.ConfigMap) && o.GetNamespace() == namespace && o.GetName() == RecordName(packageName)
+// IsRecord reports whether an object has the name of the record of an installation, of any package in any
+// namespace. A bundle that brought one would decide what a later command removes.
+func IsRecord(o *unstructured.Unstructured) bool {
+	_, is := IsRecordName(o.GetName())
+	return is && groupkind.Is(o, groupkind.ConfigMap)
 }

@@ -237,3 +237,24 @@ func TestRecordWithAliases(t *testing.T) {
 		t.Errorf("got %v and %v", r, err)
 	}
 }
+
+// No bundle brings a record, neither its own nor that of another package.
+func TestIsRecord(t *testing.T) {
+	for name, test := range map[string]struct {
+		apiVersion, kind, name string
+		want                   bool
+	}{
+		"a record":            {"v1", "ConfigMap", RecordName("package"), true},
+		"another ConfigMap":   {"v1", "ConfigMap", "package", false},
+		"another kind":        {"v1", "Secret", RecordName("package"), false},
+		"a kind of that name": {"example.com/v1", "ConfigMap", RecordName("package"), false},
+	} {
+		o := &unstructured.Unstructured{}
+		o.SetAPIVersion(test.apiVersion)
+		o.SetKind(test.kind)
+		o.SetName(test.name)
+		if got := IsRecord(o); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

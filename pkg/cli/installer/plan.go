@@ -57,8 +57,8 @@ func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 		return p, err
 	}
 	for _, o := range i.Objects() {
-		if deploy.IsRecord(o, i.Namespace(), i.packageName()) {
-			return p, fmt.Errorf("%s of the bundle has the name of the installation's own record: the bundle cannot be installed", deploy.Title(o))
+		if deploy.IsRecord(o) {
+			return p, fmt.Errorf("%s of the bundle has the name of an installation's record: remove it from the bundle, or rename it", deploy.Title(o))
 		}
 		step, answer, refused, err := c.step(ctx, a, p, o)
 		if err != nil {
