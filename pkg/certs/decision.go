@@ -77,7 +77,7 @@ type Decision struct {
 	// pods are given.
 	Lost []string
 	// Endpoints counts who serves what, while that matters.
-	Endpoints string
+	Endpoints *managerv1alpha1.CertificateEndpoints
 	// Next is the earliest instant at which the answer changes by itself; zero for never.
 	Next time.Time
 	// Again is when to look again before that, because what pods do cannot be watched.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // Serves is which certificate somebody presents.
@@ -74,14 +76,18 @@ func (e Evidence) unknownSince(given time.Time) int {
 	return n
 }
 
-// complete adds what the Secret lacks. Pods mount ca.crt: without the key new pods do not start,
-// and running pods get no updates.
+// complete reports whether every backend serves the current certificate.
 func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
 
-// String counts who serves what.
-func (e Evidence) String() string {
-	return fmt.Sprintf("%d/%d new, %d old, %d unknown", e.count(ServesCurrent), len(e.Backends), e.count(ServesOther), e.count(ServesUnknown))
+// counts returns the number of backends by the certificate that they serve.
+func (e Evidence) counts() *managerv1alpha1.CertificateEndpoints {
+	return &managerv1alpha1.CertificateEndpoints{
+		Total: int32(len(e.Backends)), Updated: int32(e.count(ServesCurrent)), Outdated: int32(e.count(ServesOther)), Unknown: int32(e.count(ServesUnknown)),
+	}
 }
+
+// String returns the counts for messages.
+func (e Evidence) String() string { return e.counts().String() }
 
 // missing returns why the evidence is not complete: the first gap by text.
 func (e Evidence) missing() string {

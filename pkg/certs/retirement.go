@@ -35,7 +35,7 @@ func (m *decider) confirm() {
 
 // awaitPods has the remaining pods updated, and reports what it waits for.
 func (m *decider) awaitPods(seen Evidence) {
-	m.d.Endpoints = seen.String()
+	m.d.Endpoints = seen.counts()
 	m.d.Nudge = seen.podsToTouch(m.promotedAt, m.now)
 	restart := restarter{&m.rotation}.restartTime(seen)
 	m.restart = restart.at

@@ -56,7 +56,7 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 		if err != nil {
 			return time.Time{}, err
 		}
-		status, again, unanswered = plan.Status, earliest(again, plan.NextLook), s.unanswered
+		status, again, unanswered = plan.Status, earliest(again, plan.Requeue.At), s.unanswered
 	}
 	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
 	return again, cmp.Or(c.reporter.updateRollout(ctx, k, csv, current, status), unanswered)

@@ -32,11 +32,11 @@ func (c *reporter) reportPatiently(ctx context.Context, k queue.Key, s *snapshot
 	at := report.DelayUntil(s.CSV.Status, s.said(), plan.Status, plan.Phases, s.Observed.Deployments, c.Rollout.Patience)
 	switch {
 	case !c.now().Before(at):
-		return plan.NextLook, c.report(ctx, k, s, plan)
+		return plan.Requeue.At, c.report(ctx, k, s, plan)
 	case report.IsSignificant(s.said(), plan.Status):
-		return earliest(plan.NextLook, at), c.reportRollout(ctx, k, s, plan.Status)
+		return earliest(plan.Requeue.At, at), c.reportRollout(ctx, k, s, plan.Status)
 	default:
-		return earliest(plan.NextLook, at), nil
+		return earliest(plan.Requeue.At, at), nil
 	}
 }
 

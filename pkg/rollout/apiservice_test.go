@@ -98,7 +98,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	expect("without the kind", "Installing: apiServices not installed: APIService "+pondAPI+": "+unserved, pondAPI+" Waiting KindNotServed: "+unserved)
 	for since, pause := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, time.Hour: 30 * time.Second} {
 		c.Observed.Announced = map[schema.GroupVersion]time.Time{kind.GroupVersion(): c.now.Add(-since)}
-		if got := c.next().NextLook.Sub(c.now); got != pause {
+		if got := c.next().Requeue.At.Sub(c.now); got != pause {
 			t.Errorf("%s after it was announced the API server is asked again in %s, want %s", since, got, pause)
 		}
 	}

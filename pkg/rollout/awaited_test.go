@@ -31,7 +31,7 @@ func TestAwaitedVersions(t *testing.T) {
 		}
 	}
 	says(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, reasonVersionAwaited)
-	if look := c.pass().NextLook; look.IsZero() {
+	if look := c.pass().Requeue.At; look.IsZero() {
 		t.Error("nobody looks whether it takes too long")
 	}
 	c.wait(c.Policy.InstallTimeout + time.Second)

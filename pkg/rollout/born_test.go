@@ -28,14 +28,14 @@ func TestSettlingBeginsWithTheRegistration(t *testing.T) {
 				c.Observed.Born = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
 			}
 			plan := c.pass()
-			if want := second.Add(test.settled); !plan.NextLook.Equal(want) {
-				t.Fatalf("the next look is at %s, want %s", plan.NextLook, want)
+			if want := second.Add(test.settled); !plan.Requeue.At.Equal(want) {
+				t.Fatalf("the next look is at %s, want %s", plan.Requeue.At, want)
 			}
-			c.now = plan.NextLook.Add(-time.Millisecond)
+			c.now = plan.Requeue.At.Add(-time.Millisecond)
 			if c.pass(); c.CSV.Status.Phase == succeeded {
 				t.Error("it has succeeded a moment earlier")
 			}
-			c.now = plan.NextLook
+			c.now = plan.Requeue.At
 			if c.pass(); c.CSV.Status.Phase != succeeded {
 				t.Errorf("then it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 			}

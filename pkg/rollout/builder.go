@@ -69,20 +69,17 @@ func (b *planBuilder) take(step Step) bool {
 			return false
 		}
 		if step.Repeated {
-			b.lookAgain(b.now.Add(repeatPause)) // a write that admission undoes again changes nothing, which nobody announces
+			b.requeue(b.now.Add(repeatPause), "a write was repeated") // a write that admission reverts changes nothing: no watch reports it
 		}
 	}
 	b.Plan.Steps = append(b.Plan.Steps, step)
 	return true
 }
 
-// lookAgain asks for another pass at an instant; the earliest wins.
-func (b *planBuilder) lookAgain(at time.Time) {
-	if at.IsZero() || !at.After(b.now) {
-		return
-	}
-	if b.Plan.NextLook.IsZero() || at.Before(b.Plan.NextLook) {
-		b.Plan.NextLook = at
+// requeue asks for a reconciliation at an instant in the future. The earliest wins.
+func (b *planBuilder) requeue(at time.Time, reason string) {
+	if at.After(b.now) {
+		b.Plan.Requeue = b.Plan.Requeue.Earliest(Requeue{at, reason})
 	}
 }
 

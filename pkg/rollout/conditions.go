@@ -54,7 +54,7 @@ func (r *reporter) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
 	for key, contest := range r.Observed.Contests {
 		for _, at := range contest.ChangesAt(r.now) {
-			r.plan.lookAgain(at)
+			r.plan.requeue(at, "another client reverts repairs")
 		}
 		if message := contest.Message(key, r.now); message != "" {
 			messages = append(messages, message)

@@ -99,8 +99,8 @@ func TestContestTimeline(t *testing.T) {
 		if contested != want {
 			t.Errorf("at %s, the condition is %q, want %q", moment.at, contested, want)
 		}
-		if !plan.NextLook.Equal(began.Add(moment.wantLook)) {
-			t.Errorf("at %s, the next look is at %s, want %s", moment.at, plan.NextLook.Sub(began), moment.wantLook)
+		if !plan.Requeue.At.Equal(began.Add(moment.wantLook)) {
+			t.Errorf("at %s, the next look is at %s, want %s", moment.at, plan.Requeue.At.Sub(began), moment.wantLook)
 		}
 		if diff := cmp.Diff([]string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan)); diff != "" {
 			t.Errorf("at %s, webhooks (-want +got):\n%s", moment.at, diff)
@@ -120,13 +120,13 @@ func TestContestEnds(t *testing.T) {
 	if conditionOf(plan, "Contested") == "" {
 		t.Fatal("not contested after three repairs")
 	}
-	c.now = plan.NextLook
+	c.now = plan.Requeue.At
 	if plan = c.contend(); conditionOf(plan, "Contested") == "" || len(plan.Steps) > 0 {
 		t.Errorf("at the end of the pause, with nothing to repair: steps %q, condition %q", stepsOf(plan), conditionOf(plan, "Contested"))
 	}
-	c.now = plan.NextLook
-	if plan = c.contend(); conditionOf(plan, "Contested") != "" || !plan.NextLook.IsZero() {
-		t.Errorf("after twice the pause the condition is %q, the next look at %s", conditionOf(plan, "Contested"), plan.NextLook)
+	c.now = plan.Requeue.At
+	if plan = c.contend(); conditionOf(plan, "Contested") != "" || !plan.Requeue.At.IsZero() {
+		t.Errorf("after twice the pause the condition is %q, the next look at %s", conditionOf(plan, "Contested"), plan.Requeue.At)
 	}
 }
 

@@ -36,8 +36,8 @@ func TestDisabledWebhook(t *testing.T) {
 	if said := webhooksOf(plan)[0]; said != "v.manager.example.com"+switchedOff {
 		t.Errorf("the webhook is %q", said)
 	}
-	if plan.Status.Ready != "1/1" || !meta.IsStatusConditionTrue(plan.Status.Conditions, "Ready") {
-		t.Errorf("ready is %s, conditions %+v", plan.Status.Ready, plan.Status.Conditions)
+	if plan.Status.ReadyRegistrations != 1 || plan.Status.Registrations != 1 || !meta.IsStatusConditionTrue(plan.Status.Conditions, "Ready") {
+		t.Errorf("%d of %d are ready, conditions %+v", plan.Status.ReadyRegistrations, plan.Status.Registrations, plan.Status.Conditions)
 	}
 	if len(plan.Phases) > 0 {
 		t.Errorf("phases %q", phasesOf(plan))
@@ -54,8 +54,8 @@ func TestDisabledWebhook(t *testing.T) {
 	for range 5 {
 		plan = c.pass()
 	}
-	if plan.Status.Ready != "2/2" || meta.FindStatusCondition(plan.Status.Conditions, "ConfigRefused") != nil {
-		t.Errorf("once it is switched on, ready is %s, conditions %+v", plan.Status.Ready, plan.Status.Conditions)
+	if plan.Status.ReadyRegistrations != 2 || plan.Status.Registrations != 2 || meta.FindStatusCondition(plan.Status.Conditions, "ConfigRefused") != nil {
+		t.Errorf("once it is switched on, %d of %d are ready, conditions %+v", plan.Status.ReadyRegistrations, plan.Status.Registrations, plan.Status.Conditions)
 	}
 }
 

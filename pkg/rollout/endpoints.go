@@ -184,7 +184,7 @@ func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) 
 			continue
 		}
 		if !answer.Serves() {
-			q.plan.lookAgain(q.now.Add(pause))
+			q.plan.requeue(q.now.Add(pause), "endpoints do not serve")
 			return answer.Reason, answer.Message
 		}
 	}

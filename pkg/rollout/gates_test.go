@@ -187,8 +187,8 @@ func TestRegistrationGates(t *testing.T) {
 			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
 				t.Errorf("webhooks (-want +got):\n%s", diff)
 			}
-			if test.wantLook != 0 && !plan.NextLook.Equal(c.now.Add(test.wantLook)) {
-				t.Errorf("the next look is at %s, want %s later than now", plan.NextLook, test.wantLook)
+			if test.wantLook != 0 && !plan.Requeue.At.Equal(c.now.Add(test.wantLook)) {
+				t.Errorf("the next look is at %s, want %s later than now", plan.Requeue.At, test.wantLook)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func (p *planner) hold() {
 		why = p.Failure.Message
 	}
 	if p.Verdict.RequeueAfter > 0 {
-		p.plan.lookAgain(p.now.Add(p.Verdict.RequeueAfter))
+		p.plan.requeue(p.now.Add(p.Verdict.RequeueAfter), "requirements are not met")
 	}
 	p.holdFor(why)
 }

@@ -55,8 +55,8 @@ func TestHeldBeforeItBegins(t *testing.T) {
 			if len(plan.Steps)+len(plan.Probes) > 0 {
 				t.Errorf("steps %q, probes %v", stepsOf(plan), plan.Probes)
 			}
-			if !plan.NextLook.IsZero() {
-				t.Errorf("it looks again at %s, whatever happens: what is missing has to wake it when it comes", plan.NextLook)
+			if !plan.Requeue.At.IsZero() {
+				t.Errorf("it looks again at %s, whatever happens: what is missing has to wake it when it comes", plan.Requeue.At)
 			}
 			if diff := cmp.Diff([]string{"v.manager.example.com Blocked NotInstallable: " + obstacle.why}, webhooksOf(plan)); diff != "" {
 				t.Errorf("webhooks (-want +got):\n%s", diff)

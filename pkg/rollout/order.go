@@ -31,7 +31,7 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 		bound = earlier(bound, running.Add(p.Policy.RunningBound))
 	}
 	if p.now.Before(bound) {
-		p.plan.lookAgain(bound)
+		p.plan.requeue(bound, "a Deployment delays the next one")
 		return false
 	}
 	if p.relaxed == "" && (p.starts(behind) || meta.IsStatusConditionTrue(p.Previous.Conditions, managerv1alpha1.ConditionOrderRelaxed)) {

@@ -106,8 +106,8 @@ func TestOrderAndItsRelaxing(t *testing.T) {
 			if d := plan.Status.Deployments[1]; !started && d.Name+" "+string(d.State)+" "+d.Reason+": "+d.Message != postponed {
 				t.Errorf("the second is %+v", d)
 			}
-			if test.wantLook != 0 && !plan.NextLook.Equal(noon.Add(test.wantLook)) {
-				t.Errorf("the next look is at %s, want %s", plan.NextLook, noon.Add(test.wantLook))
+			if test.wantLook != 0 && !plan.Requeue.At.Equal(noon.Add(test.wantLook)) {
+				t.Errorf("the next look is at %s, want %s", plan.Requeue.At, noon.Add(test.wantLook))
 			}
 		})
 	}

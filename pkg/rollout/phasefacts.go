@@ -67,7 +67,7 @@ func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
 	first(&f.Waits, waits)
 	first(&f.Refused, d.refusal())
 	if deadline := r.deadline(d); deadline.After(r.now) {
-		r.plan.lookAgain(deadline)
+		r.plan.requeue(deadline, "installation timeout")
 	} else if !deadline.IsZero() {
 		first(&f.TimedOut, waits)
 	}
@@ -118,7 +118,7 @@ func (r *reporter) awaitVersions(f *phase.Facts) {
 	for _, d := range r.deployments {
 		last = workload.Later(last, r.deadline(d))
 	}
-	if r.plan.lookAgain(last); !last.IsZero() && !last.After(r.now) {
+	if r.plan.requeue(last, "installation timeout"); !last.IsZero() && !last.After(r.now) {
 		f.TimedOut = f.Awaits
 	}
 }

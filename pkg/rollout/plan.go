@@ -21,8 +21,8 @@ type Plan struct {
 	Status managerv1alpha1.WebhookRolloutStatus
 	// Phases are the transitions of the ClusterServiceVersion, in their order.
 	Phases []phase.Phase
-	// NextLook is when the answer may change by itself. Zero: only when something changes.
-	NextLook time.Time
+	// Requeue is when the plan may change although nothing else changes.
+	Requeue Requeue
 }
 
 // Next returns the plan for one ClusterServiceVersion. Without a scope, with mistakes or with unmet

@@ -107,7 +107,7 @@ func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key p
 	if !k.now.Before(settled) {
 		return backends.KeptPort{}, false
 	}
-	k.plan.lookAgain(settled)
+	k.plan.requeue(settled, "API servers learn of a port")
 	k.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}
 	return kept, true
 }

@@ -91,7 +91,7 @@ func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 		if served || !asked {
 			continue
 		}
-		r.plan.lookAgain(r.now.Add(requirements.DiscoveryInterval(r.Observed.Announced[group], r.now)))
+		r.plan.requeue(r.now.Add(requirements.DiscoveryInterval(r.Observed.Announced[group], r.now)), "discovery of an API group")
 		switch {
 		case !r.Observed.Undiscovered[group]:
 			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)

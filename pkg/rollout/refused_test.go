@@ -73,8 +73,8 @@ func TestRefusedWrites(t *testing.T) {
 			if said := phasesOf(plan); len(said) == 0 || said[len(said)-1] != failed {
 				t.Errorf("phases %q, want %q at their end", said, failed)
 			}
-			if again := c.now.Add(time.Minute); plan.NextLook.IsZero() || plan.NextLook.After(again) {
-				t.Errorf("the next look is at %s, want %s", plan.NextLook, again)
+			if again := c.now.Add(time.Minute); plan.Requeue.At.IsZero() || plan.Requeue.At.After(again) {
+				t.Errorf("the next look is at %s, want %s", plan.Requeue.At, again)
 			}
 		})
 	}

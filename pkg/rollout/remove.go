@@ -110,7 +110,7 @@ func (x *remover) mayBeCalled(live *appsv1.Deployment) bool {
 		return x.plan.want(x.uncalled(live), live)
 	}
 	settled := since.Add(x.Policy.Settle)
-	x.plan.lookAgain(settled)
+	x.plan.requeue(settled, "API servers learn of a deletion")
 	return x.now.Before(settled)
 }
 
@@ -161,7 +161,7 @@ func (x *remover) unsettled() bool {
 		return false
 	}
 	settled := x.unregistered.Add(x.Policy.Settle + time.Second)
-	x.plan.lookAgain(settled)
+	x.plan.requeue(settled, "API servers learn of a deletion")
 	return x.now.Before(settled)
 }
 
@@ -218,7 +218,7 @@ func (x *remover) forgotten() bool {
 			settled = before.Since.Add(settle)
 		}
 		if x.now.Before(settled) {
-			x.plan.lookAgain(settled)
+			x.plan.requeue(settled, "API servers learn of a deletion")
 			return false
 		}
 	}

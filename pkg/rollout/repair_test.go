@@ -265,13 +265,13 @@ func conditionOf(plan Plan, kind string) string {
 func TestNothingToDo(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second", mutatingNamed("m.example.com")))
 	plan := c.next()
-	if len(plan.Steps)+len(plan.Probes)+len(plan.Phases) > 0 || !plan.NextLook.IsZero() {
+	if len(plan.Steps)+len(plan.Probes)+len(plan.Phases) > 0 || !plan.Requeue.At.IsZero() {
 		t.Errorf("the plan is %+v", plan)
 	}
 	if diff := cmp.Diff(c.Previous, plan.Status); diff != "" {
 		t.Errorf("the status changed (-before +after):\n%s", diff)
 	}
-	if plan.Status.Ready != "2/2" || conditionOf(plan, "Ready") == "" {
+	if plan.Status.ReadyRegistrations != 2 || plan.Status.Registrations != 2 || conditionOf(plan, "Ready") == "" {
 		t.Errorf("not ready: %+v", plan.Status)
 	}
 }

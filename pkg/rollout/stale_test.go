@@ -48,7 +48,7 @@ func renamed(t *testing.T, delegated bool) {
 	c.goesOn()
 	expect(t, c.live(), "hook.example.com shop.v1 after-service")
 	c.goesOn()
-	if plan := c.pass(); c.Observed.Deployments["before"] == nil || plan.NextLook.IsZero() {
+	if plan := c.pass(); c.Observed.Deployments["before"] == nil || plan.Requeue.At.IsZero() {
 		t.Error("the old Deployment was removed before every API server knows, or nobody looks again")
 	}
 	c.wait(time.Minute)
@@ -105,8 +105,8 @@ func TestDeploymentAndItsWebhookAreNotListedAnyMore(t *testing.T) {
 	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
 		t.Fatalf("then %q", steps)
 	}
-	if plan := c.pass(); len(plan.Steps) > 0 || plan.NextLook.IsZero() || plan.NextLook.After(c.now.Add(2*time.Second)) {
-		t.Errorf("at once %q, and the next look is at %s", stepsOf(plan), plan.NextLook)
+	if plan := c.pass(); len(plan.Steps) > 0 || plan.Requeue.At.IsZero() || plan.Requeue.At.After(c.now.Add(2*time.Second)) {
+		t.Errorf("at once %q, and the next look is at %s", stepsOf(plan), plan.Requeue.At)
 	}
 
 	c.CSV.Spec, c.CSV.Generation = *before, c.CSV.Generation+1

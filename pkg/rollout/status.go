@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -50,7 +49,7 @@ func (r *reporter) report() {
 	if r.Config.Subscription != "" {
 		status.Subscription = &managerv1alpha1.SubscriptionReference{Name: r.Config.Subscription, Generation: r.Config.Generation}
 	}
-	declared, reachable, limit := 0, 0, r.messageLimit()
+	limit := r.messageLimit()
 	for _, d := range r.deployments {
 		reported := r.reportDeployment(d, limit)
 		if c := reported.Certificate; c != nil && c.NotAfter != nil && (status.CertificatesExpire == nil || c.NotAfter.Before(status.CertificatesExpire)) {
@@ -58,15 +57,14 @@ func (r *reporter) report() {
 		}
 		for _, w := range reported.Registrations() {
 			if w.State != managerv1alpha1.WebhookDisabled {
-				declared++
+				status.Registrations++
 			}
 			if w.State == managerv1alpha1.WebhookRegistered {
-				reachable++
+				status.ReadyRegistrations++
 			}
 		}
 		status.Deployments = append(status.Deployments, reported)
 	}
-	status.Ready = fmt.Sprintf("%d/%d", reachable, declared)
 
 	facts := r.phaseFacts()
 	r.plan.Phases = phase.Transitions(phase.Of(r.CSV.Status), facts)
@@ -80,7 +78,7 @@ func (r *reporter) report() {
 	r.setRulesMatchNothing(&status)
 	SetConversionInUse(&status, r.inUse, r.CSV.Generation, r.now)
 	if len(r.Observed.Refused) > 0 {
-		r.plan.lookAgain(r.now.Add(refusalPause))
+		r.plan.requeue(r.now.Add(refusalPause), "the API server refused a write")
 	}
 	r.plan.Status = status
 }
@@ -103,9 +101,6 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 	}
 	if certificate, ok := r.Certificates[d.name]; ok {
 		reported.Certificate = &certificate
-		if certificate.NextLook != nil {
-			r.plan.lookAgain(certificate.NextLook.Time)
-		}
 	}
 	for _, w := range d.webhooks {
 		message := csvstatus.Shorten(w.message, limit, "")

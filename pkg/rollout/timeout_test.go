@@ -60,17 +60,17 @@ func TestInstallTimeoutIsLookedFor(t *testing.T) {
 	c.becomeUnavailable("manager")
 	c.wait(time.Second)
 	plan := c.pass()
-	if want := noon.Add(5 * time.Minute); !plan.NextLook.Equal(want) {
-		t.Fatalf("the next look is at %s, want %s", plan.NextLook, want)
+	if want := noon.Add(5 * time.Minute); !plan.Requeue.At.Equal(want) {
+		t.Fatalf("the next look is at %s, want %s", plan.Requeue.At, want)
 	}
-	c.now = plan.NextLook
+	c.now = plan.Requeue.At
 	plan = c.pass()
 	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability.`}
 	if diff := cmp.Diff(want, phasesOf(plan)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
-	if !plan.NextLook.IsZero() {
-		t.Errorf("timed out, it looks again at %s", plan.NextLook)
+	if !plan.Requeue.At.IsZero() {
+		t.Errorf("timed out, it looks again at %s", plan.Requeue.At)
 	}
 }
 

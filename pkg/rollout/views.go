@@ -64,7 +64,7 @@ func (v deploymentView) settling(b *planBuilder) string {
 	}
 	for _, w := range v.webhooks {
 		if settled := w.registered.Add(b.Policy.Settle); b.now.Before(settled) {
-			b.lookAgain(settled)
+			b.requeue(settled, "API servers learn of a registration")
 			return fmt.Sprintf("%s to be known to every API server", w.title())
 		}
 	}

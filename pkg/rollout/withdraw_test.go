@@ -54,8 +54,8 @@ func TestWithdrawn(t *testing.T) {
 				t.Errorf("phases %q, want %q", said, test.wantPhase)
 			}
 			c.wait(time.Second)
-			if plan = c.pass(); len(plan.Steps)+len(plan.Phases) > 0 || !plan.NextLook.Equal(c.now.Add(c.Policy.Settle)) {
-				t.Errorf("a second later: steps %q, phases %q, next look %s", stepsOf(plan), phasesOf(plan), plan.NextLook)
+			if plan = c.pass(); len(plan.Steps)+len(plan.Phases) > 0 || !plan.Requeue.At.Equal(c.now.Add(c.Policy.Settle)) {
+				t.Errorf("a second later: steps %q, phases %q, next look %s", stepsOf(plan), phasesOf(plan), plan.Requeue.At)
 			}
 			c.wait(c.Policy.Settle)
 			if diff := cmp.Diff([]string{"delete Deployment shop/manager"}, stepsOf(c.pass())); diff != "" {

@@ -19,7 +19,7 @@ func (e *env) orderByCommand() (generation int64) {
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
 	e.eventually("pods serve the certificate of before", func() (bool, any) {
 		c := e.certificate("hook.v1")
-		return c.Endpoints == stale, c
+		return c.Endpoints.String() == stale, c
 	})
 	if said := term.works("", "certificates", "-n", e.namespace); !strings.Contains(said, string(managerv1alpha1.CertificatePromoting)) || !strings.Contains(said, stale) {
 		e.Errorf("certificates does not say that it is Promoting, %s:\n%s", stale, said)

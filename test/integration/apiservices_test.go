@@ -71,8 +71,8 @@ func TestOwnedAPIService(t *testing.T) {
 	if d := e.rollout("operator.v1").Deployments[0]; len(d.APIServices) != 1 || d.APIServices[0].Name != a.name() || d.APIServices[0].State != "Registered" {
 		t.Errorf("the WebhookRollout says of APIServices: %+v", d.APIServices)
 	}
-	if ready := e.rollout("operator.v1").Ready; ready != "2/2" {
-		t.Errorf("ready is %s, and there are a webhook and an APIService", ready)
+	if status := e.rollout("operator.v1"); status.ReadyRegistrations != 2 || status.Registrations != 2 {
+		t.Errorf("%d of %d are ready, want a webhook and an APIService", status.ReadyRegistrations, status.Registrations)
 	}
 	e.requires(operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: a.name(), Status: "DeploymentFound"})
 	m.emits("Normal APIServiceRegistered")

@@ -214,7 +214,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	e.order("once")
 	e.eventually("the API server finds the certificate of before", func() (bool, any) {
 		c := e.rotation()
-		return c.Endpoints == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
+		return c.Endpoints.String() == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
 	})
 	if p.get().Annotations[wellknown.AnnotationTouchedAt] == "" {
 		t.Error("the pod's kubelet is not made to look")

@@ -58,7 +58,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	e.ageRotation(82 * 24 * time.Hour) // of 90 days
 	e.eventually("no restart is foretold of a pod that was created since", func() (bool, any) {
 		c := e.rotation()
-		return c.Endpoints == "0/1 new, 0 old, 1 unknown" && !strings.Contains(c.Message, "restarted"), c
+		return c.Endpoints.String() == "0/1 new, 0 old, 1 unknown" && !strings.Contains(c.Message, "restarted"), c
 	})
 	m.looksAgain("operator.v1")
 	if restarted := e.restartedFor(); restarted != "" {

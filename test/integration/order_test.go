@@ -104,8 +104,8 @@ func TestUnreachable(t *testing.T) {
 	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Unreachable" {
 		t.Errorf("the WebhookRollout says %s, want Unreachable", w.State)
 	}
-	if r := e.rollout("operator.v1"); r.Ready != "0/1" || meta.IsStatusConditionTrue(r.Conditions, "Ready") {
-		t.Errorf("the WebhookRollout says %s, %+v", r.Ready, r.Conditions)
+	if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 || meta.IsStatusConditionTrue(r.Conditions, "Ready") {
+		t.Errorf("the WebhookRollout has %d of %d ready, %+v", r.ReadyRegistrations, r.Registrations, r.Conditions)
 	}
 
 	e.setAvailable("server", true)

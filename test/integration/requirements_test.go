@@ -110,8 +110,8 @@ func TestUnmetRequirements(t *testing.T) {
 			if e.deployment("server") != nil {
 				t.Error("the operator was started")
 			}
-			if r := e.rollout("operator.v1"); r.Ready != "0/1" {
-				t.Errorf("the WebhookRollout says %q, want 0/1", r.Ready)
+			if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 {
+				t.Errorf("the WebhookRollout has %d of %d ready, want 0 of 1", r.ReadyRegistrations, r.Registrations)
 			}
 			e.edit("operator.v1", test.mend)
 			e.succeeds("operator.v1")

@@ -91,7 +91,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.DisplayName = "edited" })
 			e.eventually("the edit is observed", func() (bool, any) {
 				status := e.rollout("operator.v1")
-				return status.ObservedGeneration == e.get("operator.v1").Generation && status.Ready == "1/1", status
+				return status.ObservedGeneration == e.get("operator.v1").Generation && status.ReadyRegistrations == 1 && status.Registrations == 1, status
 			})
 			if after := e.registration("v.example.com").ResourceVersion; after != before {
 				t.Error("the registration was written to")

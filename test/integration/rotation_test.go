@@ -121,7 +121,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 	})
 	e.eventually("the WebhookRollout says who does not serve the new certificate", func() (bool, any) {
 		c := e.rotation()
-		return c.Endpoints == "0/1 new, 1 old, 0 unknown" && strings.Contains(c.Message, "pod "+e.namespace+"/server-0 serves another certificate"), c
+		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown" && strings.Contains(c.Message, "pod "+e.namespace+"/server-0 serves another certificate"), c
 	})
 	m.looksAgain("operator.v1")
 	if !e.trusts(before) || !e.trusts(e.servingCA()) {

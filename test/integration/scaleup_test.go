@@ -23,7 +23,7 @@ func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
 		t.Helper()
 		e.eventually("it waits: "+endpoints, func() (bool, any) {
 			c := e.rotation()
-			return c.Phase == managerv1alpha1.CertificatePromoting && c.Endpoints == endpoints && strings.Contains(c.Message, why), c
+			return c.Phase == managerv1alpha1.CertificatePromoting && c.Endpoints.String() == endpoints && strings.Contains(c.Message, why), c
 		})
 	}
 	e.order("once")

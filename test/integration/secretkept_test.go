@@ -53,7 +53,7 @@ func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
 	e.order("once")
 	e.eventually("the pod serves the previous certificate", func() (bool, any) {
 		c := e.rotation()
-		return c.Endpoints == "0/1 new, 1 old, 0 unknown", c
+		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
 	})
 	trust := e.watchTrust()
 	e.replaceBare()
@@ -97,7 +97,7 @@ func TestTheManagerFollowsNone(t *testing.T) {
 	e.choose(managerv1alpha1.ProviderManager)
 	e.eventually("the pod is seen to serve the previous certificate", func() (bool, any) {
 		c := e.rotation()
-		return c.Endpoints == "0/1 new, 1 old, 0 unknown", c
+		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
 	})
 	if !e.trusts(first) {
 		t.Error("the webhook does not trust what its pod serves")
@@ -176,7 +176,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	e.order("once")
 	e.eventually("pods are given another certificate", func() (bool, any) {
 		c := e.rotation()
-		return c.Endpoints == "0/1 new, 1 old, 0 unknown", c
+		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
 	})
 	p.reload()
 	e.rotates(2)

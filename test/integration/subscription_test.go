@@ -204,7 +204,7 @@ func TestSwitchWebhookOff(t *testing.T) {
 	e.eventually("the WebhookRollout tells it", func() (bool, any) {
 		r := e.rollout("operator.v1")
 		refused := conditionIn(r.Conditions, "ConfigRefused").Message
-		return r.Ready == "2/2" && e.webhookStatus("operator.v1", "v.example.com").State == "Disabled" && e.webhookStatus("operator.v1", "c.example.com").State == "Registered" &&
+		return r.ReadyRegistrations == 2 && r.Registrations == 2 && e.webhookStatus("operator.v1", "v.example.com").State == "Disabled" && e.webhookStatus("operator.v1", "c.example.com").State == "Registered" &&
 			strings.Contains(refused, `"x.example.com", which is no webhook`) && strings.Contains(refused, `"c.example.com", a conversion webhook, without which its objects could not be read`), r
 	})
 	e.succeeds("operator.v1")

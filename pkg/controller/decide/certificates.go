@@ -193,12 +193,12 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.Blank.Name,
-			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.Lost, NextLook: instant(decided.Next),
+			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.Lost,
 		},
 		trust:   render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
 		write:   d.owned(decided.Write, facts.Secret),
 		steps:   deletion(decided.Remove),
-		requeue: earliest(decided.Again, decided.Next), // the status has whole seconds only
+		requeue: earliest(decided.Again, decided.Next),
 	}
 	_, unwise := d.policy()
 	result.status.Message = joined(decided.Problem, decided.Message, unwise)

@@ -81,7 +81,7 @@ func (d *decision) decide() (rollout.Plan, error) {
 		return rollout.Plan{}, err
 	}
 	plan := d.next(in)
-	plan.NextLook = earliest(plan.NextLook, requeue, maintained)
+	plan.Requeue = plan.Requeue.Earliest(rollout.Requeue{At: earliest(requeue, maintained), Reason: "certificates"})
 	return plan, nil
 }
 

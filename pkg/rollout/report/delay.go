@@ -72,7 +72,7 @@ func withoutWords(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.Webhoo
 		d := &s.Deployments[i]
 		d.State, d.Reason, d.Message = "", "", ""
 		if d.Certificate != nil {
-			d.Certificate.Endpoints, d.Certificate.Message, d.Certificate.NextLook = "", "", nil
+			d.Certificate.Endpoints, d.Certificate.Message = nil, ""
 		}
 		for j := range d.Webhooks {
 			d.Webhooks[j].Reason, d.Webhooks[j].Message, d.Webhooks[j].Since = "", "", nil

@@ -28,7 +28,7 @@ func underWay(state managerv1alpha1.WebhookState, word string, change ...func(*m
 		Conditions:         []metav1.Condition{{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: word, Message: word}},
 		Deployments: []managerv1alpha1.DeploymentStatus{{
 			Name: "server", State: managerv1alpha1.DeploymentState(word), Reason: word, Message: word,
-			Certificate: &managerv1alpha1.CertificateStatus{Generation: 1, Endpoints: word, Message: word},
+			Certificate: &managerv1alpha1.CertificateStatus{Generation: 1, Endpoints: &managerv1alpha1.CertificateEndpoints{Total: int32(len(word))}, Message: word},
 			Webhooks:    []managerv1alpha1.WebhookStatus{{GenerateName: "v.example.com", State: state, Reason: word, Message: word, Since: &since}},
 		}},
 	}

@@ -12,8 +12,9 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 // +kubebuilder:resource:shortName=wr;rollout,categories=olm
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.ready`,description="Webhooks and owned APIServices that are registered and reachable, of all the CSV declares"
-// +kubebuilder:printcolumn:name="Cert-Expires",type=string,JSONPath=`.status.certificatesExpire`,description="When the first of the serving certificates ends"
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyRegistrations`,description="Number of webhooks and owned APIServices that are registered and reachable"
+// +kubebuilder:printcolumn:name="Declared",type=integer,JSONPath=`.status.registrations`,description="Number of webhooks and owned APIServices that the ClusterServiceVersion declares"
+// +kubebuilder:printcolumn:name="Cert-Expires",type=string,JSONPath=`.status.certificatesExpire`,description="When the first serving certificate expires"
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,description="Who issues the serving certificates"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
@@ -52,13 +53,16 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Subscription *SubscriptionReference `json:"subscription,omitempty"`
 
-	// ready is "live/declared": how many of the declared webhooks, and owned
-	// APIServices, are registered and reachable. Those that are switched off are not
-	// counted.
+	// registrations is the number of webhooks and owned APIServices that the ClusterServiceVersion
+	// declares. Disabled ones are not counted.
 	// +optional
-	Ready string `json:"ready,omitempty"`
+	Registrations int32 `json:"registrations"`
 
-	// certificatesExpire is the earliest end of a serving certificate in use.
+	// readyRegistrations is the number of registrations that are registered and reachable.
+	// +optional
+	ReadyRegistrations int32 `json:"readyRegistrations"`
+
+	// certificatesExpire is when the first serving certificate in use expires.
 	// +optional
 	CertificatesExpire *metav1.Time `json:"certificatesExpire,omitempty"`
 
@@ -277,19 +281,16 @@ type CertificateStatus struct {
 	// +optional
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 
-	// endpoints counts who serves it while it replaces another: "3/5 new, 1 old, 1 unknown".
+	// endpoints counts the pods and endpoints that serve this certificate while it replaces another.
+	// Absent while no certificate is replaced.
 	// +optional
-	Endpoints string `json:"endpoints,omitempty"`
+	Endpoints *CertificateEndpoints `json:"endpoints,omitempty"`
 
 	// lostRegistrations are the registrations that cannot be written, and that do not trust the
 	// certificate that pods are given: their calls fail. The message says why.
 	// +optional
 	// +listType=atomic
 	LostRegistrations []string `json:"lostRegistrations,omitempty"`
-
-	// nextLook is when the manager looks at it again of its own accord.
-	// +optional
-	NextLook *metav1.Time `json:"nextLook,omitempty"`
 
 	// rejected is what its issuer issued last, where that cannot be served. Absent when it can.
 	// +optional
@@ -299,6 +300,21 @@ type CertificateStatus struct {
 	// it. Empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// CertificateEndpoints counts the pods and endpoints behind a Service by the certificate that they serve.
+type CertificateEndpoints struct {
+	// total is the number of pods and endpoints that API servers may call.
+	Total int32 `json:"total"`
+
+	// updated is the number that serve the new certificate.
+	Updated int32 `json:"updated"`
+
+	// outdated is the number that serve another certificate.
+	Outdated int32 `json:"outdated"`
+
+	// unknown is the number whose certificate is not known.
+	Unknown int32 `json:"unknown"`
 }
 
 // RejectedCertificate is a certificate that an issuer issued, and that pods are not given because
