@@ -102,7 +102,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
 	}
 	// No manager is there to go on.
-	if err == nil || !strings.Contains(err.Error(), "no manager has looked") || len(applied) != len(i.Manifests)-2 { // without the group and the Namespace
+	if err == nil || !strings.Contains(err.Error(), "no manager has reconciled") || len(applied) != len(i.Manifests)-2 { // without the group and the Namespace
 		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}
 	after, err := resource.List(t.Context(), metav1.ListOptions{})

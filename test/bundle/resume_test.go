@@ -131,7 +131,7 @@ func TestUninstallationsAreInterrupted(t *testing.T) {
 	})
 	must(t, first.Process.Signal(os.Interrupt))
 	endsWith(t, first.Wait(), 130)
-	if !strings.Contains(said.String(), "run the same command again to go on, with -n "+namespace) {
+	if !strings.Contains(said.String(), "run the same command again to continue, with -n "+namespace) {
 		t.Errorf("interrupted it says\n%s", &said)
 	}
 

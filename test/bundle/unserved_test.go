@@ -54,7 +54,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal, err := c.Removal(t.Context(), i, true)
 			must(t, err)
-			if want := "CustomResourceDefinition " + test.crd.Name + " goes, " + test.told; !slices.Contains(removal.Messages, want) {
+			if want := "CustomResourceDefinition " + test.crd.Name + " is deleted, " + test.told; !slices.Contains(removal.Messages, want) {
 				t.Errorf("people are told %q, want %q", removal.Messages, want)
 			}
 		})

@@ -216,7 +216,7 @@ func TestFeatureGate(t *testing.T) {
 func TestPathsOfNobody(t *testing.T) {
 	h := start(t, judging())
 	code, body := send(t, http.MethodPost, h.url("/other"), "")
-	if code != http.StatusNotFound || !strings.Contains(body, `there are webhooks at \"/judge\"`) {
+	if code != http.StatusNotFound || !strings.Contains(body, `webhooks are at \"/judge\"`) {
 		t.Errorf("HTTP %d with %s", code, body)
 	}
 }
